@@ -101,16 +101,16 @@ __global__ void readByBulkCopies(const char *from, long bytes, int *out) {
   }
   __syncthreads();
   auto copy = [&](int chunk) {
-    int stage = chunk % kStages;
+    int phase = chunk % kStages;
     long first = chunk * long(kChunkBytes);
     unsigned size = unsigned(min(long(kChunkBytes), bytes - first));
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _,[%0],%1;" ::"r"(
-                     toShared(full + stage)),
+                     toShared(full + phase)),
                  "r"(size));
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
-        "bytes [%0],[%1],%2,[%3];" ::"r"(toShared(ring + stage * kChunkBytes)),
-        "l"(begin + first), "r"(size), "r"(toShared(full + stage))
+        "bytes [%0],[%1],%2,[%3];" ::"r"(toShared(ring + phase * kChunkBytes)),
+        "l"(begin + first), "r"(size), "r"(toShared(full + phase))
         : "memory");
   };
   if (threadIdx.x == 0)
@@ -119,19 +119,19 @@ __global__ void readByBulkCopies(const char *from, long bytes, int *out) {
   waitForKernelBefore();
   unsigned sum = 0;
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    int stage = chunk % kStages, parity = chunk / kStages & 1;
-    awaitBarrier(full + stage, parity);
+    int phase = chunk % kStages, parity = chunk / kStages & 1;
+    awaitBarrier(full + phase, parity);
     for (int i = threadIdx.x * 16; i < kChunkBytes; i += blockDim.x * 16) {
-      uint4 word = *(uint4 *)(ring + stage * kChunkBytes + i);
+      uint4 word = *(uint4 *)(ring + phase * kChunkBytes + i);
       sum ^= word.x ^ word.y ^ word.z ^ word.w;
     }
     __syncwarp();
     if (threadIdx.x % 32 == 0)
       asm volatile(
-          "mbarrier.arrive.shared.b64 _,[%0];" ::"r"(toShared(empty + stage))
+          "mbarrier.arrive.shared.b64 _,[%0];" ::"r"(toShared(empty + phase))
           : "memory");
     if (threadIdx.x == 0 && chunk + kStages < chunks) {
-      awaitBarrier(empty + stage, parity);
+      awaitBarrier(empty + phase, parity);
       copy(chunk + kStages);
     }
   }

@@ -72,7 +72,7 @@ bool BenchCase::canResultIn(ElementType result) const {
 
 std::string BenchCase::str() const {
   return shape.str() + " " + pattern.str() + " " +
-         std::string(elementName(type)) + (isKMajor ? " k-major" : "") +
+         std::string(elementName(type)) + (isMMajor ? " m-major" : "") +
          (givenResult ? " to " + std::string(elementName(*givenResult)) : "") +
          (hasFastAccum ? " fast accumulation" : "") +
          (schedule.empty() ? "" : " (" + schedule + ")");
@@ -108,10 +108,10 @@ static std::string tensorText(const std::vector<int64_t> &shape,
 }
 
 std::string BenchCase::moduleText() const {
-  std::string a = tensorText(isKMajor ? std::vector<int64_t>{shape.k, shape.m}
+  std::string a = tensorText(isMMajor ? std::vector<int64_t>{shape.k, shape.m}
                                       : shape.rowsOf(shape.k),
                              type);
-  std::string maps = isKMajor
+  std::string maps = isMMajor
                          ? " indexing_maps = [affine_map<(m, n, k) -> (k, m)>, "
                            "affine_map<(m, n, k) -> (k, n)>, "
                            "affine_map<(m, n, k) -> (m, n)>]"

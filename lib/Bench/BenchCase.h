@@ -39,13 +39,13 @@ struct BenchCase {
   /// What the schedule stands for, where a list of them is compared.
   std::string step = {};
   /// Whether A comes as [k x m], the m of one k side by side.
-  bool isKMajor = false;
+  bool isMMajor = false;
   /// The element type of C, where it was chosen.
   std::optional<ElementType> givenResult = {};
   /// Whether sums of 8-bit floats may stay as the tensor cores make them.
   bool hasFastAccum = false;
 
-  /// `256x4096x4096 8:32, block = 1x32 f32`, with `k-major` where A is, `to
+  /// `256x4096x4096 8:32, block = 1x32 f32`, with `m-major` where A is, `to
   /// f16` where C was chosen, `fast accumulation` where sums may have it, and
   /// the schedule where it has one.
   std::string str() const;

@@ -22,7 +22,7 @@ struct Given {
   std::vector<ElementType> types;
   std::vector<std::string> schedules;
   std::string filter;
-  bool isKMajor = false;
+  bool isMMajor = false;
   bool hasFastAccum = false;
   std::optional<ElementType> result;
   std::optional<int64_t> device;
@@ -86,11 +86,12 @@ static const OptionEntry<Given> kOptions[] = {
      [](Given &g, const std::string &v) {
        return append(g.types, parseBenchType(v));
      }},
-    {{"k-major", Takes::Nothing, "",
+    {{"m-major", Takes::Nothing, "",
       "Measure our products on a GPU with A as [k x m], the m of one k side\n"
-      "by side"},
+      "by side",
+      /*formerName=*/"k-major"},
      [](Given &g, const std::string &) {
-       g.isKMajor = true;
+       g.isMMajor = true;
        return Status::success();
      }},
     {{"fast-accum", Takes::Nothing, "",
@@ -284,18 +285,18 @@ static Status setDevice(Given &given) {
   return Status::success();
 }
 
-/// Lets A be k-major in all cases, where it is to be.
+/// Lets A be m-major in all cases, where it is to be.
 static Status setLayout(Given &given) {
-  if (!given.isKMajor)
+  if (!given.isMMajor)
     return Status::success();
   if (given.options.target.kind == Target::Kind::Cpu)
-    return Error{"expected --k-major beside a target of cuda, but the target "
+    return Error{"expected --m-major beside a target of cuda, but the target "
                  "is cpu"};
   for (BenchCase &bench : given.options.cases) {
     if (bench.shape.m == 1)
-      return Error{"expected more rows than one for --k-major, but got " +
+      return Error{"expected more rows than one for --m-major, but got " +
                    bench.str()};
-    bench.isKMajor = true;
+    bench.isMMajor = true;
   }
   return Status::success();
 }

@@ -301,7 +301,7 @@ Status GpuBench::packWeights(const BenchCase &bench,
 Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
                           const Operands &operands, CaseResult &result) {
   const CudaBuffer &a =
-      bench.isKMajor ? operands.a->transposed : operands.a->tensor;
+      bench.isMMajor ? operands.a->transposed : operands.a->tensor;
   std::vector<CudaWork> works(1);
   works[0].copies = operands.copies();
   works[0].call = [&](int64_t i) {

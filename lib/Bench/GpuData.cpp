@@ -98,7 +98,7 @@ GpuData::activations(const BenchCase &bench) {
   std::string sizes =
       std::to_string(bench.shape.k) + std::string(elementName(bench.type));
   std::string key = sizes + " " + std::to_string(bench.shape.m) +
-                    (bench.isKMajor ? " k-major" : "");
+                    (bench.isMMajor ? " m-major" : "");
   auto known = drawnActivations.find(key);
   if (known != drawnActivations.end())
     return &known->second;
@@ -121,7 +121,7 @@ GpuData::activations(const BenchCase &bench) {
   drawn.rowSum = sumRows(*host);
   if (Status status = upload(*host, drawn.tensor); !status)
     return status.error();
-  if (bench.isKMajor) {
+  if (bench.isMMajor) {
     Result<Buffer> transposed = transpose(*host);
     if (!transposed)
       return transposed.error();

@@ -16,11 +16,11 @@
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 5";
+static constexpr const char *kListHead = "nm-bench kernels 6";
 /// The last line: the CRC-32 of those before it.
 static constexpr const char *kSumHead = "crc32\t";
 /// The layouts of A.
-static constexpr const char *kKMajor = "k-major", *kRowMajor = "row-major";
+static constexpr const char *kMMajor = "m-major", *kRowMajor = "row-major";
 /// The type of C where none was chosen.
 static constexpr std::string_view kUsualResult = "usual";
 /// What sums are: fast accumulation, or not.
@@ -55,8 +55,8 @@ static std::string fileName(const BenchCase &bench) {
                      "of" + std::to_string(pattern.m) + "_" +
                      granularityName(pattern) + "_" +
                      std::string(elementName(bench.type));
-  if (bench.isKMajor)
-    name += "_k-major";
+  if (bench.isMMajor)
+    name += "_m-major";
   if (bench.givenResult)
     name += "_to_" + std::string(elementName(*bench.givenResult));
   if (bench.hasFastAccum)
@@ -83,7 +83,7 @@ Status KernelFolder::readCase(const std::string &line) {
   Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP, "
               "LAYOUT, RESULT and SUMS between tabs, but got '" +
               line + "'"};
-  if (parts.size() != 10 || (parts[7] != kKMajor && parts[7] != kRowMajor) ||
+  if (parts.size() != 10 || (parts[7] != kMMajor && parts[7] != kRowMajor) ||
       (parts[9] != kFastAccum && parts[9] != kUsualSums))
     return error;
   Result<ProductShape> shape = ProductShape::parse(parts[1]);
@@ -92,7 +92,7 @@ Status KernelFolder::readCase(const std::string &line) {
   if (!shape || !pattern || !type)
     return error;
   BenchCase bench{*shape,   *pattern, *type,
-                  parts[5], parts[6], parts[7] == kKMajor};
+                  parts[5], parts[6], parts[7] == kMMajor};
   if (parts[8] != kUsualResult) {
     Result<ElementType> result = parseBenchType(parts[8]);
     if (!result || !bench.canResultIn(*result))
@@ -165,7 +165,7 @@ Status KernelFolder::writeList() const {
     list << fileName(bench) << '\t' << bench.shape.str() << '\t'
          << bench.pattern.str() << '\t' << elementName(bench.type) << '\t'
          << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
-         << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor) << '\t'
+         << bench.step << '\t' << (bench.isMMajor ? kMMajor : kRowMajor) << '\t'
          << (bench.givenResult ? elementName(*bench.givenResult) : kUsualResult)
          << '\t' << (bench.hasFastAccum ? kFastAccum : kUsualSums) << '\n';
   std::ofstream file(listPath(path), std::ios::binary);

@@ -195,7 +195,7 @@ static DictionaryAttr getFieldsOfPacking(Attribute attribute) {
       .add("index_rows", packing.getIndexRows())
       .add("col_info", packing.getColInfo())
       .add("tile_rows", packing.getTileRows())
-      .add("terms", packing.getTerms())
+      .add("splits", packing.getSplits())
       .add("lane_words", packing.getLaneWords())
       .take();
 }
@@ -205,11 +205,11 @@ static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
   FieldReader reader(fields, emitError);
   auto order = reader.getCase<SparseOrder>("order", symbolizeSparseOrder);
   int64_t bits = reader.getNumber("bits", 0),
-          terms = reader.getNumber("terms", 1);
+          splits = reader.getNumber("splits", 1);
   if (!reader.isDone())
     return {};
   return SparseOperandAttr::getChecked(emitError, fields.getContext(), order,
-                                       bits, terms);
+                                       bits, splits);
 }
 
 static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
@@ -217,7 +217,7 @@ static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
   return FieldWriter(attribute.getContext())
       .add("order", stringifySparseOrder(operand.getOrder()))
       .add("bits", operand.getBits())
-      .add("terms", operand.getTerms())
+      .add("splits", operand.getSplits())
       .take();
 }
 
@@ -373,7 +373,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<ChipAttr>(getChip, getFieldsOfChip),
       enumKind<ArithmeticAttr, Arithmetic, symbolizeArithmetic,
                stringifyArithmetic>(),
-      enumKind<CopyWayAttr, CopyWay, symbolizeCopyWay, stringifyCopyWay>(),
+      enumKind<CopyKindAttr, CopyKind, symbolizeCopyKind, stringifyCopyKind>(),
       enumKind<SyncScopeAttr, SyncScope, symbolizeSyncScope,
                stringifySyncScope>(),
       kindOf<ClusterBlockAttr>(getNothing<ClusterBlockAttr>, getNoFields),

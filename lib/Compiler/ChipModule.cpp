@@ -2,8 +2,8 @@
 
 #include "ChipModule.h"
 
+#include "Phases.h"
 #include "Ptxas.h"
-#include "Stages.h"
 
 #include "nm/Pipelines/NMToNVVM.h"
 #include "nm/Pipelines/NMToSim.h"

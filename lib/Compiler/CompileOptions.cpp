@@ -101,7 +101,7 @@ static const OptionInfo kOptions[] = {
        return setBool(options.overlapKernels, "overlap-kernels", value);
      }},
     {"propagate-layouts", "true|false",
-     "let activations between a GPU's products be k-major where that costs "
+     "let activations between a GPU's products be m-major where that costs "
      "less (default true)",
      [](CompileOptions &options, StringRef value) {
        return setBool(options.propagateLayouts, "propagate-layouts", value);

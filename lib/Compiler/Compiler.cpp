@@ -9,11 +9,11 @@
 #include "DetectChip.h"
 #include "LargeConstants.h"
 #include "Linker.h"
+#include "Phases.h"
 #include "Ptxas.h"
 #include "Recovery.h"
 #include "Resources.h"
 #include "Signature.h"
-#include "Stages.h"
 #include "WriteManifest.h"
 
 #include "nm/CheckText.h"
@@ -22,7 +22,7 @@
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
-#include "nm/Pipelines/SharedStages.h"
+#include "nm/Pipelines/SharedPhases.h"
 #include "nm/ReadInput.h"
 #include "nm/Schedule/Target.h"
 #include "nm/Support/KernelObjects.h"
@@ -115,7 +115,7 @@ Compilation::Compilation(const CompileOptions &options,
   context.printOpOnDiagnostic(false);
 }
 
-/// The stages that only one kind of target has, and only one chip of it.
+/// The phases that only one kind of target has, and only one chip of it.
 static bool isOfOneChip(Emit emit) {
   return emit >= Emit::Schedule && emit < Emit::LLVM;
 }
@@ -155,7 +155,7 @@ LogicalResult Compilation::readTarget() {
   }
   if (isOfOneChip(options.emit) && target.chips.size() > 1)
     return diagnostics.fail(
-        "expected one chip to print a stage for, but got '" + target.str() +
+        "expected one chip to print a phase for, but got '" + target.str() +
         "'");
   return success();
 }

@@ -2,7 +2,7 @@
 
 #include "nm/Compiler/Diagnostics.h"
 
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "nm/Dialect/NM/IR/SourceLocation.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,7 +3,7 @@
 #include "RecordProducts.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "nm/Dialect/NM/IR/SourceLocation.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 
 #include "mlir/Support/DebugStringHelper.h"

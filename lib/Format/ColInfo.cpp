@@ -33,7 +33,7 @@ public:
   }
 
   int64_t entries() const { return packing.unitsOfList(pattern); }
-  int64_t placeOfEntry(int64_t entry) const {
+  int64_t offsetOfEntry(int64_t entry) const {
     int64_t inPanel = entry / panels;
     return place(entry % panels, inPanel / groups, inPanel % groups);
   }
@@ -75,11 +75,11 @@ void nm::detail::packIndicesAndLists(const CondensedView &from,
         continue;
       last = static_cast<uint8_t>(position);
       entryOf[position] = static_cast<uint8_t>(count);
-      lists[window.placeOfEntry(count++)] = last;
+      lists[window.offsetOfEntry(count++)] = last;
     }
     // Entries that no index names are read all the same.
     for (; count < window.entries(); ++count)
-      lists[window.placeOfEntry(count)] = last;
+      lists[window.offsetOfEntry(count)] = last;
     window.forEachIndex([&](int64_t place, int64_t condensed) {
       packed[place] = entryOf[from.indices[condensed]];
     });
@@ -94,7 +94,7 @@ void nm::detail::unpackIndicesAndLists(const uint8_t *packed,
                                        int64_t n, uint8_t *indices) {
   forEachTileWindow(pattern, packing, k, n, [&](const TileWindow &window) {
     window.forEachIndex([&](int64_t place, int64_t condensed) {
-      indices[condensed] = lists[window.placeOfEntry(packed[place])];
+      indices[condensed] = lists[window.offsetOfEntry(packed[place])];
     });
   });
 }

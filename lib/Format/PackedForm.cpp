@@ -1,11 +1,11 @@
-//===- PackedForm.cpp - Condensed weights re-laid for a kernel -----------===//
+//===- PackedForm.cpp - Condensed weights re-laid for a kernel ------------===//
 
 #include "nm/Format/PackedForm.h"
 
 #include "ColInfo.h"
 #include "WindowScan.h"
 
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include <algorithm>
 #include <numeric>
@@ -39,7 +39,7 @@ Status PanelPacking::verify(const Pattern &pattern) const {
     return Error{"expected " + std::to_string(needed) +
                  " to 8 index bits for M = " + std::to_string(pattern.m) +
                  ", but got " + std::to_string(indexBits)};
-  if (Status status = verifyTerms(); !status)
+  if (Status status = verifySplits(); !status)
     return status;
   if (Status status = verifyLaneWords(pattern); !status)
     return status;
@@ -63,12 +63,12 @@ Status PanelPacking::verifyTileRows(const Pattern &pattern) const {
   return Status::success();
 }
 
-Status PanelPacking::verifyTerms() const {
-  if (terms < 1 || terms > kMaxTerms)
-    return Error{"expected 1 to " + std::to_string(kMaxTerms) +
-                 " terms, but got " + std::to_string(terms)};
-  if (terms > 1 && tileRows == 0)
-    return Error{"expected tile_rows with terms, but got " + str()};
+Status PanelPacking::verifySplits() const {
+  if (splits < 1 || splits > kMaxSplits)
+    return Error{"expected 1 to " + std::to_string(kMaxSplits) +
+                 " splits, but got " + std::to_string(splits)};
+  if (splits > 1 && tileRows == 0)
+    return Error{"expected tile_rows with splits, but got " + str()};
   return Status::success();
 }
 
@@ -123,7 +123,7 @@ std::string PanelPacking::str() const {
     text += ", col_info = " + std::to_string(colInfo);
   if (tileRows != 0)
     text += ", tile_rows = " + std::to_string(tileRows);
-  append("terms", terms);
+  append("splits", splits);
   append("lane_words", laneWords);
   return text;
 }
@@ -182,35 +182,35 @@ static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
       }
 }
 
-static void packTerms(const CondensedView &from, const PanelPacking &packing,
-                      uint16_t *packed) {
+static void packSplits(const CondensedView &from, const PanelPacking &packing,
+                       uint16_t *packed) {
   auto *values = static_cast<const float *>(from.values);
   auto [panels, rows, width] = packing.valueShape(from.pattern, from.k, from.n);
   std::fill_n(packed, panels * rows * width, uint16_t(0));
   forEachRun(from.pattern, packing, sizeof *packed, from.k, from.n,
              [&](int64_t from, int64_t to, int64_t) {
-               auto terms = splitTerms(values[from], packing.terms);
-               for (int64_t term = 0; term < packing.terms; ++term)
-                 packed[to + term * packing.termStep()] = terms[term];
+               auto splits = splitFloat(values[from], packing.splits);
+               for (int64_t split = 0; split < packing.splits; ++split)
+                 packed[to + split * packing.splitStep()] = splits[split];
              });
 }
 
-static void unpackTerms(const uint16_t *packed, const PanelPacking &packing,
-                        const Pattern &pattern, int64_t k, int64_t n,
-                        float *values) {
+static void unpackSplits(const uint16_t *packed, const PanelPacking &packing,
+                         const Pattern &pattern, int64_t k, int64_t n,
+                         float *values) {
   forEachRun(pattern, packing, sizeof *packed, k, n,
              [&](int64_t to, int64_t from, int64_t) {
-               uint16_t terms[kMaxTerms] = {};
-               for (int64_t term = 0; term < packing.terms; ++term)
-                 terms[term] = packed[from + term * packing.termStep()];
-               values[to] = joinTerms(terms, packing.terms);
+               uint16_t splits[kMaxSplits] = {};
+               for (int64_t split = 0; split < packing.splits; ++split)
+                 splits[split] = packed[from + split * packing.splitStep()];
+               values[to] = joinFloat(splits, packing.splits);
              });
 }
 
 void nm::packValues(const CondensedView &from, const PanelPacking &packing,
                     void *packed) {
-  if (packing.terms > 1)
-    return packTerms(from, packing, static_cast<uint16_t *>(packed));
+  if (packing.splits > 1)
+    return packSplits(from, packing, static_cast<uint16_t *>(packed));
   dispatchWord(from.type, [&](auto word) {
     using Word = decltype(word);
     const Word *values = static_cast<const Word *>(from.values);
@@ -228,9 +228,9 @@ void nm::packValues(const CondensedView &from, const PanelPacking &packing,
 void nm::unpackValues(const void *packed, const PanelPacking &packing,
                       const Pattern &pattern, ElementType type, int64_t k,
                       int64_t n, void *values) {
-  if (packing.terms > 1)
-    return unpackTerms(static_cast<const uint16_t *>(packed), packing, pattern,
-                       k, n, static_cast<float *>(values));
+  if (packing.splits > 1)
+    return unpackSplits(static_cast<const uint16_t *>(packed), packing, pattern,
+                        k, n, static_cast<float *>(values));
   dispatchWord(type, [&](auto word) {
     using Word = decltype(word);
     const Word *in = static_cast<const Word *>(packed);

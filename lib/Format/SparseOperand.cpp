@@ -3,7 +3,7 @@
 #include "nm/Format/SparseOperand.h"
 
 #include "nm/Format/MmaFragments.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include <algorithm>
 #include <array>
@@ -76,11 +76,11 @@ Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
     return Error{"expected quantized weights of i8 for a sparse operand of " +
                  std::to_string(storedBits) + " bits, but got " +
                  std::string(elementName(type))};
-  if (terms > 1) {
+  if (splits > 1) {
     // Before they are packed, and behind.
     if (type == ElementType::F32 || type == ElementType::BF16)
       return Status::success();
-    return Error{"expected weights of f32 for terms of a sparse operand, but "
+    return Error{"expected weights of f32 for splits of a sparse operand, but "
                  "got " +
                  std::string(elementName(type))};
   }
@@ -205,19 +205,19 @@ static void packWords(const CondensedView &from, const SparseOperand &operand,
        });
 }
 
-static void packTerms(const CondensedView &from, const SparseOperand &operand,
-                      uint16_t *values, uint8_t *metadata) {
+static void packSplits(const CondensedView &from, const SparseOperand &operand,
+                       uint16_t *values, uint8_t *metadata) {
   const float *in = static_cast<const float *>(from.values);
   int64_t size = operand.valuesOfStep(), ofStep = operand.elementsOfStep();
   for (int64_t step = 0; step < countSteps(from, operand); ++step)
-    for (int64_t term = 0; term < operand.terms; ++term)
-      std::fill_n(values + step * ofStep + term * size, size,
-                  term == 1 ? kFilledTerm : uint16_t(0));
+    for (int64_t split = 0; split < operand.splits; ++split)
+      std::fill_n(values + step * ofStep + split * size, size,
+                  split == 1 ? kFilledSplit : uint16_t(0));
   pack(from, operand, metadata,
        [&](int64_t step, int64_t position, int64_t value) {
-         auto terms = splitTerms(in[value], operand.terms);
-         for (int64_t term = 0; term < operand.terms; ++term)
-           values[step * ofStep + term * size + position] = terms[term];
+         auto splits = splitFloat(in[value], operand.splits);
+         for (int64_t split = 0; split < operand.splits; ++split)
+           values[step * ofStep + split * size + position] = splits[split];
        });
 }
 
@@ -242,8 +242,8 @@ void nm::packSparseOperand(const CondensedView &from,
                            uint8_t *metadata) {
   if (operand.isQuantized())
     packQuantized(from, operand, static_cast<uint8_t *>(values), metadata);
-  else if (operand.terms > 1)
-    packTerms(from, operand, static_cast<uint16_t *>(values), metadata);
+  else if (operand.splits > 1)
+    packSplits(from, operand, static_cast<uint16_t *>(values), metadata);
   else if (operand.bits == 8)
     packWords<uint8_t>(from, operand, values, metadata);
   else
@@ -277,17 +277,18 @@ static void unpack(const void *values, const uint8_t *metadata,
       });
 }
 
-/// The packed terms as what they are terms of.
+/// The packed splits as what they are splits of.
 static std::vector<float> joinPacked(const uint16_t *values,
                                      const SparseOperand &operand,
                                      int64_t steps) {
   int64_t size = operand.valuesOfStep();
   std::vector<float> joined(steps * size);
   for (int64_t i = 0; i < int64_t(joined.size()); ++i) {
-    std::array<uint16_t, kMaxTerms> terms = {};
-    for (int64_t term = 0; term < operand.terms; ++term)
-      terms[term] = values[(i / size * operand.terms + term) * size + i % size];
-    joined[i] = joinTerms(terms.data(), operand.terms);
+    std::array<uint16_t, kMaxSplits> splits = {};
+    for (int64_t split = 0; split < operand.splits; ++split)
+      splits[split] =
+          values[(i / size * operand.splits + split) * size + i % size];
+    joined[i] = joinFloat(splits.data(), operand.splits);
   }
   return joined;
 }
@@ -316,7 +317,7 @@ void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
                        operand.blocks(pattern, n) * operand.steps(pattern, k))
             .data(),
         metadata, operand, pattern, k, n, dense);
-  else if (operand.terms > 1)
+  else if (operand.splits > 1)
     unpack<float>(
         joinPacked(static_cast<const uint16_t *>(values), operand,
                    operand.blocks(pattern, n) * operand.steps(pattern, k))

@@ -7,7 +7,7 @@
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
-#include "nm/Pipelines/SharedStages.h"
+#include "nm/Pipelines/SharedPhases.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

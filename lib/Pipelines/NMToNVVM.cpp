@@ -8,7 +8,7 @@
 #include "nm/GPU/Passes.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 #include "nm/GPU/Tile/NMToGPU.h"
-#include "nm/Pipelines/SharedStages.h"
+#include "nm/Pipelines/SharedPhases.h"
 #include "nm/Schedule/GpuChip.h"
 #include "nm/Transforms/Passes.h"
 

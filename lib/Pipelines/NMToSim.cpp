@@ -3,7 +3,7 @@
 #include "nm/Pipelines/NMToSim.h"
 
 #include "nm/Conversion/KernelsToSim/KernelsToSim.h"
-#include "nm/Pipelines/SharedStages.h"
+#include "nm/Pipelines/SharedPhases.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"

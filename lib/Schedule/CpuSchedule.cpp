@@ -192,7 +192,7 @@ double nm::weightReadTime(const CpuProduct &product, const CpuTarget &target,
   return readTime(weightBytes(product, packing), target);
 }
 
-/// Microseconds that all tasks spend on laying A out k-major, and on moving the
+/// Microseconds that all tasks spend on laying A out m-major, and on moving the
 /// sums from and to L2 for each tile of k.
 static double layoutTime(const CpuProduct &product, const CpuTarget &target,
                          const CpuSchedule &schedule) {

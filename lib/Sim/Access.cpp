@@ -55,10 +55,10 @@ static FaultClass classify(Conflict conflict) {
 static const char *describeOther(Conflict conflict) {
   switch (conflict) {
   case Conflict::Pending:
-    return "has an asynchronous copy under way to there, which nobody waited "
+    return "has an asynchronous copy in flight to there, which nobody waited "
            "for";
   case Conflict::PendingOverwritten:
-    return "has an asynchronous copy under way to there";
+    return "has an asynchronous copy in flight to there";
   case Conflict::WriteAfterRead:
     return "reads";
   case Conflict::Unfenced:

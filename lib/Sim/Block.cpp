@@ -146,7 +146,7 @@ bool Block::runWarp(uint32_t warp) {
   return ran;
 }
 
-void Block::giveTurn(NmSimThread &thread, int32_t site, int64_t idle) {
+void Block::passTurn(NmSimThread &thread, int32_t site, int64_t idle) {
   thread.steps = kTurn;
   idleSteps += idle;
   if (idleSteps > kMaxIdleSteps) {

@@ -186,7 +186,7 @@ public:
                   void *operands, void *results, bool ordersMemory);
   void step(NmSimThread &thread, int32_t site) {
     if (--thread.steps <= 0)
-      giveTurn(thread, site);
+      passTurn(thread, site);
   }
   int32_t readRegister(NmSimThread &thread, int32_t name);
 
@@ -242,7 +242,7 @@ private:
   /// Lets others run until the thread's state is Ready again.
   void leave(NmSimThread &thread) { Fiber::change(thread.fiber, scheduler); }
   /// After `idle` steps that have brought nobody further.
-  void giveTurn(NmSimThread &thread, int32_t site, int64_t idle = kTurn);
+  void passTurn(NmSimThread &thread, int32_t site, int64_t idle = kTurn);
   void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
   void land(const TrackedCopy &tracked);
   bool isMbarrierPlace(NmSimThread &thread, int32_t site, const char *address);

@@ -181,7 +181,7 @@ void nmSimReduce(NmSimCollective *lanes) {
 /// Element `place` of matrix `matrix`, whose row r lane 8 matrix + r names;
 /// null where that lane names none.
 static char *findElement(NmSimCollective *lanes, int matrix,
-                         nm::MmaPlace place) {
+                         nm::FragmentOffset place) {
   void *operand = lanes->operands[8 * matrix + place.row];
   char *row = operand ? static_cast<NmSimMatrices *>(operand)->row : nullptr;
   return row ? row + 2 * place.column : nullptr;
@@ -199,7 +199,7 @@ static void forEachMatrixElement(NmSimCollective *lanes, Visit visit) {
       for (int i = 0; i < 2; ++i)
         visit(findElement(
                   lanes, matrix,
-                  nm::getMatrixPlace(lane, i, operands->isTransposed != 0)),
+                  nm::getMatrixOffset(lane, i, operands->isTransposed != 0)),
               lane, matrix, i);
   }
 }
@@ -228,7 +228,8 @@ void nmSimStoreMatrices(NmSimCollective *lanes) {
 void nmSimTransposeMatrix(NmSimCollective *lanes) {
   for (int lane = 0; lane < lanes->width; ++lane)
     for (int i = 0; i < 2 && lanes->results[lane]; ++i) {
-      nm::MmaPlace place = nm::getMatrixPlace(lane, i, /*isTransposed=*/true);
+      nm::FragmentOffset place =
+          nm::getMatrixOffset(lane, i, /*isTransposed=*/true);
       auto *word = static_cast<char *>(
           lanes->operands[4 * place.row + place.column / 2]);
       // Undefined where the lane that has the element takes no part.

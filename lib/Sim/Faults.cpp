@@ -37,7 +37,7 @@ const char *nm::sim::name(FaultClass fault) {
   case FaultClass::BadOperand:
     return "operand out of range";
   case FaultClass::UnfinishedProduct:
-    return "register of a product that is under way";
+    return "register of a product that is in flight";
   case FaultClass::UnfencedProduct:
     return "product without a fence";
   case FaultClass::UnfencedProxy:

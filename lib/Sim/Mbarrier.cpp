@@ -132,7 +132,7 @@ bool Block::noteIfRemote(NmSimThread &thread, int32_t site,
 }
 
 /// Begins the next phase if this one is over. Done as late as can be, by who
-/// waits for its end or arrives next, so that copies are under way for long.
+/// waits for its end or arrives next, so that copies are in flight for long.
 void Block::finishPhase(Mbarrier &barrier) {
   if (!barrier.isOver())
     return;
@@ -192,7 +192,7 @@ bool Block::testMbarrier(NmSimThread &thread, int32_t site, char *address,
   if (isOver)
     acquire(thread, *barrier);
   else
-    giveTurn(thread, site, kIdle);
+    passTurn(thread, site, kIdle);
   return isOver;
 }
 

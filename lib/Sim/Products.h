@@ -1,4 +1,4 @@
-//===- Products.h - A thread's products under way ---------------*- C++ -*-===//
+//===- Products.h - A thread's products in flight ---------------*- C++ -*-===//
 
 #ifndef NM_LIB_SIM_PRODUCTS_H
 #define NM_LIB_SIM_PRODUCTS_H
@@ -26,7 +26,7 @@ public:
       all.resize(size_t(number) + 1);
     return all[size_t(number)];
   }
-  bool isUnderWay(const Product &product) const {
+  bool isInFlight(const Product &product) const {
     return product.group > finished;
   }
   bool isFenced(const Product &product) const {

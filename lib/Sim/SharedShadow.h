@@ -81,7 +81,7 @@ public:
   }
 
   //===--------------------------------------------------------------------===//
-  // Products under way
+  // Products in flight
   //===--------------------------------------------------------------------===//
 
   /// The number that the tensor cores of a warpgroup have here. They read
@@ -137,7 +137,7 @@ private:
   std::array<uint32_t, kMaxClocks> clocks;
   /// known[w][v]: what warp v did up to this clock is before what w does now.
   std::array<Clocks, kMaxClocks> known;
-  /// What is before the cluster's barrier that is under way, and before the
+  /// What is before the cluster's barrier that is in flight, and before the
   /// last that is over.
   Clocks arrived, met;
 };
@@ -205,7 +205,7 @@ private:
   struct Cell {
     Stamp writer, reader, otherReader;
     uint16_t writerSite = 0, readerSite = 0;
-    // One more than the thread whose copy is under way.
+    // One more than the thread whose copy is in flight.
     uint16_t copier = 0;
     bool atomic = false;
     bool isGeneric = false;

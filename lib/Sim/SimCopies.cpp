@@ -27,7 +27,7 @@ bool Block::findCopier(NmSimThread &thread, int32_t site) {
   return false;
 }
 
-/// Reads `bytes` of shared memory for a copy of the thread that is under way.
+/// Reads `bytes` of shared memory for a copy of the thread that is in flight.
 bool Block::readForCopy(NmSimThread &thread, int32_t site, size_t offset,
                         size_t bytes) {
   if (!findCopier(thread, site))
@@ -102,7 +102,7 @@ void Block::waitForBulkGroups(NmSimThread &thread, int32_t pending) {
 void Block::checkBulkGroups(NmSimThread &thread) {
   if (thread.bulk.started > thread.bulk.finished)
     report(thread, FaultClass::EndedBlock, thread.bulk.site,
-           "the thread ends with this copy out of shared memory under way, "
+           "the thread ends with this copy out of shared memory in flight, "
            "which it has not waited for");
 }
 

@@ -147,7 +147,7 @@ private:
   int findColumn(int row, int stored);
   void gatherA();
   void gatherB();
-  uint32_t getSum(MmaPlace place, uint32_t before) const;
+  uint32_t getSum(FragmentOffset place, uint32_t before) const;
 
   NmSimCollective *lanes;
   const NmSimMultiply &form;
@@ -163,9 +163,9 @@ private:
 int WarpProduct::findColumn(int row, int stored) {
   if (!shape.isSparse)
     return stored;
-  MmaMetadataPlace place =
-      getMmaMetadataPlace(shape, row, stored / shape.storedPerGroup(),
-                          int(form.words[metadataWord() + 1]));
+  MmaMetadataOffset place =
+      getMmaMetadataOffset(shape, row, stored / shape.storedPerGroup(),
+                           int(form.words[metadataWord() + 1]));
   return findKeptColumn(shape, stored,
                         operandsOf(place.lane).words[metadataWord()] >>
                             4 * place.nibble,
@@ -176,7 +176,7 @@ void WarpProduct::gatherA() {
   for (int lane = 0; lane < MmaShape::kLanes; ++lane)
     for (int r = 0; r < shape.aRegisters(); ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.aPlace(lane, r, i);
+        FragmentOffset place = shape.aOffset(lane, r, i);
         auto at = size_t(place.row * shape.storedK() + place.column);
         a[at] = decode(form.a, operandsOf(lane).words[r], i);
         columns[at] = findColumn(place.row, place.column);
@@ -187,13 +187,13 @@ void WarpProduct::gatherB() {
   for (int lane = 0; lane < MmaShape::kLanes; ++lane)
     for (int r = 0; r < shape.bRegisters(); ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.bPlace(lane, r, i);
+        FragmentOffset place = shape.bOffset(lane, r, i);
         b[size_t(place.row * MmaShape::kN + place.column)] =
             decode(form.b, operandsOf(lane).words[shape.aRegisters() + r], i);
       }
 }
 
-uint32_t WarpProduct::getSum(MmaPlace place, uint32_t before) const {
+uint32_t WarpProduct::getSum(FragmentOffset place, uint32_t before) const {
   double sum = decodeSum(form.a, before);
   auto first = size_t(place.row * shape.storedK());
   for (size_t i = first; i < first + size_t(shape.storedK()); ++i)
@@ -212,7 +212,7 @@ void WarpProduct::run() {
   for (int lane = 0; lane < MmaShape::kLanes; ++lane)
     for (int i = 0; i < MmaShape::kSumsPerLane; ++i)
       static_cast<uint32_t *>(lanes->results[lane])[i] = getSum(
-          getMmaSumPlace(lane, i),
+          getMmaSumOffset(lane, i),
           operandsOf(lane).words[shape.aRegisters() + shape.bRegisters() + i]);
 }
 

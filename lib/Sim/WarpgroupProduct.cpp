@@ -159,7 +159,7 @@ void WarpgroupProduct::gatherRegisters() {
   for (int thread = 0; thread < kWarpgroupThreads; ++thread)
     for (int r = 0; r < shape.aRegisters(); ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.aPlace(thread % MmaShape::kLanes, r, i);
+        FragmentOffset place = shape.aOffset(thread % MmaShape::kLanes, r, i);
         int row = thread / MmaShape::kLanes * MmaShape::kM + place.row;
         a[size_t(row * shape.storedK() + place.column)] =
             form.scaleA *
@@ -175,7 +175,7 @@ const char *WarpgroupProduct::findColumns() {
     for (int stored = 0; stored < shape.storedK(); ++stored) {
       int column = stored;
       if (shape.isSparse) {
-        MmaMetadataPlace place = getMmaMetadataPlace(
+        MmaMetadataOffset place = getMmaMetadataOffset(
             shape, row % MmaShape::kM, stored / shape.storedPerGroup(),
             int(form.selector));
         int thread = row / MmaShape::kM * MmaShape::kLanes + place.lane;
@@ -237,7 +237,7 @@ const char *WarpgroupProduct::run(const char *shared, size_t sharedBytes) {
   auto forEachSum = [&](auto visit) {
     for (int thread = 0; thread < kWarpgroupThreads; ++thread)
       for (int i = 0; i < perThread; ++i) {
-        MmaPlace place = getWarpgroupSumPlace(thread, i);
+        FragmentOffset place = getWarpgroupSumOffset(thread, i);
         visit(thread, i, sums[size_t(place.row * form.n + place.column)]);
       }
   };

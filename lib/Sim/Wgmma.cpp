@@ -1,7 +1,7 @@
-//===- Wgmma.cpp - Products that are under way while a block goes on ------===//
+//===- Wgmma.cpp - Products that are in flight while a block goes on ------===//
 //
 // A product is computed when all threads of its warpgroup have come to it, and
-// counts as under way until they have waited for its group: until then its
+// counts as in flight until they have waited for its group: until then its
 // registers are not to be touched, and the shadow has its operands in shared
 // memory as read by somebody who has met no barrier.
 //
@@ -33,7 +33,7 @@ void Block::startProduct(NmSimThread &thread, int32_t site, int32_t number) {
 void Block::useRegisters(NmSimThread &thread, int32_t site, int32_t number,
                          const char *what) {
   Products::Product &product = thread.products.get(number);
-  if (thread.products.isUnderWay(product))
+  if (thread.products.isInFlight(product))
     report(thread, FaultClass::UnfinishedProduct, site,
            std::string(what) + " of " + describe(launch.kernel, product.site) +
                ", which nobody waited for");

@@ -31,11 +31,18 @@ Result<GivenOption> nm::matchOption(const std::vector<OptionSyntax> &options,
           : arg.substr(dashes, equals == std::string::npos ? std::string::npos
                                                            : equals - dashes);
   GivenOption given;
-  while (given.entry < options.size() && name != options[given.entry].name)
+  auto isFormerName = [&](const OptionSyntax &option) {
+    return option.formerName && name == option.formerName;
+  };
+  while (given.entry < options.size() && name != options[given.entry].name &&
+         !isFormerName(options[given.entry]))
     ++given.entry;
   if (given.entry == options.size())
     return unknownOption(options, arg);
   const OptionSyntax &option = options[given.entry];
+  if (isFormerName(option))
+    given.warning = "--" + name + " is now --" + option.name +
+                    "; the next version takes the new name alone";
   if (equals != std::string::npos) {
     given.value = arg.substr(equals + 1);
     if (option.takes == Takes::Nothing)

@@ -4,7 +4,7 @@
 
 #include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "nm/Dialect/NM/IR/SourceLocation.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

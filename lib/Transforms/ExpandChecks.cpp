@@ -1,7 +1,7 @@
 //===- ExpandChecks.cpp - Checks to branches ------------------------------===//
 
 #include "nm/Dialect/NM/IR/Checks.h"
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "nm/Dialect/NM/IR/SourceLocation.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"

@@ -23,20 +23,20 @@ namespace mlir::nm {
 
 using namespace mlir;
 
-/// Whether a product reads rows of `memref` as those of a k-major A.
-static bool isKMajorOperand(Value memref) {
+/// Whether a product reads rows of `memref` as those of an m-major A.
+static bool isMMajorOperand(Value memref) {
   return llvm::any_of(memref.getUsers(), [&](Operation *user) {
     if (auto product = dyn_cast<mlir::nm::SpMMOp>(user))
       return product.getTransposeA() && product.getA() == memref;
     return isa<ViewLikeOpInterface>(user) &&
-           isKMajorOperand(user->getResult(0));
+           isMMajorOperand(user->getResult(0));
   });
 }
 
 /// Elements that rows of `alloc` are padded to a multiple of.
 static int64_t getChunk(memref::AllocOp alloc) {
   return mlir::nm::getPaddedChunk(alloc.getType().getShape().back(),
-                                  isKMajorOperand(alloc.getResult()));
+                                  isMMajorOperand(alloc.getResult()));
 }
 
 /// Whether rows of `alloc` may start anywhere, and are read by 16 bytes: those
@@ -68,9 +68,9 @@ static bool canTake(Value memref, MemRefType type) {
   return llvm::all_of(memref.getUsers(), [&](Operation *user) {
     if (isa<mlir::nm::SparseProductOpInterface>(user))
       return canProductTake(memref, type);
-    if (isa<linalg::LinalgOp, mlir::nm::SplitTermsOp, mlir::nm::RecomputeFromOp,
-            memref::CopyOp, memref::DimOp, memref::DeallocOp, memref::LoadOp,
-            memref::StoreOp>(user))
+    if (isa<linalg::LinalgOp, mlir::nm::SplitFloatsOp,
+            mlir::nm::RecomputeFromOp, memref::CopyOp, memref::DimOp,
+            memref::DeallocOp, memref::LoadOp, memref::StoreOp>(user))
       return true;
     MemRefType view = mlir::nm::getViewType(user, type);
     return view && canTake(user->getResult(0), view);

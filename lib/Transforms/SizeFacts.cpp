@@ -433,7 +433,7 @@ static void findProductFacts(SparseProductOpInterface op,
   };
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     demand(op.getA(), dim, "a", dim);
-  if (op.getMDimOfC() && op.getRowsOfPanels() == 0 && op.countTerms() == 1)
+  if (op.getMDimOfC() && op.getRowsOfPanels() == 0 && op.countSplits() == 1)
     demand(op.getA(), *op.getMDimOfA(), "a", *op.getMDimOfC());
   SmallVector<int64_t> loops;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)

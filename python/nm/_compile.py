@@ -63,7 +63,7 @@ def compile(source: str | os.PathLike, target: str = "cpu", *,
 
 def lower(source: str | os.PathLike, emit: str = "nm", target: str = "cpu",
           **options) -> str | bytes:
-    """The module at a stage of its compilation, as nm-compile --emit prints it:
+    """The module at a phase of its compilation, as nm-compile --emit prints it:
     text, or bytes of ``"obj"``, ``"so"`` and ``"cubin"``.
 
     Raises:

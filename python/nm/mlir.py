@@ -29,7 +29,7 @@ _OF_MLIR = "_ZN4mlir11MLIRContextC1ENS0_9ThreadingE"
 _ATTRIBUTES = {
     "NM_PatternAttr": "#nm.pattern<{}>",
     "NM_AllowedArithmetic": "#nm.arithmetic<{}>",
-    "NM_CopyWayAttr": "#nm.copy_way<{}>",
+    "NM_CopyKindAttr": "#nm.copy_kind<{}>",
     "NM_SyncScopeAttr": "#nm.sync_scope<{}>",
     "NM_PackedFormAttrInterface": "#nm.{}",
     "NM_PackingAttr": "#nm.{}",

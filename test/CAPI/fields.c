@@ -15,8 +15,8 @@
 // RUN: nm-capi-fields-test rebuild %{ir}/roles.mlir | diff - %t
 // RUN: nm-opt %{ir}/combine.mlir > %t
 // RUN: nm-capi-fields-test rebuild %{ir}/combine.mlir | diff - %t
-// RUN: nm-opt %{ir}/terms.mlir > %t
-// RUN: nm-capi-fields-test rebuild %{ir}/terms.mlir | diff - %t
+// RUN: nm-opt %{ir}/split-floats.mlir > %t
+// RUN: nm-capi-fields-test rebuild %{ir}/split-floats.mlir | diff - %t
 // RUN: nm-opt %{ir}/epilogue.mlir > %t
 // RUN: nm-capi-fields-test rebuild %{ir}/epilogue.mlir | diff - %t
 //
@@ -176,16 +176,16 @@ static const char *const kAttributes[] = {
     "#nm.encoding<2:4, dim = 1>",
     "#nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, chunk_columns = "
     "2, index_rows = 32>",
-    "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>",
+    "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>",
     "#nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, "
     "lane_words = 3>",
     "#nm.sparse_operand<wgmma>",
     "#nm.sparse_operand<mma, bits = 4>",
-    "#nm.sparse_operand<wgmma_pairs, terms = 3>",
+    "#nm.sparse_operand<wgmma_pairs, splits = 3>",
     "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
     "#nm.arithmetic<tf32>",
-    "#nm.copy_way<bulk>",
+    "#nm.copy_kind<bulk>",
     "#nm.sync_scope<warpgroup>",
     "#nm.cluster_block",
     "#nm.tile_layout<[64, 1], offset = ?, panels = [64, 3072], xor = [1:3 with "
@@ -206,7 +206,7 @@ static const char *const kAttributes[] = {
     "#nm.simt<block = [128, 128, 128], warp = [64, 32], thread = [8, 8], "
     "stages = 2, split_k = 4, cluster_k = 2, slice_k = 2, group_m = 3, copy_a "
     "= matrices, layout_a = interleaved, prefetch = true, defer = false, pack "
-    "= true, totals = true, packing = <panel = 32, index_bits = 8>>",
+    "= true, promote = true, packing = <panel = 32, index_bits = 8>>",
     "#nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = "
     "2, split_k = 3, slice_k = 4, packing = <panel = 32, index_bits = 2, "
     "chunk_rows = 4, index_rows = 8>>",
@@ -218,7 +218,7 @@ static const char *const kAttributes[] = {
     "split_k = 1, producers = 4, blocks = 132, group_m = 4, packing = <panel = "
     "128, index_bits = 8, tile_rows = 64>>",
     "#nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = "
-    "4, producers = 4, blocks = 132, group_m = 4, totals = true, packing = "
+    "4, producers = 4, blocks = 132, group_m = 4, promote = true, packing = "
     "<panel = 256, index_bits = 4, index_rows = 4, tile_rows = 64>>",
     "#nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5, "
     "split_k = 4, cluster_k = 2>",

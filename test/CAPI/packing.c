@@ -307,8 +307,8 @@ int main(void) {
   // CHECK: mma_sp: #nm.sparse_operand<mma> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: wgmma_sp: #nm.sparse_operand<wgmma{{(_pairs)?}}> as nm-pack-weights
-  // CHECK: wgmma: #nm.packing<{{.*}}terms = 3{{.*}}> as nm-pack-weights
-  // CHECK: #nm.sparse_operand<wgmma_pairs, terms = 3> as nm-pack-weights
+  // CHECK: wgmma: #nm.packing<{{.*}}splits = 3{{.*}}> as nm-pack-weights
+  // CHECK: #nm.sparse_operand<wgmma_pairs, splits = 3> as nm-pack-weights
   for (size_t i = 0; i < sizeof(kCases) / sizeof(*kCases); ++i)
     runCase(context, &kCases[i]);
   mlirContextDestroy(context);

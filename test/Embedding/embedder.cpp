@@ -1,10 +1,10 @@
 //===- embedder.cpp - Another compiler that has nm inside -----------------===//
 //
-// usage: embedder stages.mlir program.mlir
+// usage: embedder phases.mlir program.mlir
 //
 // Its own dialect has an op in the same function as nm's product. It tiles that
 // through TilingInterface, expands a tile inside its own kernel, takes a
-// product through the stages one by one, and through the whole lowering, and
+// product through the phases one by one, and through the whole lowering, and
 // runs what comes out: in itself, on nm's runtime and on its own, by several
 // threads at once; and a program that it writes for mlir-runner.
 //
@@ -19,7 +19,7 @@
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 #include "nm/Pipelines/NMToCPU.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
@@ -250,7 +250,7 @@ static OwningOpRef<ModuleOp> parse(const std::string &text,
   return module;
 }
 
-/// Takes the product through the stages up to tiles by transform ops, and the
+/// Takes the product through the phases up to tiles by transform ops, and the
 /// rest of the way by nm's passes.
 static LogicalResult runStages(const Layer &layer, MLIRContext &context,
                                StringRef script) {
@@ -278,7 +278,7 @@ static LogicalResult runStages(const Layer &layer, MLIRContext &context,
   mlir::nm::buildLowerToCPU(after, mlir::nm::NMToCPUOptions());
   if (failed(after.run(*module)))
     return failure();
-  return layer.check(*module, "by stages");
+  return layer.check(*module, "by phases");
 }
 
 static void buildLowering(PassManager &manager) {
@@ -365,13 +365,13 @@ static LogicalResult runInThreads(const Layer &layer,
 
 int main(int argc, char **argv) {
   if (argc != 3)
-    return fail("expected the file of the stages, and one to write").failed();
+    return fail("expected the file of the phases, and one to write").failed();
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   DialectRegistry registry;
   registerDialects(registry);
   registerInterfaces(registry);
-  // Those that the stages name.
+  // Those that the phases name.
   mlir::nm::registerNMPasses();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();

@@ -108,7 +108,7 @@ static bool isShape(StringRef token) {
 }
 
 template <typename Predicate>
-static SmallVector<size_t> placesOf(const Tokens &tokens, Predicate isOne) {
+static SmallVector<size_t> offsetsOf(const Tokens &tokens, Predicate isOne) {
   SmallVector<size_t> places;
   for (auto [i, token] : enumerate(tokens))
     if (isOne(StringRef(token)))
@@ -121,7 +121,7 @@ static SmallVector<size_t> placesOf(const Tokens &tokens, Predicate isOne) {
 //===----------------------------------------------------------------------===//
 
 static void changeNumber(Tokens &tokens, Draw &draw) {
-  SmallVector<size_t> places = placesOf(tokens, isNumber);
+  SmallVector<size_t> places = offsetsOf(tokens, isNumber);
   if (places.empty())
     return;
   std::string &token = tokens[draw.from(places)];
@@ -146,7 +146,7 @@ static void changeNumber(Tokens &tokens, Draw &draw) {
 }
 
 static void changeShape(Tokens &tokens, Draw &draw) {
-  SmallVector<size_t> places = placesOf(tokens, isShape);
+  SmallVector<size_t> places = offsetsOf(tokens, isShape);
   if (places.empty())
     return;
   std::string &token = tokens[draw.from(places)];
@@ -173,14 +173,14 @@ static void changeShape(Tokens &tokens, Draw &draw) {
 }
 
 static void changeType(Tokens &tokens, Draw &draw) {
-  SmallVector<size_t> places = placesOf(
+  SmallVector<size_t> places = offsetsOf(
       tokens, [](StringRef token) { return is_contained(kTypes, token); });
   if (!places.empty())
     tokens[draw.from(places)] = draw.from(kTypes);
 }
 
 static SmallVector<size_t> placesLike(const Tokens &tokens, size_t one) {
-  return placesOf(tokens, [&](StringRef token) {
+  return offsetsOf(tokens, [&](StringRef token) {
     return token.front() == tokens[one].front() && token != tokens[one];
   });
 }

@@ -49,7 +49,7 @@ TOOLS = {
         "--target=cpu", "--target=sim:sm_90a", "--device=1", "--list", "model.mlir",
         "--compile-options=opt-level=1 schedule=loops"]),
     "nm-bench": (["--list", "--shape=4x16x32"], [
-        "--preset=cpu", "--pattern=8:32, block = 1x32", "--type=bf16", "--k-major",
+        "--preset=cpu", "--pattern=8:32, block = 1x32", "--type=bf16", "--m-major",
         "--result-type=f16", "--schedule=simt<stages = 2>", "--ablate", "--filter=.*4x16.*",
         "--target=cuda:sm_90a", "--device=0", "--kernels=.", "--compile-only",
         "--seconds=0.01", "--threads=2", "--blas=none", "--sparse-blas=none", "--seed=3",

@@ -282,10 +282,10 @@ def check_passes_are_in_the_reference(tree):
 
 
 def check_pipeline_page_has_all_stages(tree):
-    """docs/stages.svg is drawn from the pipelines; the page says what each pass does."""
-    if "docs/stages.svg" not in tree.names:
+    """docs/phases.svg is drawn from the pipelines; the page says what each pass does."""
+    if "docs/phases.svg" not in tree.names:
         return
-    drawn, page = tree.read("docs/stages.svg"), tree.read("docs/Pipeline.md")
+    drawn, page = tree.read("docs/phases.svg"), tree.read("docs/Pipeline.md")
     for _, _, flag, _ in tree.passes():
         if f">{flag}<" in drawn and f"`{flag}`" not in page:
             yield f"docs/Pipeline.md: no pass {flag}"

@@ -149,7 +149,7 @@ class Violations(unittest.TestCase):
                  {"CONTRIBUTING.md": "In `lib/Schedule/Chip.cpp`, or in `lib`.\n"},
                  "no file lib/Schedule/Chip.cpp"),
             Case(hygiene.check_pipeline_page_has_all_stages,
-                 {"docs/stages.svg": "<text>nm-tile-to-blocks</text>\n",
+                 {"docs/phases.svg": "<text>nm-tile-to-blocks</text>\n",
                   "docs/Pipeline.md": "`nm-tile-to-gpu-blocks`\n"},
                  "no pass nm-tile-to-blocks"),
             Case(hygiene.check_named_files_are_there,

@@ -3,15 +3,15 @@
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=simt dense-fallback=false" 2>/dev/null | FileCheck %s --check-prefix=PTX
 
-// Totals in shared memory leave the largest thread tile its registers. The
-// stack has the grand totals, a word for each of 128 sums.
+// Promoted sums in shared memory leave the largest thread tile its registers. The
+// stack has the second sums, a word for each of 128 sums.
 // CHECK: half_kernel on {{.*}}, 512 bytes of stack, 0 bytes spilled
 // CHECK: quarter_kernel on {{.*}}, 512 bytes of stack, 0 bytes spilled
 
-// REMARK: thread = [16, 8]{{.*}} totals = true
-// REMARK: thread = [16, 8]{{.*}} totals = true
+// REMARK: thread = [16, 8]{{.*}} promote = true
+// REMARK: thread = [16, 8]{{.*}} promote = true
 
-// At the end of a chain, four totals at a time, and one line of grand totals.
+// At the end of a chain, four promoted sums at a time, and one line of second sums.
 // PTX: .entry half_kernel
 // PTX: ld.shared.v4.b32
 // PTX: add.rn.f32

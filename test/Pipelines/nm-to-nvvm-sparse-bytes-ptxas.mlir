@@ -3,7 +3,7 @@
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=PTX
 
 // Products of 8-bit types with scales of rows and columns have all in registers,
-// totals of f8 among them.
+// promoted sums of f8 among them.
 // CHECK-NOT: Potential Performance Loss
 // CHECK: integers_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: few_rows_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled

@@ -8,7 +8,7 @@
 // CHECK: odd_rows_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: widened_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 
-// All 8 loads of a lane are under way before the first word is transposed.
+// All 8 loads of a lane are in flight before the first word is transposed.
 // PTX-LABEL: .entry halves_kernel
 // PTX-COUNT-8: ld.global{{[.a-z]*}}.v4.{{[bu]}}32
 // PTX: movmatrix.sync.aligned.m8n8.trans.b16

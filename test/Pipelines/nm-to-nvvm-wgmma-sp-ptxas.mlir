@@ -4,7 +4,7 @@
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='wgmma_sp<stages = 3, producers = 0>'" 2>/dev/null | FileCheck %s --check-prefix=PTX
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=wgmma_sp" 2>/dev/null | FileCheck %s --check-prefix=TENSOR
 
-// ptxas has all in registers, those of metadata that instructions under way
+// ptxas has all in registers, those of metadata that instructions in flight
 // read among them, and no wgmma waits for the one before it, which it would
 // warn of.
 // CHECK-NOT: Potential Performance Loss

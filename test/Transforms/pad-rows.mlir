@@ -19,11 +19,11 @@ func.func @known(%a: memref<77x64xf16>) {
   return
 }
 
-// Rows of a k-major A are lines, unless they are shorter than one.
-// CHECK-LABEL: func @k_major
+// Rows of an m-major A are lines, unless they are shorter than one.
+// CHECK-LABEL: func @m_major
 // CHECK: memref.alloc() : memref<64x128xf16>
 // CHECK: memref.alloc() : memref<64x40xf16>
-func.func @k_major(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>, %d: memref<33x64xf16>) {
+func.func @m_major(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>, %d: memref<33x64xf16>) {
   %t = memref.alloc() : memref<64x77xf16>
   %tile = memref.subview %t[0, 0] [64, 77] [1, 1] : memref<64x77xf16> to memref<64x77xf16, strided<[77, 1]>>
   nm.spmm <2:4> transpose_a ins(%tile, %values, %indices : memref<64x77xf16, strided<[77, 1]>>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
@@ -75,14 +75,14 @@ func.func @on_host() attributes {nm.host} {
   return
 }
 
-// Terms of A are read as f16 is.
-// CHECK-LABEL: func @terms
+// Splits of A are read as f16 is.
+// CHECK-LABEL: func @splits
 // CHECK: %[[CHUNKS:.*]] = memref.alloc(%{{.*}}) : memref<64x?x8xbf16>
 // CHECK: %[[T:.*]] = memref.subview
-// CHECK: nm.split_terms 3 transpose ins(%{{.*}}) outs(%[[T]] : memref<64x?xbf16, strided<[?, 1]>>)
-func.func @terms(%a: memref<?x64xf32>, %columns: index) {
+// CHECK: nm.split_floats 3 transpose ins(%{{.*}}) outs(%[[T]] : memref<64x?xbf16, strided<[?, 1]>>)
+func.func @splits(%a: memref<?x64xf32>, %columns: index) {
   %t = memref.alloc(%columns) : memref<64x?xbf16>
-  nm.split_terms 3 transpose ins(%a : memref<?x64xf32>) outs(%t : memref<64x?xbf16>)
+  nm.split_floats 3 transpose ins(%a : memref<?x64xf32>) outs(%t : memref<64x?xbf16>)
   memref.dealloc %t : memref<64x?xbf16>
   return
 }

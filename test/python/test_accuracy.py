@@ -104,7 +104,7 @@ def test_short_sums(target, strategy, kept, kind):
 def test_short_sums_without_residuals(strategy, kept):
     """They are less accurate than a chain."""
     error, chain = measure("sim:sm_90a", 2 * kept, "f32", "binades", strategy,
-                           fields="<residuals = false>",
+                           fields="<compensated = false>",
                            draws=DRAWS["binades"])
     assert error > chain
 

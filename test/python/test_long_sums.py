@@ -26,7 +26,7 @@ def relative_error(m, k, n, pattern, schedule, target="sim:sm_90a"):
 
 
 # One accumulator for all of k has errors of 6e-6 to 3e-4 here. Strategy simt
-# has totals in shared memory for more than 24 576 kept rows.
+# is promoted in shared memory for more than 24 576 kept rows.
 CASES = {
     # Tiles of k in a loop, and one tile of many steps.
     "gemv": (1, 60000, "2:4", "gemv<slice_k = 4, split_k = 1>"),
@@ -50,7 +50,7 @@ CASES = {
     "simt, cluster": (32, 100000, "2:4, block = 1x4",
                       "simt<block = [32, 64, 32], warp = [32, 32], "
                       "thread = [8, 4], split_k = 5, cluster_k = 5, "
-                      "totals = true>"),
+                      "promote = true>"),
 }
 
 
@@ -84,7 +84,7 @@ def test_terms_of_f32():
     cost model cuts long sums of strategy wgmma into."""
     m, k, n, pattern = 64, 100000, 64, "2:4, block = 1x64"
     module = compile_product(m, k, n, pattern, "wgmma<split_k = 7>")
-    assert "terms = 3" in module.remarks[0]
+    assert "splits = 3" in module.remarks[0]
     rng = np.random.default_rng(5)
     w = np.full((k, n), np.float32(0.1))
     x = np.ones((m, k), np.float32)

@@ -52,7 +52,7 @@ public:
 
   nm::Status read(CompileOptions &options) const;
   std::string getInput() const { return input; }
-  std::string getOutput(Emit stage) const;
+  std::string getOutput(Emit phase) const;
 
 private:
   cl::OptionCategory category{"Options of the compiler"};
@@ -69,7 +69,7 @@ private:
                "...]], or sim[:sm_XX], the kernels of a GPU on the host; where "
                "no chip is given, that of the device that is here, or sm_90")};
   cl::opt<std::string> emit{
-      "emit", cl::value_desc("stage"), cl::init("so"), cl::cat(category),
+      "emit", cl::value_desc("phase"), cl::init("so"), cl::cat(category),
       cl::desc(
           "how far to compile (default so): nm, products as nm ops; "
           "schedule, with the schedule of each; for one chip of cuda, gpu, "
@@ -83,10 +83,10 @@ private:
 
 nm::Status CommandLine::read(CompileOptions &options) const {
   options.target = target;
-  nm::Result<Emit> stage = mlir::nm::parseEmit(emit);
-  if (!stage)
-    return stage.error();
-  options.emit = *stage;
+  nm::Result<Emit> phase = mlir::nm::parseEmit(emit);
+  if (!phase)
+    return phase.error();
+  options.emit = *phase;
   for (auto [option, info] : llvm::zip(shared, mlir::nm::getOptionInfos())) {
     if (!option.isGiven())
       continue;
@@ -97,8 +97,8 @@ nm::Status CommandLine::read(CompileOptions &options) const {
 }
 
 /// Of what is no text.
-static StringRef getExtension(Emit stage) {
-  switch (stage) {
+static StringRef getExtension(Emit phase) {
+  switch (phase) {
   case Emit::Cubin:
     return ".cubin";
   case Emit::Object:
@@ -111,10 +111,10 @@ static StringRef getExtension(Emit stage) {
 }
 
 /// Beside the input, as compilers do; text goes to stdout.
-std::string CommandLine::getOutput(Emit stage) const {
+std::string CommandLine::getOutput(Emit phase) const {
   if (output.getNumOccurrences() > 0)
     return output;
-  StringRef extension = getExtension(stage);
+  StringRef extension = getExtension(phase);
   if (extension.empty())
     return "-";
   StringRef stem = input;

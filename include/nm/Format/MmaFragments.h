@@ -14,7 +14,7 @@
 namespace nm {
 
 /// An element of an operand, by its row and column.
-struct MmaPlace {
+struct FragmentOffset {
   int row, column;
 };
 
@@ -35,12 +35,12 @@ struct MmaShape {
 
   /// Element `i` of register `r` of A, lowest bits first. A sparse A's column
   /// is that of the stored elements.
-  constexpr MmaPlace aPlace(int lane, int r, int i) const {
+  constexpr FragmentOffset aOffset(int lane, int r, int i) const {
     return {lane / 4 + 8 * (r % 2),
             perRegister() * (lane % 4 + 4 * (r / 2)) + i};
   }
   /// The same of B, which has k rows.
-  constexpr MmaPlace bPlace(int lane, int r, int i) const {
+  constexpr FragmentOffset bOffset(int lane, int r, int i) const {
     return {perRegister() * (lane % 4 + 4 * r) + i, lane / 4};
   }
 
@@ -59,19 +59,19 @@ struct MmaShape {
 };
 
 /// Sums and results: element `i` of the four of a lane.
-constexpr MmaPlace getMmaSumPlace(int lane, int i) {
+constexpr FragmentOffset getMmaSumOffset(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2};
 }
 
 /// Which 4 bits of which lane's metadata describe a group of columns of a row.
-struct MmaMetadataPlace {
+struct MmaMetadataOffset {
   int lane, nibble;
 };
 /// A word holds four groups of row r and of row r + 8 where elements have 16 or
 /// 32 bits; eight groups of one row where they have 8, and the next lane has
 /// those of row r + 8.
-constexpr MmaMetadataPlace getMmaMetadataPlace(const MmaShape &shape, int row,
-                                               int group, int selector) {
+constexpr MmaMetadataOffset getMmaMetadataOffset(const MmaShape &shape, int row,
+                                                 int group, int selector) {
   int first = 4 * (row % 8) + selector * shape.metadataLanes();
   if (shape.bits == 8)
     return {first + row / 8 + 2 * (group / 8), group % 8};
@@ -94,18 +94,19 @@ constexpr int encodeMmaSingle(int column) { return column ? 0b1110 : 0b0100; }
 inline constexpr int kWarpgroupM = 64;
 
 /// Element `i` of the n / 2 sums of a thread.
-constexpr MmaPlace getWarpgroupSumPlace(int thread, int i) {
+constexpr FragmentOffset getWarpgroupSumOffset(int thread, int i) {
   int warp = thread / MmaShape::kLanes, lane = thread % MmaShape::kLanes;
-  MmaPlace place = getMmaSumPlace(lane, i % MmaShape::kSumsPerLane);
+  FragmentOffset place = getMmaSumOffset(lane, i % MmaShape::kSumsPerLane);
   return {MmaShape::kM * warp + place.row,
           MmaShape::kN * (i / MmaShape::kSumsPerLane) + place.column};
 }
 
 /// Element `i` (0 or 1) of the word that ldmatrix gives a lane of a matrix of
 /// 8 x 8 elements of 16 bits, and that stmatrix takes from it.
-constexpr MmaPlace getMatrixPlace(int lane, int i, bool isTransposed) {
+constexpr FragmentOffset getMatrixOffset(int lane, int i, bool isTransposed) {
   int major = lane / 4, minor = 2 * (lane % 4) + i;
-  return isTransposed ? MmaPlace{minor, major} : MmaPlace{major, minor};
+  return isTransposed ? FragmentOffset{minor, major}
+                      : FragmentOffset{major, minor};
 }
 
 } // namespace nm

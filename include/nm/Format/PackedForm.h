@@ -38,9 +38,9 @@
 // elements, each of 16 bits, and has the 128-byte swizzle: columns 8*x to 8*x +
 // 7 of row r stand at 8*(x ^ r%8). Before that, of each 16 columns those at
 // even places come first: a thread's two rows of sums, eight apart, are
-// neighbours in C. Of f32 weights, T = terms terms of bf16 are stored: a tile
-// is all that for the first term, then for the second, and so on
-// (SplitTerms.h).
+// neighbours in C. Of f32 weights, T = splits splits of bf16 are stored: a tile
+// is all that for the first split, then for the second, and so on
+// (SplitFloats.h).
 //
 // Elements of 8 bits are contiguous along k there, as no instruction transposes
 // them, and H is a multiple of 32: a panel of 64 columns has, for each 16 rows
@@ -83,8 +83,8 @@ struct PanelPacking {
   int64_t colInfo = 0;
   /// H, the rows of a tile of wgmma's; 0 for rows in the order of the panel.
   int64_t tileRows = 0;
-  /// T, bf16 terms whose sum is a weight; 1 for weights as they are.
-  int64_t terms = 1;
+  /// T, bf16 splits whose sum is a weight; 1 for weights as they are.
+  int64_t splits = 1;
   /// L, the groups of four rows that a lane has side by side; 1 for rows in
   /// their order.
   int64_t laneWords = 1;
@@ -134,11 +134,11 @@ struct PanelPacking {
     return (tileRows + kInstructionRows - 1) / kInstructionRows *
            kInstructionRows;
   }
-  /// The rows of all terms of a tile.
-  int64_t storedTileRows() const { return terms * filledTileRows(); }
+  /// The rows of all splits of a tile.
+  int64_t storedTileRows() const { return splits * filledTileRows(); }
   /// The type that weights of `type` are stored in.
   ElementType storedType(ElementType type) const {
-    return terms == 1 ? type : ElementType::BF16;
+    return splits == 1 ? type : ElementType::BF16;
   }
   /// The row that kept row `row` is stored as, or unit row, of one row each.
   template <typename Int>
@@ -151,15 +151,15 @@ struct PanelPacking {
     return laneWords == 1 ? row : transposeGroups(row, kLanes, laneWords);
   }
   /// Where row r, column c of a panel stands in the panel, of elements of so
-  /// many bytes; with tiles. With terms, the first; each other one is
-  /// `termStep` behind the one before.
+  /// many bytes; with tiles. With splits, the first; each other one is
+  /// `splitStep` behind the one before.
   int64_t positionInTiles(int64_t keptRow, int64_t column,
                           int64_t bytes = 2) const {
     int64_t row = storedRow(keptRow);
     int64_t inTile = row % tileRows, filled = filledTileRows();
     int64_t in16 = column % 16, place = in16 / 2 + in16 % 2 * 8;
     int64_t inPanel = column % kTilePanel - in16 + place;
-    int64_t first = row / tileRows * terms * termStep() +
+    int64_t first = row / tileRows * splits * splitStep() +
                     column / kTilePanel * filled * kTilePanel;
     if (bytes == 1)
       return first + (inTile / kByteChunk * kTilePanel + inPanel) * kByteChunk +
@@ -168,7 +168,7 @@ struct PanelPacking {
            (inPanel / kTileChunk ^ inTile % 8) * kTileChunk +
            place % kTileChunk;
   }
-  int64_t termStep() const { return filledTileRows() * panel; }
+  int64_t splitStep() const { return filledTileRows() * panel; }
   /// Windows that packed weights can be cut at along k: the fewest that are
   /// whole index rows.
   int64_t windowStep(const Pattern &pattern) const;
@@ -240,7 +240,7 @@ struct PanelPacking {
     return panel == other.panel && indexBits == other.indexBits &&
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
            indexRows == other.indexRows && colInfo == other.colInfo &&
-           tileRows == other.tileRows && terms == other.terms &&
+           tileRows == other.tileRows && splits == other.splits &&
            laneWords == other.laneWords;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
@@ -258,13 +258,13 @@ private:
   }
   Status verifyColInfo(const Pattern &pattern) const;
   Status verifyTileRows(const Pattern &pattern) const;
-  Status verifyTerms() const;
+  Status verifySplits() const;
   Status verifyLaneWords(const Pattern &pattern) const;
 };
 
 /// Writes the packed values of `from` to `packed`, valueShape elements of
 /// storedType. `packing` must satisfy verify, and `from` be f32 if it has
-/// terms.
+/// splits.
 void packValues(const CondensedView &from, const PanelPacking &packing,
                 void *packed);
 /// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits

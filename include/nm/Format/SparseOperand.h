@@ -17,8 +17,8 @@
 // which metadata has the 4 bits i0 | i1 << 2. A group that keeps one position p
 // has the other of its pair, 0 and 1 or 2 and 3, too, and one that keeps none
 // has positions 0 and 1. What fills up is zero, but meets an activation: see
-// `fillsUp`. Of terms of f32 it can be told apart from a weight; see
-// SplitTerms.h.
+// `fillsUp`. Of split floats it can be told apart from a weight; see
+// SplitFloats.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,9 +98,9 @@ struct SparseOperand {
   /// 8, with 2^(storedBits-1) added, in bytes, the low bits first. 0 where
   /// values are elements.
   int64_t storedBits = 0;
-  /// Terms of bf16 that each f32 value is stored as, 1 where it is itself. A
-  /// step has the first terms of all its values, then the second ones.
-  int64_t terms = 1;
+  /// Splits of bf16 that each f32 value is stored as, 1 where it is itself. A
+  /// step has the first splits of all its values, then the second ones.
+  int64_t splits = 1;
 
   /// The form of weights of `type`.
   static SparseOperand of(Order order, ElementType type) {
@@ -125,11 +125,11 @@ struct SparseOperand {
   int64_t columns() const { return order == Order::Mma ? 16 : 64; }
   int64_t valuesOfStep() const { return columns() * kStepValues; }
   bool isQuantized() const { return storedBits != 0; }
-  /// What values of a step are stored in: values, their terms, or bytes of
+  /// What values of a step are stored in: values, their splits, or bytes of
   /// quantized ones.
   int64_t elementsOfStep() const {
     return isQuantized() ? valuesOfStep() * storedBits / 8
-                         : valuesOfStep() * terms;
+                         : valuesOfStep() * splits;
   }
   /// Quantized values in a byte, and what is added to each.
   int64_t valuesOfByte() const { return 8 / storedBits; }
@@ -164,12 +164,12 @@ struct SparseOperand {
     Int column, value;
   };
   template <typename Int>
-  struct GroupPlace {
+  struct GroupOffset {
     Int column, group;
   };
   /// Bits `shift` to `shift + 3` of a byte.
   template <typename Int>
-  struct BitPlace {
+  struct BitOffset {
     Int byte, shift;
   };
 
@@ -186,10 +186,10 @@ struct SparseOperand {
   ValuePlace<Int> placeOf(const Int &position) const;
   /// Where in its step's metadata a group's bits stand.
   template <typename Int>
-  BitPlace<Int> bitsOf(const GroupPlace<Int> &place) const;
+  BitOffset<Int> bitsOf(const GroupOffset<Int> &place) const;
   /// Of which group the `half` (0 or 1) of `byte` is.
   template <typename Int>
-  GroupPlace<Int> groupOf(const Int &byte, int64_t half) const;
+  GroupOffset<Int> groupOf(const Int &byte, int64_t half) const;
 
   /// The instruction's row that is a column of a block, and the inverse.
   template <typename Int>
@@ -199,19 +199,19 @@ struct SparseOperand {
 
   bool operator==(const SparseOperand &other) const {
     return order == other.order && bits == other.bits &&
-           storedBits == other.storedBits && terms == other.terms;
+           storedBits == other.storedBits && splits == other.splits;
   }
 };
 
 /// Writes values and metadata of `from`, of the shapes above. Quantized values
-/// are bytes before, of which the low bits are stored, and those of which terms
-/// are stored are f32. `operand` must be of the weights' type and satisfy
-/// verify, and the indices verifyIndices.
+/// are bytes before, of which the low bits are stored, and those of which
+/// splits are stored are f32. `operand` must be of the weights' type and
+/// satisfy verify, and the indices verifyIndices.
 void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
                        void *values, uint8_t *metadata);
 
 /// The inverse: writes the dense B [k x n], of bytes where it is quantized, and
-/// of f32 where terms are stored.
+/// of f32 where splits are stored.
 void unpackSparseOperand(const void *values, const uint8_t *metadata,
                          const SparseOperand &operand, const Pattern &pattern,
                          int64_t k, int64_t n, void *dense);
@@ -287,8 +287,8 @@ SparseOperand::placeOf(const Int &position) const {
 // groups of one row, and the next lane has those of the row 8 below.
 
 template <typename Int>
-SparseOperand::BitPlace<Int>
-SparseOperand::bitsOf(const GroupPlace<Int> &place) const {
+SparseOperand::BitOffset<Int>
+SparseOperand::bitsOf(const GroupOffset<Int> &place) const {
   const Int row = rowOf(place.column), &group = place.group;
   Int lane = row % 8 * 4, nibble = group;
   if (bits == 8) {
@@ -302,8 +302,8 @@ SparseOperand::bitsOf(const GroupPlace<Int> &place) const {
 }
 
 template <typename Int>
-SparseOperand::GroupPlace<Int> SparseOperand::groupOf(const Int &byte,
-                                                      int64_t half) const {
+SparseOperand::GroupOffset<Int> SparseOperand::groupOf(const Int &byte,
+                                                       int64_t half) const {
   Int lane = byte / 4 % 32, nibble = byte % 4 * 2 + half;
   Int row = byte / 128 * 16 + lane / 4;
   if (bits == 8)

@@ -36,7 +36,7 @@ def NMPropagateLayouts
     : Pass<"nm-propagate-layouts", "::mlir::ModuleOp"> {
   let summary = "gives activations between products the layouts that cost least";
   let description = [{
-    Tensor cores want A k-major, [k x m], and give C as easily as [n x m] as they
+    Tensor cores want A m-major, [k x m], and give C as easily as [n x m] as they
     give it row-major. Every activation of a function, on tensors, gets one of
     both layouts such that products and transpositions take the least time in
     all, by the estimates that `nm-select-gpu-schedule` goes by. A product takes
@@ -48,7 +48,7 @@ def NMPropagateLayouts
     other ops take and give, stay as they are.
 
     nm-pad-rows starts rows of temporaries with 16-bit elements at multiples of 16
-    bytes, those of a k-major A of 128. An A whose rows start elsewhere may also be
+    bytes, those of an m-major A of 128. An A whose rows start elsewhere may also be
     copied to such a temporary (bufferization.alloc_tensor), once for all products
     that take the copy.
 
@@ -92,7 +92,7 @@ def NMPropagateLayouts
            "weights">,
     ListOption<"productCosts", "product-costs", "double",
                "instead of the estimates, the microseconds of each product: with "
-               "a row-major A, with a k-major A and, if there is a third number, "
+               "a row-major A, with an m-major A and, if there is a third number, "
                "with a copied A, which else takes as long as the one it is of">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -178,8 +178,8 @@ def NMTileToGpuBlocks
     inside, whose tile is what the block stages in shared memory. A
     `linalg.fill` of the output is made tile by tile.
 
-    Where C is only split into terms, for a product in f32 behind, blocks of
-    strategies `wgmma` and `wgmma_sp` split their tile of C^T (`nm.split_terms`),
+    Where C is only split, for a product in f32 behind, blocks of
+    strategies `wgmma` and `wgmma_sp` split their tile of C^T (`nm.split_floats`),
     and C is neither written nor read.
 
     Of strategy `wgmma_sp` and a row-major A, the last tile along m begins early
@@ -314,7 +314,7 @@ def NMStageSharedMemory
     The weights are copied as they are; with `prefetch = true`, indices stay
     where they are. A goes the way that the schedule says by `copy_a` to a buffer
     in the order `layout_a`; what these do not fit is refused. That buffer is
-    k-major, so that a row that an index picks is read with wide loads. A
+    m-major, so that a row that an index picks is read with wide loads. A
     row-major A is transposed on the way: through registers, or by way of a
     staging buffer, to which each warp copies fragments of 16 x 32 elements as
     they are, and from which it then moves them to the tile by `ldmatrix`, which
@@ -362,7 +362,7 @@ def NMStageSharedMemory
     nm.copy <matrices> %staging to %as part [0, 1] : ...
     nm.release <warp> %staging : ...
     ```
-    With `col_info`, a copy of a k-major A is
+    With `col_info`, a copy of an m-major A is
     ```mlir
     %list = memref.subview %l[0, 0, 0] [4, 6, 1] [1, 1, 1] : ...
     %as = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
@@ -383,7 +383,7 @@ def NMPipelineCopies
     With `stages = s` in the schedule, s > 1, the buffers that
     `nm-stage-shared-memory` made in a loop over k become rings of s slots, and
     the copies of a tile are issued s - 1 tiles before it is used: `stages = 2`
-    is double buffering. Tokens of copies that are under way are carried by the
+    is double buffering. Tokens of copies that are in flight are carried by the
     loop. A tile of A that goes through registers is loaded before, and stored
     after, the product that hides its latency. One that goes by way of a staging
     buffer is copied to it a tile earlier yet: after a product, each warp moves

@@ -47,7 +47,7 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       llvm::cl::init(16384)};
 };
 
-// After buildConvertToNM of SharedStages.h, in this order:
+// After buildConvertToNM of SharedPhases.h, in this order:
 
 /// Products get a schedule for the CPU (`--emit=schedule`).
 void buildScheduleForCPU(OpPassManager &pm, const NMToCPUOptions &options);

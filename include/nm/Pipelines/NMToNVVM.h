@@ -73,7 +73,7 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::init("")};
 };
 
-// After buildConvertToNM of SharedStages.h, in this order:
+// After buildConvertToNM of SharedPhases.h, in this order:
 
 /// Products get a schedule for the chip (`--emit=schedule`). Simulated kernels
 /// work on memory of the host, which cuBLAS cannot take the place of.

@@ -1,32 +1,7 @@
-//===- SharedStages.h - Stages that all targets have ------------*- C++ -*-===//
+//===- SharedStages.h - Moved to nm/Pipelines/SharedPhases.h ----*- C++ -*-===//
+//
+// For who includes the header by its name of 0.1; 0.2 has the new name alone.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef NM_PIPELINES_SHAREDSTAGES_H
-#define NM_PIPELINES_SHAREDSTAGES_H
-
-#include "llvm/ADT/StringRef.h"
-
-namespace mlir {
-class OpPassManager;
-} // namespace mlir
-
-namespace mlir::nm {
-
-/// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
-/// `detectWeights` says whether constants that obey a pattern are among them,
-/// `arithmetic` what products of f32 may be computed by that do not say it.
-void buildConvertToNM(OpPassManager &pm, bool detectWeights,
-                      llvm::StringRef arithmetic = "f32");
-
-/// What stands between products becomes linalg ops that can be cut, of
-/// neighbours as few as there can be.
-void buildElementwiseFusion(OpPassManager &pm);
-/// The same of products that have their schedules.
-void buildElementwiseFusionOfScheduled(OpPassManager &pm);
-
-/// One-shot bufferization of the whole module, with results in memory that the
-/// caller brings.
-void buildBufferization(OpPassManager &pm);
-
-} // namespace mlir::nm
-
-#endif // NM_PIPELINES_SHAREDSTAGES_H
+#include "nm/Pipelines/SharedPhases.h" // IWYU pragma: export

@@ -8,10 +8,10 @@
 // grows with log(k).
 //
 // A thread of a GPU has registers for one total beside a chain, or for none. Of
-// long sums, of more than kLongSumRows, every thread has totals. Strategy simt
+// long sums, of more than kLongSumRows, every thread is promoted. Strategy simt
 // has them in shared memory, so that registers are left to the chains: each
-// total takes kChainsPerTotal chains, and is then added to a grand total in the
-// thread's local memory. Other strategies have them in registers, and what
+// total takes kChainsPerPromotion chains, and is then added to a second sum in
+// the thread's local memory. Other strategies have them in registers, and what
 // rounding leaves out of a total is where the next chain starts: the error is
 // that of one chain, whatever k.
 //
@@ -41,33 +41,33 @@ inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 /// Longer chains cost less, and more digits: with those of 224 it is 3.9e-6,
 /// and of 0.1 1.7e-6.
 inline constexpr int64_t kSharedChainRows = 96;
-inline constexpr int64_t kChainsPerTotal = 64;
+inline constexpr int64_t kChainsPerPromotion = 64;
 
 /// Tiles of `rowsOfTile` kept rows that make such a chain.
 constexpr int64_t tilesPerSharedChain(int64_t rowsOfTile) {
   return rowsOfTile < kSharedChainRows ? kSharedChainRows / rowsOfTile : 1;
 }
 
-/// Kept rows of a long sum, from which on totals are worth what they cost. A
-/// thread of a GPU may add as many in one accumulator: the relative error of as
-/// many equal terms is up to 3e-4, that of random ones far less.
+/// Kept rows of a long sum, from which on promoted sums are worth what they
+/// cost. A thread of a GPU may add as many in one accumulator: the relative
+/// error of as many equal terms is up to 3e-4, that of random ones far less.
 inline constexpr int64_t kLongSumRows = 24 * 1024;
 
 /// Kept rows of a part of a long sum, at most, where strategy wgmma makes it of
-/// terms of f32: the sums of its tiles are added one after the other. The
+/// split floats: the sums of its tiles are added one after the other. The
 /// relative error of 50 000 equal terms in such parts is up to 1.4e-6, of 0.1
 /// 4.7e-7; in parts of half as many, of which there would be twice as many to
 /// store, up to 9.1e-7.
-inline constexpr int64_t kTermsPartRows = 8 * 1024;
+inline constexpr int64_t kSplitPartRows = 8 * 1024;
 
 /// Kept rows of a chain of a sum that is not long, where ending one costs 2 %
 /// of the time or more: on a CPU, vectors along m. The relative error of as
 /// many equal terms is up to 1e-5.
 inline constexpr int64_t kShortSumChainRows = 512;
 
-/// Whether a thread of mma_sync or mma_sp has registers for as many totals as
-/// it has sums.
-constexpr bool hasMmaTotals(int64_t sums) { return sums <= 64; }
+/// Whether a thread of mma_sync or mma_sp has registers for as many promoted
+/// sums as it has sums.
+constexpr bool hasMmaPromotion(int64_t sums) { return sums <= 64; }
 
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
 /// many items each has, or 0 where the sum is one chain, or too short for

@@ -120,7 +120,7 @@ NM_SIM_API void nmSimPrefetchBulk(NmSimThread *thread, int32_t site, void *from,
 NM_SIM_API void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to,
                                void *from, int32_t bytes);
 NM_SIM_API void nmSimCommitCopies(NmSimThread *thread, int32_t site);
-/// Waits until at most `pending` committed groups are under way.
+/// Waits until at most `pending` committed groups are in flight.
 NM_SIM_API void nmSimWaitForCopies(NmSimThread *thread, int32_t site,
                                    int32_t pending);
 /// All copies, committed or not.
@@ -369,7 +369,7 @@ struct NmSimWarpgroupProduct {
 NM_SIM_API void nmSimStartProduct(NmSimThread *thread, int32_t site,
                                   int32_t product);
 /// It uses what the product's sums are in, or changes one of its operands that
-/// are in registers: neither may be while the product is under way.
+/// are in registers: neither may be while the product is in flight.
 NM_SIM_API void nmSimUseSums(NmSimThread *thread, int32_t site,
                              int32_t product);
 NM_SIM_API void nmSimChangeRegister(NmSimThread *thread, int32_t site,

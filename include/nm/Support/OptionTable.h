@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct OptionSyntax {
   const char *valueName;
   /// May have several lines.
   const char *help;
+  /// A name of the version before, which is taken with a warning; null if none.
+  const char *formerName = nullptr;
 };
 
 /// One of the options that fill a `Target`.
@@ -46,6 +49,8 @@ struct GivenOption {
   std::string value;
   /// Whether the value is the argument after it.
   bool usesNext = false;
+  /// Said where the option was given by its former name; else empty.
+  std::string warning;
 };
 
 /// Finds the option that `arg`, `--name` or `--name=value` with one dash or
@@ -84,6 +89,8 @@ public:
       Result<GivenOption> given = matchOption(syntax, args[i], next);
       if (!given)
         return given.error();
+      if (!given->warning.empty())
+        std::fprintf(stderr, "warning: %s\n", given->warning.c_str());
       const OptionEntry<Target> &entry = entries[given->entry];
       if (Status status = entry.set(target, given->value); !status)
         return Error{"--" + std::string(entry.syntax.name) + ": " +

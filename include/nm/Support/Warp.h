@@ -1,4 +1,4 @@
-//===- Warp.h - What every NVIDIA GPU has ----------------------*- C++ -*-===//
+//===- Warp.h - What every NVIDIA GPU has -----------------------*- C++ -*-===//
 
 #ifndef NM_SUPPORT_WARP_H
 #define NM_SUPPORT_WARP_H

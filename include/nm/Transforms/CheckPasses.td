@@ -1,4 +1,4 @@
-//===- CheckPasses.td - Checks that a program makes -------*- tablegen -*-===//
+//===- CheckPasses.td - Checks that a program makes --------*- tablegen -*-===//
 
 #ifndef NM_TRANSFORMS_CHECKPASSES_TD
 #define NM_TRANSFORMS_CHECKPASSES_TD

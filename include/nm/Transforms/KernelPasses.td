@@ -1,4 +1,4 @@
-//===- KernelPasses.td - Passes on kernels and launches -----*- tablegen -*-===//
+//===- KernelPasses.td - Passes on kernels and launches ----*- tablegen -*-===//
 //
 // A part of Passes.td, which generates them.
 //

@@ -426,7 +426,7 @@ def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
   let summary = "rows of temporaries start at multiples of 16 or 128 bytes";
   let description = [{
     Tensor cores' operands, and what transposes for them, are copied by 16
-    bytes, which must start at a multiple of 16; rows of a k-major A, of which
+    bytes, which must start at a multiple of 16; rows of an m-major A, of which
     many of these are copied side by side, best start with a line of 128 bytes.
     Rows of a temporary with 16-bit elements and another number of columns, or
     an unknown one, are allocated with as many more as that takes; what uses the
@@ -466,7 +466,7 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     to new memory before the loop and, where the loop writes it, back after it.
     So is an A or C whose rows are not contiguous, or do not start at multiples
     of the bytes that copies of its product's schedule take: 4, or 16 for tensor
-    copies and `c_slots`. Rows of the copy are padded where these need it.
+    copies and `store_buffers`. Rows of the copy are padded where these need it.
 
     Before:
     ```mlir

@@ -4,7 +4,7 @@
 
 #include "InlineAsm.h"
 
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "nm/Dialect/NM/IR/SourceLocation.h"
 
 using namespace mlir;
 using namespace mlir::nm;

@@ -21,7 +21,7 @@ SiteTable::Access getWarpgroupProductAccess(Operation *op);
 /// Whether `op` is a wgmma.mma_async.
 bool isWarpgroupProduct(Operation *op);
 /// The values that its sums begin with, and those that it reads from registers
-/// while it is under way: A's, and metadata.
+/// while it is in flight: A's, and metadata.
 SmallVector<Value> getWarpgroupSums(Operation *op);
 SmallVector<Value> getWarpgroupRegisters(Operation *op);
 

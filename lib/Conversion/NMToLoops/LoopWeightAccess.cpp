@@ -6,7 +6,7 @@
 #include "SparseOperandLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,8 +15,8 @@ using namespace mlir::nm;
 
 /// The place in an index row of byte `byte` of a group's string, as
 /// PanelPacking::byteOfGroup.
-static Value placeInWords(LoopEmitter &emitter, int64_t bytes, int64_t groups,
-                          Value group, Value byte) {
+static Value offsetInWords(LoopEmitter &emitter, int64_t bytes, int64_t groups,
+                           Value group, Value byte) {
   constexpr int64_t kWidest = 16;
   // Bytes of the widest words; each narrower one after them has its own case.
   int64_t wide = bytes / kWidest * kWidest;
@@ -47,8 +47,8 @@ IndexField IndexField::at(LoopEmitter &emitter,
   Value byte = emitter.div(bit, 8), next = emitter.add(byte, 1);
   if (hasStrings)
     for (Value *place : {&byte, &next})
-      *place = placeInWords(emitter, packing.bytesPerGroup(),
-                            packing.groups(pattern), group, *place);
+      *place = offsetInWords(emitter, packing.bytesPerGroup(),
+                             packing.groups(pattern), group, *place);
   return {emitter.div(stored, packing.indexRows), byte, next,
           emitter.rem(bit, 8)};
 }
@@ -155,15 +155,15 @@ Value PanelAccess::value(Value row, Value column) {
   if (packing.getTileRows() != 0) {
     auto [line, place] = placeInTiles(emitter, packing.getPacking(),
                                       areBytes(values), row, inPanel);
-    int64_t terms = packing.getTerms(),
+    int64_t splits = packing.getSplits(),
             filled = packing.getPacking().filledTileRows();
     SmallVector<Value> loaded;
-    for (int64_t term = 0; term < terms; ++term)
+    for (int64_t split = 0; split < splits; ++split)
       loaded.push_back(
           emitter.load(values, {emitter.div(column, panel),
-                                emitter.add(line, term * filled), place}));
-    return terms == 1 ? loaded.front()
-                      : emitJoinTerms(emitter.builder, emitter.loc, loaded);
+                                emitter.add(line, split * filled), place}));
+    return splits == 1 ? loaded.front()
+                       : emitJoinFloats(emitter.builder, emitter.loc, loaded);
   }
   Value chunk = emitter.mul(emitter.div(inPanel, columns), rows * columns);
   Value inChunk = emitter.add(emitter.mul(emitter.rem(row, rows), columns),

@@ -72,5 +72,5 @@ void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns,
   populateCombineLoops(patterns, parallel);
   populatePruneLoops(patterns, parallel);
   populatePackLoops(patterns, parallel);
-  populateTermLoops(patterns, parallel);
+  populateSplitFloatLoops(patterns, parallel);
 }

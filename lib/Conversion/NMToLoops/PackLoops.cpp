@@ -6,7 +6,7 @@
 #include "SparseOperandLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -67,15 +67,15 @@ private:
               emitter.add(emitter.mul(position[0], packing.panel), position[2]);
           Value element =
               emitter.loadOrZero(op.getValues(), {position[1], column});
-          SmallVector<Value> terms = {element};
-          if (packing.terms > 1)
-            terms = emitSplitTerms(emitter.builder, emitter.loc, element,
-                                   packing.terms);
-          for (auto [term, value] : llvm::enumerate(terms))
+          SmallVector<Value> splits = {element};
+          if (packing.splits > 1)
+            splits = emitSplitFloats(emitter.builder, emitter.loc, element,
+                                     packing.splits);
+          for (auto [split, value] : llvm::enumerate(splits))
             emitter.store(
                 value, packed,
                 {position[0],
-                 emitter.add(line, int64_t(term) * packing.filledTileRows()),
+                 emitter.add(line, int64_t(split) * packing.filledTileRows()),
                  place});
         });
   }

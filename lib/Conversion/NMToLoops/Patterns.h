@@ -37,8 +37,8 @@ void populateCondensedLoops(RewritePatternSet &patterns, bool parallel);
 void populateCombineLoops(RewritePatternSet &patterns, bool parallel);
 void populatePruneLoops(RewritePatternSet &patterns, bool parallel);
 void populatePackLoops(RewritePatternSet &patterns, bool parallel);
-/// nm.split_terms.
-void populateTermLoops(RewritePatternSet &patterns, bool parallel);
+/// nm.split_floats.
+void populateSplitFloatLoops(RewritePatternSet &patterns, bool parallel);
 
 } // namespace mlir::nm
 

@@ -5,8 +5,8 @@
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
-#include "nm/Dialect/NM/IR/TermEmitter.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
+#include "nm/Format/SplitFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -35,7 +35,7 @@ private:
     Value sum =
         emitter.sum(weights->rows(), op.getAccumulatorType(),
                     [&](Value row, Value partial) {
-                      return emitTerm(positionInC, row, column, partial);
+                      return emitSplit(positionInC, row, column, partial);
                     });
     emitter.store(op.hasEpilogue() ? runEpilogue(positionInC, sum)
                                    : addToC(positionInC, sum),
@@ -61,9 +61,9 @@ private:
                              arguments);
   }
 
-  /// `partial` and the term of one condensed row, which has none past k.
-  Value emitTerm(ValueRange positionInC, Value row, Value column,
-                 Value partial) {
+  /// `partial` and the split of one condensed row, which has none past k.
+  Value emitSplit(ValueRange positionInC, Value row, Value column,
+                  Value partial) {
     Value k = weights->kOf(row, column);
     Value size = emitter.mul(emitter.size(op.getA(), op.getKDimOfA()),
                              op.getColumnsOfPanels());
@@ -92,21 +92,21 @@ private:
                            quantization.getBits(), scale);
   }
 
-  /// Of k-major terms, if of any: 64 columns of m of one after the other.
+  /// Of m-major splits, if of any: 64 columns of m of one after the other.
   Value loadA(ValueRange positionInC, Value k) {
     SmallVector<Value> position = positionInA(positionInC, k);
-    int64_t terms = op.countTerms();
-    if (terms == 1)
+    int64_t splits = op.countSplits();
+    if (splits == 1)
       return emitter.load(op.getA(), position);
-    auto [group, column] = emitter.split(position.back(), ::nm::kTermColumns);
+    auto [group, column] = emitter.split(position.back(), ::nm::kSplitColumns);
     Value first =
-        emitter.add(emitter.mul(group, terms * ::nm::kTermColumns), column);
+        emitter.add(emitter.mul(group, splits * ::nm::kSplitColumns), column);
     SmallVector<Value> loaded;
-    for (int64_t term = 0; term < terms; ++term) {
-      position.back() = emitter.add(first, term * ::nm::kTermColumns);
+    for (int64_t split = 0; split < splits; ++split) {
+      position.back() = emitter.add(first, split * ::nm::kSplitColumns);
       loaded.push_back(emitter.load(op.getA(), position));
     }
-    return emitJoinTerms(emitter.builder, emitter.loc, loaded);
+    return emitJoinFloats(emitter.builder, emitter.loc, loaded);
   }
 
   SmallVector<Value> positionInA(ValueRange positionInC, Value k) {

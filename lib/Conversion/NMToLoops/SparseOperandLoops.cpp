@@ -3,7 +3,7 @@
 #include "SparseOperandLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -32,19 +32,20 @@ SmallVector<Value> SparseOperandAccess::placeOf(Value row, Value column) {
           position};
 }
 
-SmallVector<Value> SparseOperandAccess::loadTerms(Value row, Value column) {
+SmallVector<Value> SparseOperandAccess::loadSplits(Value row, Value column) {
   SmallVector<Value> place = placeOf(row, column), loaded;
   Value first = place[2];
-  for (int64_t term = 0; term < operand.terms; ++term) {
-    place[2] = emitter.add(first, term * operand.valuesOfStep());
+  for (int64_t split = 0; split < operand.splits; ++split) {
+    place[2] = emitter.add(first, split * operand.valuesOfStep());
     loaded.push_back(emitter.load(values, place));
   }
   return loaded;
 }
 
 Value SparseOperandAccess::value(Value row, Value column) {
-  if (operand.terms > 1)
-    return emitJoinTerms(emitter.builder, emitter.loc, loadTerms(row, column));
+  if (operand.splits > 1)
+    return emitJoinFloats(emitter.builder, emitter.loc,
+                          loadSplits(row, column));
   SmallVector<Value> place = placeOf(row, column);
   if (!operand.isQuantized())
     return emitter.load(values, place);
@@ -76,11 +77,12 @@ Value SparseOperandAccess::kOf(Value row, Value column) {
       emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift),
       kGroup);
   Value k = emitter.add(emitter.mul(group, kGroup), position);
-  if (operand.terms == 1)
+  if (operand.splits == 1)
     return k;
   // A zero that fills a group up is multiplied with no row.
-  Value isFilled = emitIsFilled(emitter.builder, emitter.loc,
-                                ArrayRef(loadTerms(row, column)).take_front(2));
+  Value isFilled =
+      emitIsFilled(emitter.builder, emitter.loc,
+                   ArrayRef(loadSplits(row, column)).take_front(2));
   return arith::SelectOp::create(emitter.builder, emitter.loc, isFilled,
                                  emitter.index(::nm::kMaxSize), k);
 }
@@ -122,7 +124,7 @@ private:
   }
   Value packValue(ValueRange at, Value position);
   Value packByte(ValueRange at);
-  void packTerms(ValueRange at);
+  void packSplits(ValueRange at);
   Value isKeptAt(ValueRange at, Value position, Value &row, Value &column);
   Kept findKept(Value column, Value group, int64_t number);
   std::pair<Kept, Kept> findBoth(Value column, Value group);
@@ -220,20 +222,20 @@ Value SparseOperandLoops::packValue(ValueRange at, Value position) {
       [&] { return emitter.zero(element); });
 }
 
-/// Stores the terms of the weight at `at`, or of a zero that fills a group up.
-void SparseOperandLoops::packTerms(ValueRange at) {
+/// Stores the splits of the weight at `at`, or of a zero that fills a group up.
+void SparseOperandLoops::packSplits(ValueRange at) {
   Value row, column, isKept = isKeptAt(at, at[2], row, column);
   Value value = emitter.choose(
       isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
       [&] { return emitter.zero(emitter.builder.getF32Type()); });
-  SmallVector<Value> terms = emitSplitTerms(emitter.builder, emitter.loc, value,
-                                            operand.terms),
-                     filled = emitFilledTerms(emitter.builder, emitter.loc,
-                                              operand.terms);
-  for (int64_t term = 0; term < operand.terms; ++term)
+  SmallVector<Value> splits = emitSplitFloats(emitter.builder, emitter.loc,
+                                              value, operand.splits),
+                     filled = emitFilledSplits(emitter.builder, emitter.loc,
+                                               operand.splits);
+  for (int64_t split = 0; split < operand.splits; ++split)
     emitter.store(
-        choose(isKept, terms[term], filled[term]), op.getPackedValues(),
-        {at[0], at[1], emitter.add(at[2], term * operand.valuesOfStep())});
+        choose(isKept, splits[split], filled[split]), op.getPackedValues(),
+        {at[0], at[1], emitter.add(at[2], split * operand.valuesOfStep())});
 }
 
 /// The quantized values of the byte at `at`.
@@ -253,11 +255,11 @@ Value SparseOperandLoops::packByte(ValueRange at) {
 }
 
 void SparseOperandLoops::packValues() {
-  if (operand.terms > 1) {
+  if (operand.splits > 1) {
     SmallVector<Value> sizes = emitter.sizes(op.getPackedValues());
     sizes[2] = emitter.index(operand.valuesOfStep());
     return emitter.forEachInParallel(sizes,
-                                     [&](ValueRange at) { packTerms(at); });
+                                     [&](ValueRange at) { packSplits(at); });
   }
   emitter.forEachInParallel(
       emitter.sizes(op.getPackedValues()), [&](ValueRange at) {

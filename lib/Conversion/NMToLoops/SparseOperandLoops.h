@@ -24,7 +24,7 @@ public:
 private:
   /// The block and the step of a value, and its position there.
   SmallVector<Value> placeOf(Value row, Value column);
-  SmallVector<Value> loadTerms(Value row, Value column);
+  SmallVector<Value> loadSplits(Value row, Value column);
 
   LoopEmitter &emitter;
   Value values, indices;

@@ -75,7 +75,7 @@ private:
   void storeSums(const RegisterTile &registers, const KTile &kTile,
                  ArrayRef<Value> tiles);
   void addPartials(const RegisterTile &registers);
-  Value placeOfSums(const RegisterTile &registers, int64_t columnTile) {
+  Value offsetOfSums(const RegisterTile &registers, int64_t columnTile) {
     return e.add(e.mul(registers.panel, panel),
                  (registers.firstTile + columnTile) * kAmxRows);
   }
@@ -355,7 +355,7 @@ void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
                                castTile(e, sum, sumsType), Value());
     }
   };
-  Value column = placeOfSums(registers, 0),
+  Value column = offsetOfSums(registers, 0),
         row = e.mul(registers.subtile, vectors * kAmxRows);
   if (getConstantIntValue(kTile.isFirst).value_or(0) != 0)
     return storeTo(sums, column, row);
@@ -368,7 +368,7 @@ void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
 }
 
 void AmxProduct::addPartials(const RegisterTile &registers) {
-  Value firstColumn = placeOfSums(registers, 0);
+  Value firstColumn = offsetOfSums(registers, 0);
   Value firstRow = e.mul(registers.subtile, vectors * kAmxRows);
   e.loop(e.index(0), e.index(registers.tiles * kAmxRows), 1, [&](Value column) {
     for (int64_t vector = 0; vector < vectors; ++vector) {

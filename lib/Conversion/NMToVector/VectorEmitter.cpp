@@ -386,19 +386,20 @@ SmallVector<Value> VectorEmitter::sumItems(Value first, int64_t count,
   int64_t part = sumsRound() ? ::nm::itemsPerPart(count, rowsPerItem) : 0;
   if (part == 0)
     return unrolledLoop(first, count, std::min(factor, count), sums, body);
-  auto addPart = [&](Value start, int64_t items, ArrayRef<Value> totals) {
-    SmallVector<Value> zeros(totals.size(), zeroVector());
-    return addAll(totals,
+  auto addPart = [&](Value start, int64_t items, ArrayRef<Value> promoted) {
+    SmallVector<Value> zeros(promoted.size(), zeroVector());
+    return addAll(promoted,
                   sumItems(start, items, rowsPerItem, factor, zeros, body));
   };
   int64_t whole = count / part * part;
-  SmallVector<Value> totals = loop(first, add(first, whole), part, sums,
-                                   [&](Value start, ArrayRef<Value> arguments) {
-                                     return addPart(start, part, arguments);
-                                   });
+  SmallVector<Value> promoted =
+      loop(first, add(first, whole), part, sums,
+           [&](Value start, ArrayRef<Value> arguments) {
+             return addPart(start, part, arguments);
+           });
   if (whole < count)
-    totals = addPart(add(first, whole), count - whole, totals);
-  return totals;
+    promoted = addPart(add(first, whole), count - whole, promoted);
+  return promoted;
 }
 
 void VectorEmitter::ifThenElse(Value condition,

@@ -1,13 +1,13 @@
 //===- VectorsAlongM.cpp - Products with vectors along m ------------------===//
 //
-// For each subtile of rows: for each tile of k: A's part is laid out k-major,
+// For each subtile of rows: for each tile of k: A's part is laid out m-major,
 // one row of k being a few vectors along m, and every column's kept weights are
 // multiplied with the rows that their indices name. Sums are kept in a scratch
 // tile laid out like A's until all of k is done.
 //
 // Long sums are made in three levels (see SumChains.h): a chain in registers is
-// added to the scratch tile of C, and that, where k has many tiles, to totals
-// once for each group of tiles.
+// added to the scratch tile of C, and that, where k has many tiles, to promoted
+// sums once for each group of tiles.
 //
 // Sizes: A's tile should stay in L1 where every column reads other rows, and
 // may be larger where many columns share them. The scratch tile of C is read
@@ -51,14 +51,14 @@ public:
   void expand();
 
 private:
-  /// The k-major tile of A and the sums of all columns for `vectors` vectors of
+  /// The m-major tile of A and the sums of all columns for `vectors` vectors of
   /// rows.
   struct Scratch {
     int64_t vectors;
     Value a;
     /// Of a group of tiles of k, and of all of k; one where there is one group.
     Value sums;
-    Value totals;
+    Value promoted;
   };
   /// Columns of a panel that are summed in registers together. Those that
   /// share an index are `columnsPerGroup` neighbours.
@@ -89,7 +89,7 @@ private:
   void expandRows(Value firstRow, const Scratch &scratch);
   void sumGroup(Value firstRow, Value firstWindow, Value end,
                 const Scratch &scratch);
-  void addToTotals(Value isFirst, const Scratch &scratch);
+  void addToPromoted(Value isFirst, const Scratch &scratch);
   Value isEqual(Value lhs, Value rhs) {
     return e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
   }
@@ -175,26 +175,26 @@ AlongM::Scratch AlongM::allocate(int64_t vectors) {
       e.mul(e.ceilDiv(e.mul(weights.panels, weights.panel), e.lanes), e.lanes);
   Value a = e.allocate({e.index(kRows), e.index(width)}),
         sums = e.allocate({columns, e.index(width)});
-  Value totals =
+  Value promoted =
       windowsPerGroup < windows ? e.allocate({columns, e.index(width)}) : sums;
-  return {vectors, a, sums, totals};
+  return {vectors, a, sums, promoted};
 }
 
 void AlongM::deallocate(const Scratch &scratch) {
   e.deallocate(scratch.a);
   e.deallocate(scratch.sums);
-  if (scratch.totals != scratch.sums)
-    e.deallocate(scratch.totals);
+  if (scratch.promoted != scratch.sums)
+    e.deallocate(scratch.promoted);
 }
 
 void AlongM::expandRows(Value firstRow, const Scratch &scratch) {
   e.loop(e.index(0), e.index(windows), windowsPerGroup, [&](Value first) {
     Value end = e.min(e.add(first, windowsPerGroup), windows);
     sumGroup(firstRow, first, end, scratch);
-    if (scratch.totals != scratch.sums)
-      addToTotals(isEqual(first, e.index(0)), scratch);
+    if (scratch.promoted != scratch.sums)
+      addToPromoted(isEqual(first, e.index(0)), scratch);
   });
-  writeSums(e, tile, {scratch.totals, firstRow, e.index(0), scratch.vectors});
+  writeSums(e, tile, {scratch.promoted, firstRow, e.index(0), scratch.vectors});
 }
 
 /// The sums of the windows from `first` to `end`.
@@ -210,14 +210,14 @@ void AlongM::sumGroup(Value firstRow, Value first, Value end,
   });
 }
 
-void AlongM::addToTotals(Value isFirst, const Scratch &scratch) {
+void AlongM::addToPromoted(Value isFirst, const Scratch &scratch) {
   e.loop(e.index(0), e.dim(scratch.sums, 0), 1, [&](Value column) {
     for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
       SmallVector<Value> place = {column, e.index(vector * e.lanes)};
       Value before =
-          e.select(isFirst, e.zeroVector(), e.load(scratch.totals, place));
+          e.select(isFirst, e.zeroVector(), e.load(scratch.promoted, place));
       e.store(e.addElements(before, e.load(scratch.sums, place)),
-              scratch.totals, place);
+              scratch.promoted, place);
     }
   });
 }

@@ -1,4 +1,4 @@
-//===- BlockRowCopies.cpp - Rows of a k-major A, by a role ----------------===//
+//===- BlockRowCopies.cpp - Rows of an m-major A, by a role ---------------===//
 //
 // Of a tile each warp takes as many rows as the others, one after the other,
 // and its lanes stand along them.
@@ -8,7 +8,7 @@
 #include "GPU/Copies/BulkCopies.h"
 #include "GPU/Copies/ListedCopy.h"
 #include "GPU/Sums/CompleteSums.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
 

@@ -26,7 +26,7 @@ static constexpr int64_t kMaxBoxRows = 256;
 /// end: the most rows of a box, and the fewest. With boxes of all of a tile's
 /// rows, 777 rows of A in f16 and 4096x4096 weights of 2:4 take 58 us on an
 /// H200, for most rows of the last tile are filled with zeros.
-static constexpr int64_t kMaxOpenBoxRows = 64, kLeastBoxRows = 8;
+static constexpr int64_t kMaxPartialBoxRows = 64, kLeastBoxRows = 8;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
@@ -71,7 +71,7 @@ private:
   void loadEntries();
   Value getColumn(int64_t column);
   int64_t boxesAlong(int64_t dim);
-  Value countOpenBoxes();
+  Value countPartialBoxes();
   Value countCopiedBytes();
   void copyParts(Value slot);
   void copyBoxes(Value slot);
@@ -88,14 +88,14 @@ private:
   RoleBarriers &barriers;
   Value barrier;
   /// Of a tensor copy: its boxes have rows of a panel each.
-  std::optional<TensorPlace> place;
+  std::optional<TensorAddress> place;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
   /// Of listed units: the first column of the source that each box is of, or
   /// the index of the source's first dimension that each part is of.
   SmallVector<Value> listed;
-  /// See countOpenBoxes; null where all boxes are copied.
-  Value openBoxes;
+  /// See countPartialBoxes; null where all boxes are copied.
+  Value partialBoxes;
 };
 } // namespace
 
@@ -157,7 +157,7 @@ void BulkCopy::copyParts(Value slot) {
 /// Finds the tensor, of which the host makes a map of boxes of a panel's width.
 LogicalResult BulkCopy::findBoxes() {
   auto blocks = role->getParentOfType<scf::ForallOp>();
-  place = TensorPlace::find(emitter, op.getSource(), blocks);
+  place = TensorAddress::find(emitter, op.getSource(), blocks);
   if (!place)
     return op.emitOpError() << "expected a tile of a tensor outside of the "
                                "blocks, by slices of step 1";
@@ -172,7 +172,7 @@ LogicalResult BulkCopy::findBoxes() {
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
   int64_t mostRows = kMaxBoxRows;
   if (op.getUnfilled() == 0 && type.getRank() == 2) {
-    mostRows = kMaxOpenBoxRows;
+    mostRows = kMaxPartialBoxRows;
     // A tensor of 5 rows has boxes of 8, not of 64 that are mostly zeros.
     int64_t ofTensor = typeOf(place->tensor).getDimSize(place->dims.front());
     if (!ShapedType::isDynamic(ofTensor) && ofTensor < mostRows)
@@ -196,7 +196,7 @@ LogicalResult BulkCopy::findBoxes() {
 void BulkCopy::loadEntries() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(findWait(op));
-  bool isTensor = op.getWay() == CopyWay::Tensor;
+  bool isTensor = op.getKind() == CopyKind::Tensor;
   size_t dim = isTensor ? 1 : 0;
   RowList list(op.getRows(), op.getRowListAttr(), dim);
   list.slots = list.rows();
@@ -224,7 +224,7 @@ int64_t BulkCopy::boxesAlong(int64_t dim) {
 /// Boxes along the unfilled dimension that are copied: those that begin in
 /// front of the tensor's end; all of them in the first turn of the ring, for
 /// nothing has been in the slot yet.
-Value BulkCopy::countOpenBoxes() {
+Value BulkCopy::countPartialBoxes() {
   int64_t dim = *op.getUnfilled(), ofTensor = place->dims[dim];
   bool isColumns = dim + 1 == typeOf(op.getDestination()).getRank();
   Value size = rewriter.createOrFold<memref::DimOp>(emitter.loc, place->tensor,
@@ -243,10 +243,10 @@ Value BulkCopy::countOpenBoxes() {
 
 /// Bytes of the boxes that are copied, as i32.
 Value BulkCopy::countCopiedBytes() {
-  if (!openBoxes)
+  if (!partialBoxes)
     return emitter.i32(countBytes());
   int64_t ofBox = countBytes() / boxesAlong(*op.getUnfilled());
-  return emitter.toI32(emitter.mul(openBoxes, ofBox));
+  return emitter.toI32(emitter.mul(partialBoxes, ofBox));
 }
 
 void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
@@ -277,23 +277,23 @@ void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
 void BulkCopy::copyBoxes(Value slot) {
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  bool areColumnsOpen =
-      openBoxes && int64_t(*op.getUnfilled()) + 1 == type.getRank();
+  bool areColumnsPartial =
+      partialBoxes && int64_t(*op.getUnfilled()) + 1 == type.getRank();
   for (int64_t column = 0; column < type.getShape().back();
        column += boxColumns)
     for (int64_t row = 0; row < rows; row += boxRows) {
-      int64_t number = areColumnsOpen ? column / boxColumns : row / boxRows;
-      if (!openBoxes || number == 0)
+      int64_t number = areColumnsPartial ? column / boxColumns : row / boxRows;
+      if (!partialBoxes || number == 0)
         copyBox(slot, row, column);
       else
-        emitter.onlyIf(emitter.less(emitter.index(number), openBoxes),
+        emitter.onlyIf(emitter.less(emitter.index(number), partialBoxes),
                        [&] { copyBox(slot, row, column); });
     }
 }
 
 LogicalResult BulkCopy::expand() {
   rewriter.setInsertionPoint(op);
-  bool isTensor = op.getWay() == CopyWay::Tensor;
+  bool isTensor = op.getKind() == CopyKind::Tensor;
   if (isTensor && failed(findBoxes()))
     return failure();
   if (op.getRows())
@@ -304,7 +304,7 @@ LogicalResult BulkCopy::expand() {
     barrier = barriers.getPointer(rewriter, emitter.loc, signal.getRing(),
                                   signal.getStep());
     if (op.getUnfilled())
-      openBoxes = countOpenBoxes();
+      partialBoxes = countPartialBoxes();
     NVVM::MBarrierArriveExpectTxOp::create(
         rewriter, emitter.loc, /*res=*/Type(), barrier, countCopiedBytes(),
         NVVM::MemScopeKind::CTA, /*relaxed=*/false,

@@ -4,7 +4,7 @@
 #define NM_LIB_GPU_COPIES_BULKCOPIES_H
 
 #include "GPU/Copies/RoleBarriers.h"
-#include "GPU/Copies/TensorPlace.h"
+#include "GPU/Copies/TensorAddress.h"
 
 namespace mlir::nm {
 

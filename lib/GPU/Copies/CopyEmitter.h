@@ -5,21 +5,21 @@
 
 #include "GPU/Copies/CopyIndices.h"
 #include "GPU/Copies/TileCopy.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 namespace mlir::nm {
 
 /// Where an access is in the tile that is copied to, and in the source.
-struct CopyPlace {
+struct CopyAddress {
   SmallVector<Value> tile, source;
 
-  explicit CopyPlace(size_t rank = 0) : tile(rank), source(rank) {}
+  explicit CopyAddress(size_t rank = 0) : tile(rank), source(rank) {}
 };
 
 /// One access on its way through registers.
 struct CopyAccess {
   Value id, data;
-  CopyPlace place;
+  CopyAddress place;
 };
 
 /// Emits one copy. Accesses are numbered in the order of the tile; threads take
@@ -31,7 +31,7 @@ protected:
       : builder(builder), loc(loc), copy(copy), threads(threads),
         index{builder, loc} {}
 
-  using Place = CopyPlace;
+  using Place = CopyAddress;
   using Access = CopyAccess;
 
   MemRefType sourceType() const {

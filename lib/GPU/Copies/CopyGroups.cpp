@@ -47,7 +47,7 @@ private:
 };
 } // namespace
 
-static constexpr int64_t kNoWay = std::numeric_limits<int32_t>::max();
+static constexpr int64_t kNoKind = std::numeric_limits<int32_t>::max();
 
 /// From either way that a loop's token comes: that before it, and each turn.
 int64_t YoungerGroups::countOfCarried(scf::ForOp loop, unsigned number) {
@@ -64,7 +64,7 @@ int64_t YoungerGroups::count(Value token, Operation *point) {
   if (auto argument = dyn_cast<BlockArgument>(token)) {
     auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!visited.insert(token).second)
-      return kNoWay;
+      return kNoKind;
     int64_t before = countOfCarried(loop, argument.getArgNumber() -
                                               loop.getNumInductionVars());
     visited.erase(token);
@@ -104,7 +104,7 @@ static void lowerAwait(RewriterBase &rewriter, AwaitOp op,
 }
 
 static SmallVector<std::pair<AwaitOp, std::optional<int64_t>>>
-countUnderWay(Operation *parent) {
+countInFlight(Operation *parent) {
   SmallVector<std::pair<AwaitOp, std::optional<int64_t>>> waits;
   parent->walk([&](AwaitOp op) {
     std::optional<int64_t> fewest;
@@ -161,7 +161,7 @@ static void dropTokens(RewriterBase &rewriter, scf::ForOp loop) {
 }
 
 void mlir::nm::lowerCopyGroups(RewriterBase &rewriter, Operation *parent) {
-  for (auto [op, younger] : countUnderWay(parent))
+  for (auto [op, younger] : countInFlight(parent))
     lowerAwait(rewriter, op, younger);
   parent->walk([&](ReleaseOp op) {
     rewriter.setInsertionPoint(op);

@@ -11,7 +11,7 @@ class RewriterBase;
 namespace mlir::nm {
 
 /// Turns nm.group, nm.await and nm.release in `parent` into what a thread does.
-/// A thread waits until at most as many of its groups are under way as were
+/// A thread waits until at most as many of its groups are in flight as were
 /// ended after those that it waits for, whatever way the program takes (PTX
 /// ISA, `cp.async.wait_group`). No token is left.
 void lowerCopyGroups(RewriterBase &rewriter, Operation *parent);

@@ -22,7 +22,7 @@ public:
 
 private:
   int64_t lanesPerRow() const;
-  CopyPlace getTransposedPlace(OffsetIndex id);
+  CopyAddress getTransposedOffset(OffsetIndex id);
 
   bool transpose;
 };
@@ -49,7 +49,7 @@ int64_t ElementsCopy::lanesPerRow() const {
 }
 
 /// Where an access of a copy that transposes stands.
-CopyPlace ElementsCopy::getTransposedPlace(OffsetIndex id) {
+CopyAddress ElementsCopy::getTransposedOffset(OffsetIndex id) {
   int64_t accessesPerRow = copy.extents[1] / copy.width;
   int64_t rowsPerWarp = kWarpSize / lanesPerRow();
   if (copy.extents[0] % rowsPerWarp != 0)
@@ -60,7 +60,7 @@ CopyPlace ElementsCopy::getTransposedPlace(OffsetIndex id) {
   auto [laneRow, laneAccess] = index.split(lane, lanesPerRow());
   Value row = index.add(index.materialize(index.scale(rowGroup, rowsPerWarp)),
                         index.materialize(laneRow));
-  CopyPlace place(2);
+  CopyAddress place(2);
   place.tile[0] = place.source[0] = row;
   // Groups of lanes follow one another as rounds of threads do, mostly.
   OffsetIndex access = laneAccess;
@@ -78,7 +78,7 @@ CopyAccess ElementsCopy::loadAccess(int64_t round) {
   CopyAccess access;
   access.id = index.materialize(id);
   id = clampId(id, access.id, count);
-  access.place = transpose ? getTransposedPlace(id) : delinearize(id);
+  access.place = transpose ? getTransposedOffset(id) : delinearize(id);
   access.data = loadClamped(access.place.source);
   return access;
 }

@@ -2,7 +2,7 @@
 
 #include "GPU/Copies/ExpandTileCopies.h"
 
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 
@@ -22,7 +22,7 @@ public:
   CopyExpansion(RewriterBase &rewriter, const CopyThreads &threads,
                 ArrayRef<Operation *> places)
       : rewriter(rewriter), threads(threads),
-        firstPlace(places.empty() ? nullptr : places.front()) {}
+        firstOffset(places.empty() ? nullptr : places.front()) {}
 
   void visit(Operation *op);
   CopyAccesses accesses;
@@ -40,11 +40,11 @@ private:
 
   RewriterBase &rewriter;
   const CopyThreads &threads;
-  Operation *firstPlace;
+  Operation *firstOffset;
   bool isBehindPlaces = false;
   /// Where entries of lists are loaded for copies that wgmma reads: before the
   /// wait for those of another tile, or before the first of them.
-  Operation *entryPlace = nullptr;
+  Operation *entryOffset = nullptr;
   llvm::SmallDenseMap<Value, std::unique_ptr<RegisterCopy>> fragments;
 };
 } // namespace
@@ -116,10 +116,10 @@ void CopyExpansion::expandDirect(CopyOp op) {
     copy.width = getAccessWidth(op);
     Operation *before = op->getPrevNode();
     bool loadsFirst = copy.rows && copy.layout.panelColumns != 0;
-    if (loadsFirst && !entryPlace) {
+    if (loadsFirst && !entryOffset) {
       rewriter.setInsertionPoint(op);
-      entryPlace = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
-      done.push_back(entryPlace);
+      entryOffset = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
+      done.push_back(entryOffset);
     }
     llvm::append_range(accesses.copies, emitBefore(rewriter, op, [&] {
                          emitDirectCopy(rewriter, op.getLoc(), copy, threads);
@@ -127,7 +127,7 @@ void CopyExpansion::expandDirect(CopyOp op) {
     Operation *first =
         before ? before->getNextNode() : &op->getBlock()->front();
     if (loadsFirst)
-      hoistEntries(copy.rows->list, first, op, entryPlace);
+      hoistEntries(copy.rows->list, first, op, entryOffset);
     return;
   }
   copy.extents = {type.getDimSize(1) * type.getDimSize(2),
@@ -162,7 +162,7 @@ void CopyExpansion::expandMove(CopyOp op) {
 }
 
 void CopyExpansion::expand(CopyOp op) {
-  op.getWay() == CopyWay::Direct ? expandDirect(op) : expandMove(op);
+  op.getKind() == CopyKind::Direct ? expandDirect(op) : expandMove(op);
   done.push_back(op);
 }
 
@@ -175,7 +175,7 @@ void CopyExpansion::expand(LoadTileOp op) {
   copy.rows = getRows(op.getRows(), op.getRowListAttr(),
                       /*kDim=*/op.getTranspose() ? 1 : 0);
   std::unique_ptr<RegisterCopy> &fragment = fragments[op.getFragment()];
-  fragment = op.getWay() == CopyWay::Squares
+  fragment = op.getKind() == CopyKind::Squares
                  ? createSquaresCopy(rewriter, op.getLoc(), copy, threads)
                  : createElementsCopy(rewriter, op.getLoc(), copy, threads,
                                       op.getTranspose());
@@ -199,7 +199,7 @@ void CopyExpansion::keepGroup(GroupOp op) {
 }
 
 void CopyExpansion::visit(Operation *op) {
-  if (op == firstPlace)
+  if (op == firstOffset)
     isBehindPlaces = true;
   if (auto copy = dyn_cast<CopyOp>(op))
     expand(copy);
@@ -211,7 +211,7 @@ void CopyExpansion::visit(Operation *op) {
     keepGroup(group);
   else if (auto await = dyn_cast<AwaitOp>(op)) {
     // Entries of copies behind it, which are of a later tile.
-    entryPlace = await;
+    entryOffset = await;
     if (await.getScope() == SyncScope::Block && !isBehindPlaces)
       accesses = {};
     if (await.getScope() == SyncScope::Warp && isBehindPlaces)

@@ -4,7 +4,7 @@
 
 #include "GPU/Copies/BulkCopies.h"
 #include "GPU/Expand/ExpandProduct.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 

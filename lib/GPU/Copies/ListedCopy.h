@@ -16,7 +16,7 @@
 namespace mlir::nm {
 
 /// A copy of a tile of A to a slot by the threads of a role: of all of the
-/// tile's k, or of what a list names. The slot is [k x m] of a k-major A, and
+/// tile's k, or of what a list names. The slot is [k x m] of an m-major A, and
 /// [m x k] of a row-major one. What a thread can know of a tile before its slot
 /// is free, it computes before it waits for that: behind the wait, all warps
 /// would leave the load unit idle together.
@@ -76,7 +76,7 @@ private:
   void carryOffsets(scf::ForOp loop);
 };
 
-/// Copies whole rows of a k-major A.
+/// Copies whole rows of an m-major A.
 std::unique_ptr<ListedCopy> createRowCopies(RewriterBase &rewriter, CopyOp op,
                                             WarpsOp role);
 /// Copies units of each row of a row-major A.

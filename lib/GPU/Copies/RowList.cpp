@@ -77,7 +77,7 @@ Value RowList::loadByte(OpBuilder &builder, Location loc,
   auto [unit, group] = index.split(inPanel, packing.groups(pattern));
   Value unitRow =
       index.materialize(index.add(index.scale(window, pattern.n), unit));
-  // A ragged tile lacks windows: the rows of A that an entry of its last names
+  // A partial tile lacks windows: the rows of A that an entry of its last names
   // there are past the end of A too. One without any has memory all the same.
   int64_t unitRows = cast<MemRefType>(list.getType()).getDimSize(1);
   if (ShapedType::isDynamic(unitRows) || unitRows < windows * pattern.n) {

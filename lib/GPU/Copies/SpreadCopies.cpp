@@ -15,7 +15,7 @@ using namespace mlir::nm;
 
 /// Asynchronous copies of a thread that may follow one another: with eight
 /// warps as many as a multiplied row takes clocks. On an H200 spreading fewer
-/// gains nothing, and spreading more, as of an A that is k-major, up to 12 %.
+/// gains nothing, and spreading more, as of an A that is m-major, up to 12 %.
 static constexpr size_t kMaxAsyncCopiesAtOnce = 8;
 
 /// Places that stores need: between fewer, what they store has not arrived.

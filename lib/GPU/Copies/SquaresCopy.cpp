@@ -91,7 +91,7 @@ Square SquaresCopy::loadAccess(int64_t round) {
   bool isWholeWarps = copy.extents[0] % (kSquareRowsOfWarp * kSquare) == 0 &&
                       copy.extents[1] % (kWarpColumns * kSquare) == 0;
   isWholeWarps ? placeByWarps(id, square) : placeByRows(id, square);
-  CopyPlace place(2);
+  CopyAddress place(2);
   setPlace(place, 1, {square.column, copy.extents[1]});
   for (int64_t i = 0; i < kSquare; ++i) {
     CopyAccess line;

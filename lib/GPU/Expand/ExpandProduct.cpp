@@ -118,11 +118,11 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
   rewriter.setInsertionPoint(loop);
   const Chains chains(loop, op, expansion);
   size_t chained = chains.sums;
-  // In front: the sums of a chain, what else `begin` gave, the totals.
+  // In front: the sums of a chain, what else `begin` gave, the promoted sums.
   ChainedSums first = ChainedSums::start(rewriter, sums.take_front(chained));
   SmallVector<Value> carried(first.chain);
   llvm::append_range(carried, sums.drop_front(chained));
-  llvm::append_range(carried, first.totals);
+  llvm::append_range(carried, first.promoted);
   size_t inTile = carried.size();
   llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
   bool prefetches = carried.size() > inTile;
@@ -154,7 +154,7 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
                        chains.areCompensated);
     }
     llvm::copy(state.chain, result.begin());
-    llvm::append_range(result, state.totals);
+    llvm::append_range(result, state.promoted);
     llvm::append_range(result, ahead);
     return result;
   };

@@ -21,8 +21,8 @@ Value cloneView(OpBuilder &builder, Value view, Block *block,
 /// The last number of a loop that has one.
 Value lastOfLoop(OpBuilder &builder, scf::ForOp loop);
 
-/// Replaces a loop over k by one that carries the sums of its product, totals
-/// of chains, and what the expansion loads a tile ahead.
+/// Replaces a loop over k by one that carries the sums of its product, promoted
+/// sums of chains, and what the expansion loads a tile ahead.
 SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
                                 SparseProductOpInterface op,
                                 TileExpansion &expansion, ArrayRef<Value> sums);

@@ -45,7 +45,7 @@ public:
   /// Ops that `expand` made, in order, after which the copies of the tile after
   /// it may stand. Empty for where they are: asynchronous ones before it all,
   /// stores of what was loaded to registers behind.
-  SmallVector<Operation *> copyPlaces;
+  SmallVector<Operation *> copyAddresses;
 
   /// Adds the product of the staged tiles `op` to `sums`.
   virtual SmallVector<Value> expand(OpBuilder &builder,
@@ -68,9 +68,9 @@ public:
   }
 
   /// How many of the values that `begin` returns are sums of f32 that are to be
-  /// added to totals at the end of each chain, which take as many registers;
-  /// none where the expansion keeps long sums precise itself, has no registers
-  /// to, or the sum is not long enough for the cost. See SumChains.h.
+  /// added to promoted sums at the end of each chain, which take as many
+  /// registers; none where the expansion keeps long sums precise itself, has no
+  /// registers to, or the sum is not long enough for the cost. See SumChains.h.
   virtual size_t countChainedSums(bool isLong) const { return 0; }
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }

@@ -18,7 +18,7 @@ public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   size_t countChainedSums(bool isLong) const override {
     // Sums of integers are exact.
-    return isLong && sum.isF32() && ::nm::hasMmaTotals(countSums())
+    return isLong && sum.isF32() && ::nm::hasMmaPromotion(countSums())
                ? size_t(countSums())
                : 0;
   }

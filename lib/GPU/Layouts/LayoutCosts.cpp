@@ -52,12 +52,13 @@ double mlir::nm::estimateCopy(RankedTensorType type,
   return estimateTraffic(2 * countBytes(type), chip);
 }
 
-double mlir::nm::estimateWidening(RankedTensorType type, bool isTurned,
+double mlir::nm::estimateWidening(RankedTensorType type, bool isTransposed,
                                   const ::nm::GpuChip &chip) {
   // One byte is read of each element, and two are written.
   double straight = estimateTraffic(3 * countBytes(type), chip);
-  return isTurned ? straight + kFusedShare * estimateTransposition(type, chip)
-                  : straight;
+  return isTransposed
+             ? straight + kFusedShare * estimateTransposition(type, chip)
+             : straight;
 }
 
 double mlir::nm::estimateRepetition(double elements,

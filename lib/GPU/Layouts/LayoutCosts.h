@@ -44,8 +44,8 @@ bool isMadeInAnyLayout(Value value);
 double estimateTransposition(RankedTensorType type, const ::nm::GpuChip &chip);
 
 /// The microseconds of making an f16 of each element of `type`, which has 8
-/// bits, and of a transposition on the way where `isTurned`.
-double estimateWidening(RankedTensorType type, bool isTurned,
+/// bits, and of a transposition on the way where `isTransposed`.
+double estimateWidening(RankedTensorType type, bool isTransposed,
                         const ::nm::GpuChip &chip);
 
 /// The microseconds of writing `elements` each of which a thread finds by its

@@ -167,7 +167,7 @@ void PanelTile::emit() {
       e.onlyIf(findWhether(at), [&] { write(make(at), at); });
     return;
   }
-  // All are under way before the first is waited for.
+  // All are in flight before the first is waited for.
   SmallVector<Value> elements;
   for (const SmallVector<Value> &at : places)
     elements.push_back(make(at));

@@ -1,6 +1,6 @@
 //===- PropagateLayouts.cpp - Layouts of activations between products -----===//
 
-#include "nm/GPU/Stages.h"
+#include "nm/GPU/Phases.h"
 
 #include "GPU/Layouts/LayoutRewrite.h"
 #include "GPU/Select/GpuProductCost.h"
@@ -49,8 +49,8 @@ LogicalResult LayoutPropagation::readOptions() {
   size_t costs = options.productCosts.size();
   if (costs != 0 && costs != 2 && costs != 3)
     return module.emitError()
-           << "expected product-costs to be two, of a row-major A and of a "
-              "k-major one, or three, the third of a copied A, but got "
+           << "expected product-costs to be two, of a row-major A and of an "
+              "m-major one, or three, the third of a copied A, but got "
            << costs;
   if (options.schedule.empty())
     return success();

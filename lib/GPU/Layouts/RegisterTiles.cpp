@@ -46,7 +46,8 @@ static bool hasSixteenBits(Value memref) {
 }
 
 bool mlir::nm::hasRegisterTiles(const Transposition &op) {
-  return op.widens() || llvm::all_of(op.getTurned(), [](OpOperand *operand) {
+  return op.widens() ||
+         llvm::all_of(op.getTransposed(), [](OpOperand *operand) {
            return hasSixteenBits(operand->get());
          });
 }
@@ -84,7 +85,7 @@ OpFoldResult mlir::nm::areRowsAligned(OpBuilder &builder,
   Location loc = op.getLoc();
   ThreadEmitter emit{builder, loc};
   SmallVector<Value> memrefs = {op.getOutput()};
-  for (OpOperand *operand : op.getTurned())
+  for (OpOperand *operand : op.getTransposed())
     memrefs.push_back(operand->get());
   Value rest;
   for (Value memref : memrefs)
@@ -210,7 +211,7 @@ void RegisterTile::emit() {
 }
 
 void RegisterTile::transpose(bool isEdge) {
-  // All loads are under way before the first is waited for; at an edge, where
+  // All loads are in flight before the first is waited for; at an edge, where
   // places take registers, half of them.
   if (!isEdge)
     return transposeReads({0, 1}, isEdge);
@@ -220,7 +221,7 @@ void RegisterTile::transpose(bool isEdge) {
 
 void RegisterTile::transposeReads(ArrayRef<int64_t> reads, bool isEdge) {
   SmallVector<Chunks> inputs;
-  for (OpOperand *operand : op.getTurned())
+  for (OpOperand *operand : op.getTransposed())
     inputs.push_back(readAll(*operand, reads, isEdge));
   if (isEdge)
     keepTogether();

@@ -39,14 +39,14 @@ static int64_t getBytes(MemRefType type) {
 
 static int64_t countSharedBytes(const Transposition &op) {
   int64_t bytes = 0;
-  for (OpOperand *operand : op.getTurned())
+  for (OpOperand *operand : op.getTransposed())
     bytes += getBytes(getBufferType(*operand));
   return bytes;
 }
 
 LogicalResult mlir::nm::checkSharedTiles(RewriterBase &rewriter,
                                          const Transposition &op) {
-  for (OpOperand *operand : op.getTurned()) {
+  for (OpOperand *operand : op.getTransposed()) {
     Type element = cast<MemRefType>(operand->get().getType()).getElementType();
     if (!element.isIntOrFloat() ||
         !llvm::is_contained({8u, 16u, 32u, 64u},
@@ -101,7 +101,7 @@ SharedTile::SharedTile(OpBuilder &builder, const Transposition &op)
   Value memory =
       gpu::DynamicSharedMemoryOp::create(builder, op.getLoc(), bytes);
   int64_t offset = 0;
-  for (OpOperand *operand : op.getTurned()) {
+  for (OpOperand *operand : op.getTransposed()) {
     MemRefType type = getBufferType(*operand);
     buffers.push_back(memref::ViewOp::create(builder, op.getLoc(), type, memory,
                                              e.index(offset),
@@ -138,8 +138,8 @@ SmallVector<SharedTile::Element> SharedTile::getElements(unsigned outer,
 void SharedTile::read() {
   SmallVector<Element> elements =
       getElements(op.getLastLoop(), op.getRowLoop());
-  for (auto [operand, buffer] : llvm::zip(op.getTurned(), buffers)) {
-    // All loads are under way before the first is waited for.
+  for (auto [operand, buffer] : llvm::zip(op.getTransposed(), buffers)) {
+    // All loads are in flight before the first is waited for.
     SmallVector<Value> values;
     Type type = cast<MemRefType>(operand->get().getType()).getElementType();
     for (Element &element : elements) {

@@ -3,7 +3,7 @@
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 
 #include "GPU/Layouts/PanelTiles.h"
-#include "GPU/Layouts/TermTiles.h"
+#include "GPU/Layouts/SplitFloatTiles.h"
 #include "GPU/Layouts/Transposition.h"
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -104,13 +104,13 @@ static SmallVector<linalg::LinalgOp> collect(func::FuncOp function) {
 
 void mlir::nm::convertTransposeToGPU(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
-  SmallVector<SplitTermsOp> splits;
-  function.walk([&](SplitTermsOp op) { splits.push_back(op); });
-  for (SplitTermsOp op : splits) {
+  SmallVector<SplitFloatsOp> splits;
+  function.walk([&](SplitFloatsOp op) { splits.push_back(op); });
+  for (SplitFloatsOp op : splits) {
     if (!op.hasPureBufferSemantics())
       continue;
     rewriter.setInsertionPoint(op);
-    launchTermTiles(rewriter, op);
+    launchSplitFloatTiles(rewriter, op);
     rewriter.eraseOp(op);
   }
   // What is not converted here, convert-linalg-to-gpu does.

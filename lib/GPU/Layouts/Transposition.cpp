@@ -46,7 +46,7 @@ std::optional<unsigned> mlir::nm::getContiguousLoop(linalg::GenericOp op,
 
 /// Inputs that are contiguous along another loop than the last, in which they
 /// have a dimension too; else they would be read once for each of its elements.
-static SmallVector<OpOperand *> findTurned(linalg::GenericOp op) {
+static SmallVector<OpOperand *> findTransposed(linalg::GenericOp op) {
   unsigned last = op.getNumLoops() - 1;
   SmallVector<OpOperand *> turned;
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -85,7 +85,7 @@ FailureOr<Transposition> Transposition::create(RewriterBase &rewriter,
   unsigned last = op.getNumLoops() - 1;
   if (getContiguousLoop(op, *op.getDpsInitOperand(0)) != last)
     return rewriter.notifyMatchFailure(op, "its output is not contiguous");
-  SmallVector<OpOperand *> turned = findTurned(op);
+  SmallVector<OpOperand *> turned = findTransposed(op);
   if (turned.empty())
     return rewriter.notifyMatchFailure(op, "reads as it writes");
   unsigned rowLoop = *getContiguousLoop(op, *turned.front());

@@ -31,7 +31,7 @@ public:
   linalg::GenericOp getOp() const { return op; }
   Value getOutput() const;
   /// Those that are contiguous along the row loop.
-  ArrayRef<OpOperand *> getTurned() const { return turned; }
+  ArrayRef<OpOperand *> getTransposed() const { return turned; }
   unsigned getRowLoop() const { return rowLoop; }
   unsigned getLastLoop() const;
   /// Of loop `loop`; may be dynamic.

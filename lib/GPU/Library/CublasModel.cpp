@@ -22,12 +22,12 @@ static constexpr double kTensorStartMicroseconds = 3.5,
 /// What products of a middling number of rows take beside that where their last
 /// tile of rows is not full: 160 to 448 rows, n x k of 4096x4096, 2048x8192 and
 /// 11008x4096, take up to 5.5 us more on an H200 (2026-11-23), and 2.8 in the
-/// mean; 256 and 384 rows 1.5. Of a k-major A, 200 rows take another 2.5. Fewer
-/// rows of k than kLongK take less in proportion: 160 and 300 rows of 1024x1024
-/// 3.9 and 4.3 us in all, 200 of 4096x2048 8.9 (2026-11-24).
-static constexpr double kOpenTileMicroseconds = 2.5,
-                        kTurnedOpenTileMicroseconds = 4;
-static constexpr int64_t kTileRows = 128, kMostOpenTileRows = 448,
+/// mean; 256 and 384 rows 1.5. Of an m-major A, 200 rows take another 2.5.
+/// Fewer rows of k than kLongK take less in proportion: 160 and 300 rows of
+/// 1024x1024 3.9 and 4.3 us in all, 200 of 4096x2048 8.9 (2026-11-24).
+static constexpr double kPartialTileMicroseconds = 2.5,
+                        kOrderedPartialTileMicroseconds = 4;
+static constexpr int64_t kTileRows = 128, kMostPartialTileRows = 448,
                          kLongK = 4096;
 /// What the latency of each two bytes of k adds, where there are too few tiles
 /// for it to be hidden: 64 rows of n x k of 768x2560, 1032x4096 and 1536x4096
@@ -43,9 +43,9 @@ static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 /// Bytes that n and the contiguous dimension of A, k or m, are to be multiples
 /// of for the tensor cores to be fed at full speed, and how many times longer
 /// other products take: of n = 1001 and 12345 an H200 takes 6.1 and 5.6 times
-/// as long, of n = 1030 and 4100 5.0 and 2.8; of k = 4100, or of a k-major A of
-/// 300, 500 or 778 rows of f16, 2.8 to 5.3 times as long, of 777 or 2001
-/// rows 7.0 and 5.7. Where rows of a k-major A are padded, but m is as ragged,
+/// as long, of n = 1030 and 4100 5.0 and 2.8; of k = 4100, or of an m-major A
+/// of 300, 500 or 778 rows of f16, 2.8 to 5.3 times as long, of 777 or 2001
+/// rows 7.0 and 5.7. Where rows of an m-major A are padded, but m is as ragged,
 /// it takes 1.7 to 3 times as long; padded rows of a row-major one gain
 /// nothing.
 static constexpr int64_t kAlignment = 16, kWordBytes = 4;
@@ -53,16 +53,16 @@ static constexpr double kUnalignedFactor = 4.2, kOddFactor = 6.2,
                         kPaddedFactor = 2.3;
 /// The least that unaligned products take, and what each row of k adds to it,
 /// for they have no kernels of few rows that cut k: 100 rows of n x k of
-/// 1001x4096, 1030x4096 and, k-major, 2560x1024 take 18.5, 16.6 and 12.8 us,
+/// 1001x4096, 1030x4096 and, m-major, 2560x1024 take 18.5, 16.6 and 12.8 us,
 /// 33 rows of 1536x4608 17.9, 20 rows of 2048x2048 9.6, and 33 of 4608x3584
 /// some 14 once its rows are padded (2026-11-24).
 static constexpr double kUnalignedMicroseconds = 7,
                         kUnalignedRowMicroseconds = 0.002;
-/// How many times longer they read: 20 rows of 6144x3584, of a k-major A, take
+/// How many times longer they read: 20 rows of 6144x3584, of an m-major A, take
 /// 25.3 us.
 static constexpr double kUnalignedReads = 1.9;
 
-/// How many times longer other layouts of i8 take: of a k-major A 1109 us at
+/// How many times longer other layouts of i8 take: of an m-major A 1109 us at
 /// 4096 cubed, 216 of 1024x4096x3072, 92 of 100x2048x2560 (2026-11-24).
 static constexpr double kTurnedI8Factor = 15;
 
@@ -75,7 +75,7 @@ static double factorOfAlignment(const GpuProduct &product) {
     return isMultiple(size, type, kAlignment);
   };
   if (product.type == ElementType::I8)
-    return product.isKMajor                   ? kTurnedI8Factor
+    return product.isMMajor                   ? kTurnedI8Factor
            : isWhole(product.k, product.type) ? 1
                                               : kUnalignedFactor;
   if (elementSize(product.type) != 2 && !product.allowsTF32)
@@ -84,11 +84,11 @@ static double factorOfAlignment(const GpuProduct &product) {
       !isWhole(product.n, product.outputType))
     return isMultiple(product.n, product.type, kWordBytes) ? kUnalignedFactor
                                                            : kOddFactor;
-  bool areUnknown = product.isKMajor && product.m == GpuProduct::kUnknown;
-  int64_t size = product.isKMajor ? product.m : product.k;
+  bool areUnknown = product.isMMajor && product.m == GpuProduct::kUnknown;
+  int64_t size = product.isMMajor ? product.m : product.k;
   if (areUnknown || isWhole(size, product.type))
     return 1;
-  if (product.isKMajor && isWhole(product.factorOfRows(), product.type))
+  if (product.isMMajor && isWhole(product.factorOfRows(), product.type))
     return kPaddedFactor;
   return isMultiple(size, product.type, kWordBytes) ? kUnalignedFactor
                                                     : kOddFactor;
@@ -129,8 +129,9 @@ static double shareOfLongK(const GpuProduct &product) {
   return std::min(1.0, double(product.k) / kLongK);
 }
 
-static bool hasOpenTile(int64_t rows) {
-  return rows > kTileRows && rows <= kMostOpenTileRows && rows % kTileRows != 0;
+static bool hasPartialTile(int64_t rows) {
+  return rows > kTileRows && rows <= kMostPartialTileRows &&
+         rows % kTileRows != 0;
 }
 
 /// What the latency of all of k takes.
@@ -209,10 +210,10 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double alignment = factorOfAlignment(product);
   multiply *= alignment;
   bool isSixteenBit = elementSize(product.type) == 2;
-  if (isSixteenBit && hasOpenTile(product.rows()))
-    multiply +=
-        shareOfLongK(product) * (product.isKMajor ? kTurnedOpenTileMicroseconds
-                                                  : kOpenTileMicroseconds);
+  if (isSixteenBit && hasPartialTile(product.rows()))
+    multiply += shareOfLongK(product) * (product.isMMajor
+                                             ? kOrderedPartialTileMicroseconds
+                                             : kPartialTileMicroseconds);
   if (m > 1 && isOnTensorCores)
     return estimateOnTensorCores(product, multiply, memory,
                                  isSixteenBit && alignment > 1);

@@ -12,7 +12,7 @@ bool mlir::nm::fillsUp(SparseProductOpInterface op,
   auto form = dyn_cast_if_present<SparseOperandAttr>(
       schedule ? schedule.getPackedForm(op.getPattern())
                : PackedFormAttrInterface());
-  return form && form.getTerms() == 1 &&
+  return form && form.getSplits() == 1 &&
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 

@@ -3,15 +3,15 @@
 #include "GPU/Select/GpuProductCost.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/CoarsenedBlocks.h"
 #include "GPU/Select/GpuStrategy.h"
 #include "GPU/Select/OverlappingWindows.h"
-#include "GPU/Select/QuantizedWays.h"
+#include "GPU/Select/QuantizedAlternatives.h"
 #include "GPU/Select/WidenOperands.h"
-#include "GPU/Select/WiderUnits.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
-#include "nm/Dialect/NM/IR/LeastTerms.h"
+#include "nm/Dialect/NM/IR/LeastSplit.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -41,31 +41,31 @@ std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
   return std::nullopt;
 }
 
-/// The terms that are as accurate as the product allows.
-static int64_t countTermsToUse(SparseProductOpInterface op) {
+/// The splits that are as accurate as the product allows.
+static int64_t countSplitsToUse(SparseProductOpInterface op) {
   if (!op.getAType().getElementType().isF32())
     return 1;
-  return getLeastTerms(op.getArithmetic()).value_or(1);
+  return getLeastSplits(op.getArithmetic()).value_or(1);
 }
 
-int64_t mlir::nm::getPaddedStride(int64_t columns, bool isKMajor,
+int64_t mlir::nm::getPaddedStride(int64_t columns, bool isMMajor,
                                   int64_t bits) {
   if (bits != 16)
     return 0;
-  int64_t chunk = getPaddedChunk(columns, isKMajor);
+  int64_t chunk = getPaddedChunk(columns, isMMajor);
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
 /// The same of a temporary A of `bits`.
-static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isKMajor,
+static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isMMajor,
                                     int64_t bits) {
-  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
-  return getPaddedStride(columns, isKMajor, bits);
+  int64_t columns = isMMajor ? op.getStaticM() : op.getStaticK();
+  return getPaddedStride(columns, isMMajor, bits);
 }
 
 static int64_t getStrideOfTemporary(SparseProductOpInterface op,
-                                    bool isKMajor) {
-  return getStrideOfTemporary(op, isKMajor,
+                                    bool isMMajor) {
+  return getStrideOfTemporary(op, isMMajor,
                               op.getAType().getElementTypeBitWidth());
 }
 
@@ -101,8 +101,8 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
   if (form == ActivationForm::AsIs)
     return product;
   if (form == ActivationForm::Transposed)
-    product.isKMajor = !product.isKMajor;
-  product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
+    product.isMMajor = !product.isMMajor;
+  product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   return product;
 }
 
@@ -110,9 +110,9 @@ bool mlir::nm::canBeCopied(SparseProductOpInterface op) {
   auto product = dyn_cast<SpMMOp>(op.getOperation());
   if (!product || isTemporary(op.getA()))
     return false;
-  bool isKMajor = product.getTransposeA();
-  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK(),
-          stride = getStrideOfTemporary(op, isKMajor);
+  bool isMMajor = product.getTransposeA();
+  int64_t columns = isMMajor ? op.getStaticM() : op.getStaticK(),
+          stride = getStrideOfTemporary(op, isMMajor);
   return stride != 0 && (ShapedType::isDynamic(columns) || stride != columns);
 }
 
@@ -154,11 +154,11 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.n = op.getStaticN();
   product.k = op.getStaticK();
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
-    product.isKMajor = spmm.getTransposeA();
+    product.isMMajor = spmm.getTransposeA();
   if (isTemporary(op.getA()))
-    product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
+    product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
-  product.terms = countTermsToUse(op);
+  product.splits = countSplitsToUse(op);
   product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
                        op.getArithmetic() == Arithmetic::TF32;
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
@@ -179,7 +179,7 @@ bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
   return op.getAType().getElementTypeBitWidth() == 8;
 }
 
-bool mlir::nm::isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
+bool mlir::nm::isMMajorIn(SparseProductOpInterface op, ActivationForm form) {
   return cast<SpMMOp>(*op).getTransposeA() !=
          (form == ActivationForm::Transposed);
 }
@@ -187,8 +187,8 @@ bool mlir::nm::isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
 std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
                                                    ActivationForm form) {
   constexpr int64_t kMostIndexRows = 1 << 16;
-  if (isKMajorIn(op, form))
-    return StringRef("its activations are k-major");
+  if (isMMajorIn(op, form))
+    return StringRef("its activations are m-major");
   if (!areWeightsLoaded(op))
     return StringRef("its weights come with each call");
   if (op.getStaticK() < 1 || op.getStaticK() > kMostIndexRows)
@@ -326,8 +326,8 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   if (chosen && !chosen->schedule)
     return ::nm::Error{"expected a schedule that this layout has"};
   if (options.denseFallback && !options.given)
-    if (std::optional<WiderUnits> wider =
-            findWiderUnits(op, product, chip, chosen))
+    if (std::optional<CoarsenedBlocks> wider =
+            findCoarsenedBlocks(op, product, chip, chosen))
       return wider->choice;
   return chosen;
 }
@@ -339,7 +339,7 @@ chooseQuantized(SparseProductOpInterface op, const ::nm::GpuChip &chip,
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
   ::nm::Result<ScheduleChoice> chosen =
-      findQuantizedWays(op, chip, options, form).own();
+      findQuantizedAlternatives(op, chip, options, form).own();
   if (chosen && !chosen->schedule)
     return ::nm::Error{"expected a schedule that this layout has"};
   return chosen;
@@ -385,13 +385,13 @@ double mlir::nm::estimateAsTyped(SparseProductOpInterface op,
 double mlir::nm::estimateWidened(SparseProductOpInterface op,
                                  const ::nm::GpuChip &chip,
                                  const SelectionOptions &options,
-                                 bool isKMajor) {
+                                 bool isMMajor) {
   if (isa_and_present<CublasScheduleAttr>(options.given))
     return kRefusedMicroseconds;
   GpuProduct product = getGpuProduct(op);
   product.type = ::nm::ElementType::F16;
-  product.isKMajor = isKMajor;
-  product.strideOfA = getStrideOfTemporary(op, isKMajor, /*bits=*/16);
+  product.isMMajor = isMMajor;
+  product.strideOfA = getStrideOfTemporary(op, isMMajor, /*bits=*/16);
   // Its epilogue takes sums of f32, of which it makes what C has.
   bool roundsToF16 = op.hasEpilogue() &&
                      getFirstRounding(op) == Float16Type::get(op.getContext());

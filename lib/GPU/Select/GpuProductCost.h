@@ -14,7 +14,7 @@ namespace mlir::nm {
 /// Elements between the rows of a temporary A of `bits` with `columns`, as
 /// nm-pad-rows lays them out, or what unknown ones are a multiple of; 0 where
 /// it leaves them.
-int64_t getPaddedStride(int64_t columns, bool isKMajor, int64_t bits);
+int64_t getPaddedStride(int64_t columns, bool isMMajor, int64_t bits);
 
 /// Why no cost model has anything to say about `op`, if so.
 std::optional<std::string> whyUnknown(SparseProductOpInterface op);
@@ -27,8 +27,8 @@ enum class ActivationForm { AsIs, Transposed, Copied };
 ::nm::GpuProduct getGpuProduct(SparseProductOpInterface op,
                                ActivationForm form);
 
-/// Whether A is k-major once it has `form`.
-bool isKMajorIn(SparseProductOpInterface op, ActivationForm form);
+/// Whether A is m-major once it has `form`.
+bool isMMajorIn(SparseProductOpInterface op, ActivationForm form);
 
 /// The microseconds of cuBLAS with A in that form, and of the copy that it
 /// takes of an A whose elements of a row are apart; negative where it is not
@@ -96,7 +96,7 @@ double estimateAsTyped(SparseProductOpInterface op, const ::nm::GpuChip &chip,
 /// The same of the product of f16 that `op`, one of 8 bits, becomes where its
 /// operands are widened before, to an A of that layout.
 double estimateWidened(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                       const SelectionOptions &options, bool isKMajor);
+                       const SelectionOptions &options, bool isMMajor);
 
 /// The microseconds that selection would estimate for `op` with another A,
 /// which may be widened: vast where no strategy takes it, or the one that is

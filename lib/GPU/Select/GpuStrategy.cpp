@@ -32,10 +32,10 @@ static double estimateCopyOfSlice(const ScheduleRequest &request,
   SparseProductOpInterface op = request.op;
   Value a = op.getA();
   const ::nm::GpuProduct &product = request.product;
-  int64_t bytes = getLeastRowBytesOfA(schedule, product.isKMajor);
+  int64_t bytes = getLeastRowBytesOfA(schedule, product.isMMajor);
   // Another A than the op's is in memory of its own.
   auto spmm = dyn_cast<SpMMOp>(*op);
-  if (!spmm || spmm.getTransposeA() != product.isKMajor ||
+  if (!spmm || spmm.getTransposeA() != product.isMMajor ||
       product.strideOfA != 0 || hasRowsAt(a, bytes))
     return 0;
   return estimateCopy(cast<RankedTensorType>(a.getType()), request.chip);

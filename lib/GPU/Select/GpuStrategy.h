@@ -49,7 +49,7 @@ public:
   virtual ::nm::Result<ScheduleChoice>
   choose(const ScheduleRequest &request) const = 0;
 
-  /// Whether the estimates tell a k-major A from a row-major one as they were
+  /// Whether the estimates tell an m-major A from a row-major one as they were
   /// measured. Those of other strategies are no reason to change a layout.
   virtual bool tellsLayoutsApart() const { return false; }
 
@@ -61,7 +61,7 @@ public:
   /// Bytes that contiguous rows of A start at multiples of for the copies of
   /// `schedule`, one of this strategy; 1 where A may lie in any way.
   virtual int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
-                                   bool isKMajor) const {
+                                   bool isMMajor) const {
     return 1;
   }
 

@@ -6,7 +6,7 @@
 //
 // That is 4/3 of the rows of k for M = 6, 3/2 for M = 8, and twice as many at
 // most. On an H200 at 4096 cubed, 2:4 takes 0.74 of the time of the dense
-// product in f16 and i8 and 0.66 of that of terms of f32, so that 4:6 of f32 is
+// product in f16 and i8 and 0.66 of that of split floats, so that 4:6 of f32 is
 // what gains by it (2026-11-23).
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,8 @@ using Groups = ::nm::OverlappingGroups;
 
 /// The largest part of the time of anything else that is worth it: A takes more
 /// memory, and 256 rows of 4:6 in f32 take 81 us on an H200, which are
-/// estimated to take 74, and 75 as a dense product of terms, estimated 79.
+/// estimated to take 74, and 75 as a dense product of split floats,
+/// estimated 79.
 static constexpr double kWorthIt = 0.92;
 
 //===----------------------------------------------------------------------===//
@@ -98,15 +99,15 @@ std::optional<OverlappingWindows> mlir::nm::findOverlappingWindows(
   ofGroups.k = Groups{kept->m}.rows(product.k);
   // A is made for it, in memory of its own.
   ofGroups.strideOfA =
-      getPaddedStride(product.isKMajor ? op.getStaticM() : ofGroups.k,
-                      product.isKMajor, op.getAType().getElementTypeBitWidth());
+      getPaddedStride(product.isMMajor ? op.getStaticM() : ofGroups.k,
+                      product.isMMajor, op.getAType().getElementTypeBitWidth());
   std::optional<ScheduleChoice> choice =
       choose(op, ofGroups, chip, options.given);
   if (!choice)
     return std::nullopt;
-  // What splits A into terms repeats its rows.
+  // What splits A into splits repeats its rows.
   double expansion =
-      product.terms > 1
+      product.splits > 1
           ? 0
           : estimateRepetition(double(product.rows()) * double(ofGroups.k) *
                                    double(countBatches(op)),

@@ -1,16 +1,16 @@
 //===- SelectGpuSchedule.cpp - How each product is mapped to a GPU --------===//
 
-#include "nm/GPU/Stages.h"
+#include "nm/GPU/Phases.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/CoarsenedBlocks.h"
 #include "GPU/Select/ExactPattern.h"
 #include "GPU/Select/GpuProductCost.h"
 #include "GPU/Select/GpuStrategy.h"
 #include "GPU/Select/OverlappingWindows.h"
-#include "GPU/Select/QuantizedWays.h"
+#include "GPU/Select/QuantizedAlternatives.h"
 #include "GPU/Select/SplitK.h"
 #include "GPU/Select/WidenOperands.h"
-#include "GPU/Select/WiderUnits.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
@@ -284,8 +284,8 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
 /// Gives `op` the weights of `wider`; the reason, beside `narrower`, the choice
 /// for those that it had.
 static std::string
-takeWiderUnits(SparseProductOpInterface op, const WiderUnits &wider,
-               const ::nm::Result<ScheduleChoice> &narrower) {
+takeCoarsenedBlocks(SparseProductOpInterface op, const CoarsenedBlocks &wider,
+                    const ::nm::Result<ScheduleChoice> &narrower) {
   bool wasDense = isDense(op);
   makeDense(op, wider.pattern);
   std::string reason =
@@ -298,7 +298,8 @@ takeWiderUnits(SparseProductOpInterface op, const WiderUnits &wider,
 
 LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                                                     const GpuChip &gpu) {
-  QuantizedWays ways = findQuantizedWays(op, gpu, getSelectionOptions());
+  QuantizedAlternatives ways =
+      findQuantizedAlternatives(op, gpu, getSelectionOptions());
   int64_t bits = op.getQuantizationAttr().getBits();
   std::string obstacle = ways.whyNotInRegisters();
   if (obstacle.empty()) {
@@ -473,9 +474,9 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
   bool mayKeepZeros = options.denseFallback && !given;
-  std::optional<WiderUnits> wider;
+  std::optional<CoarsenedBlocks> wider;
   if (mayKeepZeros)
-    wider = findWiderUnits(op, getGpuProduct(op), gpu, chosen);
+    wider = findCoarsenedBlocks(op, getGpuProduct(op), gpu, chosen);
   ::nm::Result<ScheduleChoice> narrower = chosen;
   if (wider)
     chosen = wider->choice;
@@ -483,7 +484,7 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     record.reason = chooseDense(op, gpu, chosen);
   bool isWider = wider && chosen->schedule == wider->choice.schedule;
   if (isWider)
-    record.reason += "; " + takeWiderUnits(op, *wider, narrower);
+    record.reason += "; " + takeCoarsenedBlocks(op, *wider, narrower);
   for (const std::string &before : {widening, overlapping})
     if (!before.empty())
       record.reason += "; " + before;

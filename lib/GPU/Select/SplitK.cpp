@@ -31,7 +31,7 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Loads that a thread has under way when it adds up partial sums.
+/// Loads that a thread has in flight when it adds up partial sums.
 static constexpr int64_t kMaxParts = 64;
 /// Columns of C that one block adds up: four for each of 64 threads.
 static constexpr int64_t kSumColumns = 256;
@@ -320,7 +320,7 @@ FailureOr<Value> SplitProduct::sumPart(OpFoldResult part,
     return failure();
   scf::YieldOp::create(rewriter, loc, *next);
   rewriter.setInsertionPointAfter(loop);
-  if (op.countTerms() > 1 && failed(keepOperands(part, loops, sums)))
+  if (op.countSplits() > 1 && failed(keepOperands(part, loops, sums)))
     return failure();
   return loop.getResult(0);
 }

@@ -1,7 +1,7 @@
 //===- WidenOperands.cpp - Operands of 8 bits as f16 ----------------------===//
 //
 // Tensor cores transpose operands of 16 bits as they read them, and none of 8
-// bits: of vector-wise weights, whose gathered rows of A are k-major, there is
+// bits: of vector-wise weights, whose gathered rows of A are m-major, there is
 // no product of 8 bits that is faster than the dense one. f16 has all values of
 // i8, f8E4M3FN and f8E5M2, so that a product of f16 is the same but for how its
 // sums are rounded. On an H200 8:32 in vectors of 128 takes 77 us at 4096 cubed
@@ -68,10 +68,10 @@ std::optional<WidenedProduct> mlir::nm::findWidenedProduct(
     return std::nullopt;
   auto type = cast<RankedTensorType>(op.getA().getType());
   std::optional<WidenedProduct> best;
-  for (bool isKMajor : {true, false}) {
-    double product = estimateWidened(op, chip, options, isKMajor);
-    bool isTurned = isKMajor != isKMajorIn(op, form);
-    WidenedProduct found{isKMajor, estimateWidening(type, isTurned, chip),
+  for (bool isMMajor : {true, false}) {
+    double product = estimateWidened(op, chip, options, isMMajor);
+    bool isTransposed = isMMajor != isMMajorIn(op, form);
+    WidenedProduct found{isMMajor, estimateWidening(type, isTransposed, chip),
                          product};
     if (product < kRefusedMicroseconds &&
         (!best || found.total() < best->total()))
@@ -99,13 +99,13 @@ static Value emitWidened(OpBuilder &builder, Location loc, Value value) {
 }
 
 /// `value` as f16; with its last two dimensions the other way round, where
-/// `isTurned`.
+/// `isTransposed`.
 static Value createWidened(OpBuilder &builder, Location loc, Value value,
-                           bool isTurned) {
+                           bool isTransposed) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
   size_t rank = sizes.size();
   AffineMap to = builder.getMultiDimIdentityMap(unsigned(rank)), from = to;
-  if (isTurned) {
+  if (isTransposed) {
     std::swap(sizes[rank - 2], sizes[rank - 1]);
     SmallVector<AffineExpr> dims(to.getResults());
     std::swap(dims[rank - 2], dims[rank - 1]);
@@ -166,7 +166,7 @@ static Value widenWeights(OpBuilder &builder, SparseProductOpInterface op) {
     if (TypedAttr wide = widenConstant(constant))
       return arith::ConstantOp::create(builder, op.getLoc(), wide);
   return createWidened(builder, op.getLoc(), op.getValues(),
-                       /*isTurned=*/false);
+                       /*isTransposed=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,13 +266,13 @@ mlir::nm::widenOperands(RewriterBase &rewriter, SparseProductOpInterface op,
   auto narrow = cast<SpMMOp>(*op);
   rewriter.setInsertionPoint(op);
   Value a = createWidened(rewriter, op.getLoc(), op.getA(),
-                          narrow.getTransposeA() != widened.isKMajor);
+                          narrow.getTransposeA() != widened.isMMajor);
   Value values = widenWeights(rewriter, op);
   SpMMOp product = WideProduct(rewriter, op).create();
   rewriter.modifyOpInPlace(product, [&] {
     product.getAMutable().assign(a);
     product.getValuesMutable().assign(values);
-    product.setTransposeA(widened.isKMajor);
+    product.setTransposeA(widened.isMMajor);
     // What 8-bit floats may be summed by, f16 may not.
     product.setArithmetic(Arithmetic::F32);
   });

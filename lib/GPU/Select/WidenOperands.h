@@ -12,8 +12,8 @@ namespace mlir::nm {
 /// `op`, a product of 8-bit operands, as one of f16, which has all of their
 /// values; and what that takes, in microseconds.
 struct WidenedProduct {
-  /// Whether A is k-major once it is widened, whatever it was before.
-  bool isKMajor = false;
+  /// Whether A is m-major once it is widened, whatever it was before.
+  bool isMMajor = false;
   /// The kernel that widens A, and the product. Weights are widened when they
   /// are loaded.
   double widening = 0, product = 0;

@@ -13,10 +13,10 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-int64_t mlir::nm::getPaddedChunk(int64_t columns, bool isKMajorA) {
+int64_t mlir::nm::getPaddedChunk(int64_t columns, bool isMMajorA) {
   constexpr int64_t kLine = 64, kAccess = kMaxAccessBytes / 2;
   bool hasLines = ShapedType::isDynamic(columns) || columns >= kLine;
-  return isKMajorA && hasLines ? kLine : kAccess;
+  return isMMajorA && hasLines ? kLine : kAccess;
 }
 
 /// What `value` is a view of, on tensors as on memrefs; null for none.

@@ -15,13 +15,14 @@ using namespace mlir;
 using namespace mlir::nm;
 
 int64_t mlir::nm::getLeastRowBytesOfA(ScheduleAttrInterface schedule,
-                                      bool isKMajor) {
+                                      bool isMMajor) {
   const GpuStrategy *strategy = schedule ? findGpuStrategy(schedule) : nullptr;
-  return strategy ? strategy->getLeastRowBytes(schedule, isKMajor) : 1;
+  return strategy ? strategy->getLeastRowBytes(schedule, isMMajor) : 1;
 }
 
 int64_t mlir::nm::getLeastRowBytesOfC(ScheduleAttrInterface schedule) {
-  bool hasSlots = findGpuStrategy(schedule) && schedule.getTiling().slotsOfC;
+  bool hasSlots =
+      findGpuStrategy(schedule) && schedule.getTiling().storeBuffers;
   return hasSlots ? ::nm::kBulkRowBytes : 1;
 }
 

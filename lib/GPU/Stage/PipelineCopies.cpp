@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nm/GPU/Stages.h"
+#include "nm/GPU/Phases.h"
 
 #include "GPU/Stage/StagedTile.h"
 #include "GPU/Stage/WarpRoles.h"
@@ -47,15 +47,15 @@ namespace {
 /// own copies only. The slot that parts are moved to is read behind the block's
 /// barrier, and all warps have left it, as with any other copy.
 ///
-/// A product that is under way while the next one starts reads its slot until
+/// A product that is in flight while the next one starts reads its slot until
 /// the one after it starts: copies then run a tile less ahead.
 class CopyPipeline {
 public:
   CopyPipeline(RewriterBase &rewriter, scf::ForOp loop, StagedTile &tile,
                const BlockTiling &tiling)
       : rewriter(rewriter), loc(tile.product.getLoc()), loop(loop), tile(tile),
-        areProductsUnderWay(tiling.productsUnderWay != 0),
-        ahead(tiling.stages - 1 - tiling.productsUnderWay),
+        areProductsInFlight(tiling.productsInFlight != 0),
+        ahead(tiling.stages - 1 - tiling.productsInFlight),
         stages(tiling.stages), step(*getConstantIntValue(loop.getStep())),
         trips(llvm::divideCeil(*getConstantIntValue(loop.getUpperBound()),
                                step)) {}
@@ -63,7 +63,7 @@ public:
   void run();
 
 private:
-  /// Tokens of copies that are under way: a group for each of the next
+  /// Tokens of copies that are in flight: a group for each of the next
   /// stages - 1 tiles, oldest first, and one for each part of the staging
   /// buffer.
   struct UnderWay {
@@ -104,7 +104,7 @@ private:
   Location loc;
   scf::ForOp loop;
   StagedTile &tile;
-  bool areProductsUnderWay;
+  bool areProductsInFlight;
   int64_t ahead, stages, step, trips;
   /// One for each of the tile's buffers.
   SmallVector<Value> rings;
@@ -234,10 +234,10 @@ SmallVector<Value> CopyPipeline::turnStagingBuffer(ValueRange tokens, Value k,
 //===----------------------------------------------------------------------===//
 
 /// Issues the copies of the first stages - 1 tiles. Those of the one after them
-/// that go by way of the staging buffer are under way when the ones before are
+/// that go by way of the staging buffer are in flight when the ones before are
 /// moved, which therefore take another.
 CopyPipeline::UnderWay CopyPipeline::emitPrologue() {
-  UnderWay underWay;
+  UnderWay inFlight;
   Value firstBuffer;
   if (tile.stagingBuffer)
     firstBuffer = createFirstStagingBuffer();
@@ -249,17 +249,17 @@ CopyPipeline::UnderWay CopyPipeline::emitPrologue() {
       parts = fillStagingBuffer(mapping);
     }
     cloneAll<LoadTileOp>(tile.loads, mapping);
-    underWay.groups.push_back(issueCopies(mapping));
+    inFlight.groups.push_back(issueCopies(mapping));
     cloneAll<StoreTileOp>(tile.stores, mapping);
     if (i + 1 == ahead && ahead < trips) {
       IRMapping next;
       next.map(loop.getInductionVar(), constant(ahead * step));
-      underWay.parts = fillStagingBuffer(next);
+      inFlight.parts = fillStagingBuffer(next);
     }
     for (auto [part, token] : llvm::enumerate(parts))
       movePart(part, token, mapping);
   }
-  return underWay;
+  return inFlight;
 }
 
 void CopyPipeline::emitProduct(Value k) {
@@ -268,7 +268,7 @@ void CopyPipeline::emitProduct(Value k) {
 }
 
 /// Loads to registers need no buffer. Before the barrier, which ptxas moves
-/// none past, they are under way for all of the product; after it ptxas puts
+/// none past, they are in flight for all of the product; after it ptxas puts
 /// them off to save registers, until too late. It is to do so where there are
 /// not enough registers.
 bool CopyPipeline::loadsEarly() {
@@ -305,10 +305,10 @@ CopyPipeline::UnderWay CopyPipeline::emitMainLoop(UnderWay before) {
     cloneAll<LoadTileOp>(tile.loads, mapping);
   SmallVector<Value> carried(groups.drop_front());
   // One that goes on by itself is started first.
-  if (areProductsUnderWay)
+  if (areProductsInFlight)
     emitProduct(k);
   carried.push_back(issueCopies(mapping));
-  if (!areProductsUnderWay)
+  if (!areProductsInFlight)
     emitProduct(k);
   // By now the loads have arrived.
   cloneAll<StoreTileOp>(tile.stores, mapping);

@@ -1,6 +1,6 @@
 //===- StageSharedMemory.cpp - Operand tiles to workgroup memory ----------===//
 
-#include "nm/GPU/Stages.h"
+#include "nm/GPU/Phases.h"
 
 #include "GPU/Select/GpuStrategy.h"
 

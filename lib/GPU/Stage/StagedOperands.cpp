@@ -135,7 +135,7 @@ Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
   return buffer;
 }
 
-Value OperandCopies::bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+Value OperandCopies::bulkCopyToNew(CopyKind way, Value source, MemRefType type,
                                    std::optional<int64_t> unfilled) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
   auto copy = CopyOp::create(builder, loc, way, source, buffer);
@@ -152,17 +152,17 @@ void OperandCopies::copy(Value source, Value buffer, bool transpose,
   // Asynchronous copies are of elements that stand side by side.
   if (transpose || !areRowsContiguous(source) ||
       width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
-    return copyThroughRegisters(CopyWay::Elements, source, buffer, transpose,
+    return copyThroughRegisters(CopyKind::Elements, source, buffer, transpose,
                                 rows);
-  tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,
-                                  /*part=*/ArrayRef<int64_t>(),
-                                  rows ? rows->list : Value(),
-                                  rows ? rows->attr : RowListAttr())
-                       .getToken());
+  tokens.push_back(
+      CopyOp::create(builder, loc, CopyKind::Direct, source, buffer,
+                     /*part=*/ArrayRef<int64_t>(), rows ? rows->list : Value(),
+                     rows ? rows->attr : RowListAttr())
+          .getToken());
 }
 
 void OperandCopies::copyThroughRegisters(
-    CopyWay way, Value source, Value buffer, bool transpose,
+    CopyKind way, Value source, Value buffer, bool transpose,
     const std::optional<RowsOfTile> &rows) {
   Value loaded = LoadTileOp::create(
       builder, loc, way, source, transpose, cast<MemRefType>(buffer.getType()),

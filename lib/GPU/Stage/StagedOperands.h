@@ -62,10 +62,10 @@ public:
   void copy(Value source, Value buffer, bool transpose = false,
             const std::optional<RowsOfTile> &rows = {});
   /// Copies `source` to a new buffer by bulk or tensor copies.
-  Value bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+  Value bulkCopyToNew(CopyKind way, Value source, MemRefType type,
                       std::optional<int64_t> unfilled = std::nullopt);
   /// The same in the way `way`, through registers.
-  void copyThroughRegisters(CopyWay way, Value source, Value buffer,
+  void copyThroughRegisters(CopyKind way, Value source, Value buffer,
                             bool transpose,
                             const std::optional<RowsOfTile> &rows = {});
   /// Groups the asynchronous copies, and stores what is in registers.

@@ -15,12 +15,12 @@ using namespace mlir;
 using namespace mlir::nm;
 
 static int64_t countSlots(SpMMOp op) {
-  return op.getScheduleAttr().getTiling().slotsOfC;
+  return op.getScheduleAttr().getTiling().storeBuffers;
 }
 
 /// The slots of all warpgroups, of the type of C that is stored; null where
 /// there are none.
-static MemRefType getStoreSlots(SpMMOp op, const GpuTile &tile) {
+static MemRefType getStoreBufferViews(SpMMOp op, const GpuTile &tile) {
   constexpr int64_t kSide = StageStoresOp::kSlotSide;
   int64_t slots = countSlots(op);
   if (slots == 0)
@@ -33,7 +33,7 @@ static MemRefType getStoreSlots(SpMMOp op, const GpuTile &tile) {
 }
 
 int64_t mlir::nm::getStoreBytes(SpMMOp op, const GpuTile &tile) {
-  MemRefType slots = getStoreSlots(op, tile);
+  MemRefType slots = getStoreBufferViews(op, tile);
   return slots ? getWorkgroupBytes(slots) : 0;
 }
 
@@ -46,16 +46,16 @@ LogicalResult mlir::nm::verifyStagedStores(SpMMOp op, const GpuTile &tile) {
   int64_t bits = type.getElementTypeBitWidth();
   if (bits != kElementBits)
     return op.emitOpError() << "expected C to have elements of " << kElementBits
-                            << " bits for 'c_slots', but got " << type;
+                            << " bits for 'store_buffers', but got " << type;
   int64_t bytes = getLeastRowBytesOfC(op.getScheduleAttr());
   if (!hasRowsAt(c, bytes))
     return op.emitOpError() << "expected rows of C at multiples of " << bytes
-                            << " bytes for 'c_slots', but got " << type;
+                            << " bytes for 'store_buffers', but got " << type;
   return success();
 }
 
 void mlir::nm::stageStores(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
-  MemRefType type = getStoreSlots(op, tile);
+  MemRefType type = getStoreBufferViews(op, tile);
   if (!type)
     return;
   OpBuilder::InsertionGuard guard(builder);

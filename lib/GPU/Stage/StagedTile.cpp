@@ -30,9 +30,9 @@ FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
     else if (auto store = dyn_cast<StoreTileOp>(op))
       tile.stores.push_back(store);
     else if (auto copy = dyn_cast<CopyOp>(op))
-      (!copy.getPart()                    ? tile.copies
-       : copy.getWay() == CopyWay::Direct ? tile.partCopies
-                                          : tile.partMoves)
+      (!copy.getPart()                      ? tile.copies
+       : copy.getKind() == CopyKind::Direct ? tile.partCopies
+                                            : tile.partMoves)
           .push_back(copy);
     else if (auto await = dyn_cast<AwaitOp>(op);
              await && await.getScope() == SyncScope::Block &&
@@ -82,7 +82,8 @@ int64_t StagedTile::countBytesOfLoads(int64_t threads) const {
     MemRefType type = load.getFragment().getType().getDestination();
     int64_t width = getAccessWidth(load);
     // A thread takes whole squares.
-    int64_t atOnce = load.getWay() == CopyWay::Squares ? width * width : width;
+    int64_t atOnce =
+        load.getKind() == CopyKind::Squares ? width * width : width;
     int64_t accesses =
         llvm::divideCeil(type.getNumElements() / atOnce, threads);
     bytes += accesses * atOnce * type.getElementTypeBitWidth() / 8;

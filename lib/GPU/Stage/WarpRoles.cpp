@@ -20,7 +20,7 @@ using namespace mlir::nm;
 /// Registers that a consumer has at most; setmaxnreg takes multiples of the
 /// step.
 static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Registers of a producer that gathers rows of a k-major A; of one that
+/// Registers of a producer that gathers rows of an m-major A; of one that
 /// gathers units of rows of 8-bit elements, whose addresses differ by
 /// constants; and the fewest: of one that only starts bulk copies, or gathers
 /// units for consumers that have two sums of each element. What a consumer
@@ -58,7 +58,7 @@ private:
   }
   int64_t countTrips();
   RoleRegisters shareRegisters();
-  bool areInTurn();
+  bool areOrdered();
   scf::ForallOp createBlocks();
   void emitRole(bool isProducer, std::optional<int64_t> registers);
   void emitTileOfC(ValueRange ivs, Value firstStep);
@@ -67,7 +67,7 @@ private:
   void emitCopies(IRMapping &mapping, Value step);
   void emitProduct(IRMapping &mapping, Value step, Value k);
   void mapSlots(IRMapping &mapping, Value step);
-  void createSlotsOfC();
+  void createStoreBuffers();
   bool isPartOfTile(Operation *op);
   void collectAddresses(Operation *op);
   bool isOfRole(Operation *op);
@@ -93,7 +93,7 @@ private:
   llvm::SmallPtrSet<Operation *, 16> addresses;
   /// What C leaves through, before and in the new blocks; null where it does
   /// not.
-  memref::AllocOp slotsOfC, newSlotsOfC;
+  memref::AllocOp storeBuffers, newStoreBuffers;
   /// Of the tiles of C, where blocks take turns at them, and those blocks.
   SmallVector<Value> tilesOfC;
   scf::ForallOp newBlocks;
@@ -124,7 +124,7 @@ RoleRegisters RoleSplit::shareRegisters() {
           producers = tiling.threads - consumers;
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
   int64_t sums = tiling.block[0] * tiling.block[1] / consumers *
-                 (matrix && hasTotals(matrix) ? 2 : tiling.sumsOfElement);
+                 (matrix && isPromoted(matrix) ? 2 : tiling.sumsOfElement);
   // What every thread starts with.
   int64_t share =
       ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
@@ -144,11 +144,11 @@ RoleRegisters RoleSplit::shareRegisters() {
 /// Whether the warpgroups that multiply start their products in turn: those of
 /// 8-bit floats by wgmma.sp, beside which adding their sums takes long. At 2:4
 /// 4096 cubed takes 79 us in turn and 90 else, 1024 rows 20.4 and 21.9.
-/// Products of terms take six times as long, and those of rows that are
+/// Products of splits take six times as long, and those of rows that are
 /// gathered or selected wait for rows: none gains (one H100, 2026-11-26).
-bool RoleSplit::areInTurn() {
+bool RoleSplit::areOrdered() {
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  return matrix && hasTotals(matrix) && tile.product.countTerms() == 1 &&
+  return matrix && isPromoted(matrix) && tile.product.countSplits() == 1 &&
          tiling.countConsumers() > ::nm::kWarpgroupThreads;
 }
 
@@ -182,7 +182,7 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
   auto role = producer
                   ? WarpsOp::create(rewriter, loc, consumers, warps, registers)
                   : WarpsOp::create(rewriter, loc, 0, consumers, registers,
-                                    areInTurn());
+                                    areOrdered());
   rewriter.setInsertionPointToStart(&role.getBody().front());
   if (tiling.blocks == 0)
     return emitTileOfC(newBlocks.getInductionVars(), constant(0));
@@ -201,7 +201,7 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
 /// Whether `op` is what the roles share out.
 bool RoleSplit::isPartOfTile(Operation *op) {
   auto buffer = dyn_cast<memref::AllocOp>(op);
-  return op == tile.product || (buffer && buffer == slotsOfC) ||
+  return op == tile.product || (buffer && buffer == storeBuffers) ||
          (buffer && llvm::is_contained(tile.buffers, buffer)) ||
          isa<CopyOp, GroupOp, AwaitOp, ReleaseOp>(op);
 }
@@ -225,8 +225,8 @@ bool RoleSplit::isOfRole(Operation *op) {
 void RoleSplit::emitTileOfC(ValueRange ivs, Value firstStep) {
   IRMapping mapping;
   mapping.map(blocks.getInductionVars(), ivs);
-  if (slotsOfC)
-    mapping.map(slotsOfC.getResult(), newSlotsOfC.getResult());
+  if (storeBuffers)
+    mapping.map(storeBuffers.getResult(), newStoreBuffers.getResult());
   for (Operation &op : blocks.getBody()->without_terminator()) {
     if (&op == loop)
       emitLoop(mapping, firstStep);
@@ -292,7 +292,7 @@ void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
   rewriter.clone(*tile.product, mapping);
   if (!k)
     return;
-  if (tiling.productsUnderWay == 0) {
+  if (tiling.productsInFlight == 0) {
     int64_t last = (trips - 1) * *getConstantIntValue(loop.getStep());
     Value isNotLast = arith::CmpIOp::create(
         rewriter, loc, arith::CmpIPredicate::ne, k, constant(last));
@@ -306,12 +306,13 @@ void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
 
 /// All tiles of C of a block leave through the same slots. They come first in
 /// shared memory: what is swizzled stands at multiples of 1024 bytes.
-void RoleSplit::createSlotsOfC() {
+void RoleSplit::createStoreBuffers() {
   for (auto buffer : blocks.getOps<memref::AllocOp>())
     if (isForStores(buffer))
-      slotsOfC = buffer;
-  if (slotsOfC)
-    newSlotsOfC = memref::AllocOp::create(rewriter, loc, slotsOfC.getType());
+      storeBuffers = buffer;
+  if (storeBuffers)
+    newStoreBuffers =
+        memref::AllocOp::create(rewriter, loc, storeBuffers.getType());
 }
 
 LogicalResult RoleSplit::run() {
@@ -327,7 +328,7 @@ LogicalResult RoleSplit::run() {
     collectAddresses(copy);
   newBlocks = createBlocks();
   rewriter.setInsertionPointToStart(newBlocks.getBody());
-  createSlotsOfC();
+  createStoreBuffers();
   for (memref::AllocOp buffer : tile.buffers)
     rings.push_back(memref::AllocOp::create(
         rewriter, loc, getRingType(buffer.getType(), tiling.stages)));

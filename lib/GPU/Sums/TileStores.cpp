@@ -6,8 +6,8 @@
 #include "GPU/Sums/CompleteSums.h"
 #include "GPU/Tile/BlockMemory.h"
 
-#include "nm/Dialect/NM/IR/TermEmitter.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
+#include "nm/Format/SplitFloats.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,27 +20,27 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-static SplitTermsOp findSplitOf(Value view) {
+static SplitFloatsOp findSplitOf(Value view) {
   for (Operation *user : view.getUsers()) {
-    if (auto terms = dyn_cast<SplitTermsOp>(user))
-      return terms;
+    if (auto splits = dyn_cast<SplitFloatsOp>(user))
+      return splits;
     if (isa<memref::CastOp, memref::SubViewOp>(user))
-      if (SplitTermsOp terms = findSplitOf(user->getResult(0)))
-        return terms;
+      if (SplitFloatsOp splits = findSplitOf(user->getResult(0)))
+        return splits;
   }
   return {};
 }
 
-SplitTermsOp mlir::nm::findTermsOfTile(Value c) {
+SplitFloatsOp mlir::nm::findSplitsOfTile(Value c) {
   memref::AllocOp memory = findOwnMemory(c);
-  return memory ? findSplitOf(memory) : SplitTermsOp();
+  return memory ? findSplitOf(memory) : SplitFloatsOp();
 }
 
 TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
                        const std::optional<TileEpilogue> &epilogue,
                        int64_t perLine)
     : builder(builder), loc(op.getLoc()), c(epilogue ? epilogue->getC() : c),
-      initial(initial), terms(findTermsOfTile(this->c)), epilogue(epilogue),
+      initial(initial), splits(findSplitsOfTile(this->c)), epilogue(epilogue),
       perLine(perLine),
       leading(cast<MemRefType>(this->c.getType()).getRank() - 2),
       alignment(perLine *
@@ -157,9 +157,9 @@ void TileStores::storeLine(const TileLine &line) {
   storeFinished(finish(line));
 }
 
-/// The terms of neighbours along m, of which 64 have a term side by side. What
-/// fills m up is zeros.
-void TileStores::storeTerms(const TileLine &line) {
+/// The splits of neighbours along m, of which 64 have a split side by side.
+/// What fills m up is zeros.
+void TileStores::storeSplits(const TileLine &line) {
   ThreadEmitter emitter{builder, loc};
   Value values = addInitial(line.sums, getIndices(line.first, line.along));
   if (!isWhole[1]) {
@@ -172,29 +172,29 @@ void TileStores::storeTerms(const TileLine &line) {
     values = vector::FromElementsOp::create(
         builder, loc, cast<VectorType>(values.getType()), elements);
   }
-  auto [group, column] = emitter.split(line.along, ::nm::kTermColumns);
-  int64_t count = terms.getTerms();
-  Value output = terms.getOutput(),
-        first =
-            emitter.add(emitter.mul(group, count * ::nm::kTermColumns), column);
+  auto [group, column] = emitter.split(line.along, ::nm::kSplitColumns);
+  int64_t count = splits.getSplits();
+  Value output = splits.getOutput(),
+        first = emitter.add(emitter.mul(group, count * ::nm::kSplitColumns),
+                            column);
   Value isFilled;
   if (!isWhole[1])
     isFilled = emitter.less(
         first, builder.createOrFold<memref::DimOp>(loc, output, 1));
   storeIf(emitter.both(isInside(line.first, 0), isFilled), [&] {
-    SmallVector<Value> split = emitSplitTerms(builder, loc, values, count);
-    for (auto [term, value] : llvm::enumerate(split))
+    SmallVector<Value> split = emitSplitFloats(builder, loc, values, count);
+    for (auto [split, value] : llvm::enumerate(split))
       vector::StoreOp::create(
           builder, loc, value, output,
           ValueRange{line.first,
-                     emitter.add(first, int64_t(term) * ::nm::kTermColumns)},
+                     emitter.add(first, int64_t(split) * ::nm::kSplitColumns)},
           /*nontemporal=*/false, llvm::MaybeAlign(2 * perLine));
   });
 }
 
 void TileStores::storeFinished(const TileLine &line) {
-  if (terms)
-    return storeTerms(line);
+  if (splits)
+    return storeSplits(line);
   SmallVector<Value> indices = getIndices(line.first, line.along);
   auto storeWhole = [&] {
     vector::StoreOp::create(builder, loc, addInitial(line.sums, indices), c,

@@ -19,9 +19,9 @@ struct TileLine {
   Value first, along, sums;
 };
 
-/// What splits a tile of C that is memory of its block's own, whose terms are
+/// What splits a tile of C that is memory of its block's own, whose splits are
 /// stored in its place; null if nothing does.
-SplitTermsOp findTermsOfTile(Value c);
+SplitFloatsOp findSplitsOfTile(Value c);
 
 /// Stores a thread's sums to a product's tile of C, as far as C has rows and
 /// columns, a line with one access where C's layout allows.
@@ -45,7 +45,7 @@ public:
 private:
   void storeAll(ArrayRef<TileLine> lines);
   void storeFinished(const TileLine &line);
-  void storeTerms(const TileLine &line);
+  void storeSplits(const TileLine &line);
   /// The line as it is stored, but for what C has.
   TileLine finish(const TileLine &line);
   /// The elements of C from there on.
@@ -65,7 +65,7 @@ private:
   OpBuilder &builder;
   Location loc;
   Value c, initial;
-  SplitTermsOp terms;
+  SplitFloatsOp splits;
   const std::optional<TileEpilogue> &epilogue;
   int64_t perLine;
   /// Dimensions of C before the last two, of which a tile has one.

@@ -26,7 +26,7 @@ using namespace mlir::nm;
 using ::nm::kWarpSize;
 
 static constexpr int64_t kWarps = 8;
-/// Accesses that a thread has under way, of a word at most and of more.
+/// Accesses that a thread has in flight, of a word at most and of more.
 static constexpr int64_t kNarrowAccesses = 8, kWideAccesses = 4;
 /// Columns below which most of a warp would be idle.
 static constexpr int64_t kLeastColumns = 16;
@@ -235,7 +235,7 @@ void RowCopies::copyAll(ArrayRef<Value> at, bool isEdge) {
                [&] { write(read(place), place); });
     return;
   }
-  // All are under way before the first is waited for.
+  // All are in flight before the first is waited for.
   SmallVector<Value> elements;
   for (const SmallVector<Value> &place : places)
     elements.push_back(read(place));

@@ -11,7 +11,7 @@
 #include "GPU/Tile/ElementwiseBlocks.h"
 #include "GPU/Tile/LaunchBlocks.h"
 #include "GPU/Tile/RolesToLaunch.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -117,14 +117,14 @@ static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
   CopyThreads copying{
       gpu::ThreadIdOp::create(rewriter, blocks.getLoc(), gpu::Dimension::x),
       threads};
-  llvm::SmallDenseMap<Block *, ArrayRef<Operation *>> placesOf;
+  llvm::SmallDenseMap<Block *, ArrayRef<Operation *>> offsetsOf;
   for (const SmallVector<Operation *> &list : places)
     if (!list.empty())
-      placesOf[list.front()->getBlock()] = list;
+      offsetsOf[list.front()->getBlock()] = list;
   SmallVector<Block *> all = {blocks.getBody()};
   blocks.walk([&](scf::ForOp loop) { all.push_back(loop.getBody()); });
   for (Block *block : all) {
-    ArrayRef<Operation *> ofProduct = placesOf.lookup(block);
+    ArrayRef<Operation *> ofProduct = offsetsOf.lookup(block);
     spreadCopies(rewriter, expandCopies(rewriter, *block, copying, ofProduct),
                  ofProduct);
   }
@@ -198,7 +198,7 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
     sums = expandProduct(rewriter, op, **expansion, sums, isLong);
     // Code without a loop has no tile after it.
     bool isInLoop = isa<scf::ForOp>(op->getParentOp());
-    places.push_back(isInLoop ? (*expansion)->copyPlaces
+    places.push_back(isInLoop ? (*expansion)->copyAddresses
                               : SmallVector<Operation *>());
   }
   if (*cluster)
@@ -275,7 +275,7 @@ static LogicalResult verifyCopies(scf::ForallOp loop) {
     if (!op.isBulk() || op->getParentOfType<WarpsOp>())
       return WalkResult::advance();
     op.emitOpError() << "expected a copy that goes '"
-                     << stringifyCopyWay(op.getWay())
+                     << stringifyCopyKind(op.getKind())
                      << "' in nm.warps, where a role is";
     return WalkResult::interrupt();
   });

@@ -12,7 +12,7 @@ namespace mlir::nm {
 /// A block has barriers 0 to 15 (PTX ISA, `barrier`), of which gpu.barrier has
 /// number 0. A role of at most seven warpgroups beside producers has these, one
 /// for each: where it stores C through slots, and where it starts products.
-inline constexpr int64_t kFirstStoreBarrier = 1, kFirstTurnBarrier = 8;
+inline constexpr int64_t kFirstStoreBarrier = 1, kFirstOrderBarrier = 8;
 
 /// Waits until `threads` have come to barrier `number`.
 inline void meetAt(ThreadEmitter &emitter, Value number, int64_t threads) {

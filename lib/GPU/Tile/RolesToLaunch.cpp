@@ -6,10 +6,10 @@
 #include "GPU/Copies/RoleBarriers.h"
 #include "GPU/Expand/ExpandProduct.h"
 #include "GPU/Expand/ThreadEmitter.h"
-#include "GPU/Strategies/Warpgroup/SlotStores.h"
+#include "GPU/Strategies/Warpgroup/BufferedStores.h"
 #include "GPU/Tile/BlockMemory.h"
 #include "GPU/Tile/LaunchBlocks.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/Support/Warp.h"
 
@@ -112,8 +112,8 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
   expansion.end(rewriter, product, sums, fill ? fill.value() : Value());
   Value c = *epilogue ? (*epilogue)->getC() : product.getC();
   memref::AllocOp ownC = findOwnMemory(c);
-  if (SplitTermsOp terms = findTermsOfTile(c))
-    rewriter.eraseOp(terms);
+  if (SplitFloatsOp splits = findSplitsOfTile(c))
+    rewriter.eraseOp(splits);
   rewriter.eraseOp(product);
   if (fill)
     rewriter.eraseOp(fill);
@@ -177,7 +177,7 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
     if (failed(expandProducerCopies(rewriter, role, *barriers)))
       return failure();
   for (WarpsOp role : roles)
-    awaitSlotStores(rewriter, role);
+    awaitBufferedStores(rewriter, role);
   unrollTurns(consumers->getTile(), (*expansion)->countTurnsAtOnce());
   barriers->lower(rewriter, blocks);
   blocks.walk([&](CopyOp op) { rewriter.eraseOp(op); });

@@ -1,4 +1,4 @@
-//===- RowsOfTile.cpp - The rows of A that a tile's columns use ----------===//
+//===- RowsOfTile.cpp - The rows of A that a tile's columns use -----------===//
 //------------===//
 
 #include "GPU/Tile/RowsOfTile.h"

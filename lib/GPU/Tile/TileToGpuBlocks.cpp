@@ -2,13 +2,13 @@
 
 #include "GPU/Tile/TileToGpuBlocks.h"
 
-#include "nm/GPU/Stages.h"
+#include "nm/GPU/Phases.h"
 
 #include "GPU/Library/LibraryEpilogue.h"
 #include "GPU/Select/SplitK.h"
 #include "GPU/Strategies/Warpgroup/GatherUnits.h"
 #include "GPU/Strategies/Warpgroup/OverlapTiles.h"
-#include "GPU/Strategies/Warpgroup/TermsOfC.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -185,7 +185,7 @@ static bool isTiled(SparseProductOpInterface op) {
 /// Behind the product of a tile, says what the sums that come out other than
 /// finite can be made again from.
 static void keepOperands(RewriterBase &rewriter, SparseProductOpInterface op) {
-  if (op.countTerms() == 1)
+  if (op.countSplits() == 1)
     return;
   rewriter.setInsertionPointAfter(op);
   RecomputeFromOp::create(rewriter, op.getLoc(), op.getPatternAttr(),
@@ -217,9 +217,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))
     return failure();
-  SplitTermsOp terms = findTermsOfC(narrowed, *tile);
-  if (terms)
-    narrowed = turnForTerms(rewriter, narrowed, terms);
+  SplitFloatsOp splits = findSplitFloatsOfC(narrowed, *tile);
+  if (splits)
+    narrowed = orderSplits(rewriter, narrowed, splits);
   if (narrowed.hasEpilogue())
     writeNewTensor(rewriter, narrowed);
   KParts parts(narrowed.getStaticK(), tile->k,
@@ -227,14 +227,14 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
-  bool overlaps = !terms && canOverlapTiles(narrowed);
+  bool overlaps = !splits && canOverlapTiles(narrowed);
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
     return failure();
-  if (terms)
+  if (splits)
     splitInBlocks(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
-                  terms);
+                  splits);
   if (overlaps)
     overlapLastTile(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
                     outputTile->getNumBatchDims());

@@ -71,8 +71,8 @@ void takeSlots(AttrTy given, ScheduleTy &chosen) {
   bool hasOwnTile = !given.getBlock().empty() ||
                     !given.getWarpgroup().empty() || given.getStages() ||
                     given.getSplitK() || given.getProducers();
-  chosen.slotsOfC =
-      given.getCSlots().value_or(hasOwnTile ? 0 : chosen.slotsOfC);
+  chosen.storeBuffers =
+      given.getStoreBuffers().value_or(hasOwnTile ? 0 : chosen.storeBuffers);
 }
 
 /// What the cost model says of `schedule`, as which it has chosen `chosen`.

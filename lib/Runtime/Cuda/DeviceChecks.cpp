@@ -153,7 +153,7 @@ void cuda::closeChecks(int64_t *record, std::string_view texts) {
   if (!slot.record || !scope)
     return;
   RelaxedCapture relaxed(scope->api());
-  // Of a call that has failed, a kernel may be under way with the record: it is
+  // Of a call that has failed, a kernel may be in flight with the record: it is
   // given up.
   if (hasCallFailed())
     return;

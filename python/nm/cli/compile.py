@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="cpu",
                         help="cpu (default), cuda or cuda:sm_90a")
     parser.add_argument("--emit", default="so",
-                        help="stop at a stage, as nm-compile does (default so)")
+                        help="stop at a phase, as nm-compile does (default so)")
     parser.add_argument("-O", "--option", action="append", default=[],
                         metavar="NAME=VALUE", help="an option of nm-compile, as "
                         "in opt-level=2; may be repeated")

@@ -88,7 +88,7 @@ func.func @shared_index(%x: memref<64xf32>, %v: memref<1x32x32xf32>, %i: memref<
 
 // -----
 
-// Vectors along m: A is laid out k-major tile by tile, sums stay in a scratch
+// Vectors along m: A is laid out m-major tile by tile, sums stay in a scratch
 // tile until all of k is done, and are rounded to f16 once.
 
 // PLAIN-LABEL: func.func @spmm(

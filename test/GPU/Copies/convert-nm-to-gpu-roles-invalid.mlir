@@ -123,7 +123,7 @@ func.func @one_dimension(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %
 !weights = memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>, #gpu.address_space<workgroup>>
 
 // Warpgroups that do not wait for their products have no turns.
-func.func @in_turn(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: memref<1x1024x1xi8>, %c: memref<256x128xf16>) {
+func.func @ordered(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: memref<1x1024x1xi8>, %c: memref<256x128xf16>) {
   %zero = arith.constant 0.0 : f16
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -135,8 +135,8 @@ func.func @in_turn(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
     %v_ring = memref.alloc() : memref<4x1x64x128xf16, strided<[8192, 8192, 128, 1]>, #gpu.address_space<workgroup>>
     %full = nm.barriers : !nm.barriers<4>
     %empty = nm.barriers : !nm.barriers<4>
-    // expected-error @+1 {{expected totals for 'in_turn', but its products are not waited for}}
-    nm.warps 0 to 8 registers 208 in_turn {
+    // expected-error @+1 {{expected promoted sums for 'ordered', but its products are not waited for}}
+    nm.warps 0 to 8 registers 208 ordered {
       linalg.fill ins(%zero : f16) outs(%c : memref<256x128xf16>)
       scf.for %step = %c0 to %c16 step %c1 {
         nm.wait async_proxy %full[%step] : !nm.barriers<4>

@@ -3,7 +3,7 @@
 // Parts of A are moved from the staging buffer among the rows of weights, of
 // which each begins with a barrier of the warp: a matrix load, and its store a
 // row later. When all of a part is loaded, its refill follows, and the next
-// part. Each wait leaves the groups under way that ended after its own.
+// part. Each wait leaves the groups in flight that ended after its own.
 // CHECK-LABEL: func.func @spread
 // CHECK: scf.for
 // CHECK: nvvm.cp.async.wait.group 2

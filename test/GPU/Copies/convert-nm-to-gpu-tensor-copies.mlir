@@ -68,13 +68,13 @@ func.func @row_major(%a: memref<256x512xf16>, %v: memref<2x8x2048xf16>, %i: memr
 
 // -----
 
-// Of a k-major A, panels have 64 rows of m each: two boxes.
-// CHECK-LABEL: func.func @k_major
+// Of an m-major A, panels have 64 rows of m each: two boxes.
+// CHECK-LABEL: func.func @m_major
 // CHECK: nm.tensor_map %{{.*}} box [64, 64] swizzled : memref<512x256xf16> -> vector<16xi64>
 // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c16384_i32
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%[[FIRST:.*]], %[[K:.*]]] : !llvm.ptr<7>, !llvm.ptr
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %[[K]]] : !llvm.ptr<7>, !llvm.ptr
-func.func @k_major(%a: memref<512x256xf16>, %v: memref<2x8x2048xf16>, %i: memref<2x8x512xi8>, %c: memref<256x128xf16>) {
+func.func @m_major(%a: memref<512x256xf16>, %v: memref<2x8x2048xf16>, %i: memref<2x8x512xi8>, %c: memref<256x128xf16>) {
   %zero = arith.constant 0.0 : f16
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

@@ -3,18 +3,18 @@
 // RUN: nm-opt %s --nm-attach-chip="chip=sm_90a" --nm-propagate-layouts="product-costs=100,100,50" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // A copy that costs more than it gains is not made.
-// SLIGHT-LABEL: func @k_major
+// SLIGHT-LABEL: func @m_major
 // SLIGHT-NOT: bufferization.alloc_tensor
 
 // Rows of 77 elements of 16 bits start anywhere; those of the copy are laid out
 // by nm-pad-rows.
-// CHECK-LABEL: func @k_major
+// CHECK-LABEL: func @m_major
 // CHECK-SAME: %[[A:[^:]*]]: tensor<64x77xf16>
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[A]]) : tensor<64x77xf16>
 // CHECK: nm.spmm <2:4> transpose_a ins(%[[COPY]],
 // REMARK: remark: copies 'tensor<64x77xf16>' to rows that start with lines, in about {{.*}} us, for products that gain more by it
 // REMARK: remark: activations have the layouts that cost least: estimated 52.{{.}} us of products, transpositions and copies
-func.func @k_major(%a: tensor<64x77xf16>, %v: tensor<32x128xf16>, %i: tensor<32x128xi8>, %c: tensor<77x128xf16>) -> tensor<77x128xf16> {
+func.func @m_major(%a: tensor<64x77xf16>, %v: tensor<32x128xf16>, %i: tensor<32x128xi8>, %c: tensor<77x128xf16>) -> tensor<77x128xf16> {
   %r = nm.spmm <2:4> transpose_a ins(%a, %v, %i : tensor<64x77xf16>, tensor<32x128xf16>, tensor<32x128xi8>) outs(%c : tensor<77x128xf16>) -> tensor<77x128xf16>
   return %r : tensor<77x128xf16>
 }

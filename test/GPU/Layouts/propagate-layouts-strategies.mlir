@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-attach-chip="chip=sm_90a" --nm-propagate-layouts 2>/dev/null | FileCheck %s
 // RUN: nm-opt %s --nm-attach-chip="chip=sm_80" --nm-propagate-layouts 2>/dev/null | FileCheck %s --check-prefix=AMPERE
 
-// Strategies that gather rows of a k-major A are worth its transposition: wgmma
+// Strategies that gather rows of an m-major A are worth its transposition: wgmma
 // in vectors of 128, and mma_sync in those of 32.
 // CHECK-LABEL: func @vectors_of_128
 // CHECK: linalg.transpose
@@ -22,7 +22,7 @@ func.func @vectors_of_32(%x: tensor<4096x4096xf16>, %v: tensor<512x4096xf16>, %i
   return %r : tensor<4096x4096xf16>
 }
 
-// Rows of a k-major A of an odd m are copied to where they start with lines.
+// Rows of an m-major A of an odd m are copied to where they start with lines.
 // CHECK-LABEL: func @ragged_rows
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<4096x2001xf16>
 // CHECK: nm.spmm <8:32, block = 1x128> transpose_a ins(%[[COPY]],

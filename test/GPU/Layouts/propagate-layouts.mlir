@@ -3,10 +3,10 @@
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,99" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=SLIGHT
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-propagate-layouts --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ALIKE
 // RUN: not nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=1" --split-input-file 2>&1 | FileCheck %s --check-prefix=COSTS
-// COSTS: error: expected product-costs to be two, of a row-major A and of a k-major one, or three, the third of a copied A, but got 1
+// COSTS: error: expected product-costs to be two, of a row-major A and of an m-major one, or three, the third of a copied A, but got 1
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,50" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// Where a k-major A gains nothing, as with strategies simt and gemv, nothing
+// Where an m-major A gains nothing, as with strategies simt and gemv, nothing
 // changes. Where it gains less than a transposition takes, the second product
 // of a chain has one all the same, which the first one gives.
 // ALIKE-NOT: transpose
@@ -17,7 +17,7 @@
 // SLIGHT-LABEL: func @elementwise_first
 
 // The chain enters by one transposition; C is row-major where it leaves. What
-// is between is k-major, with the row as the last dimension.
+// is between is m-major, with the row as the last dimension.
 // CHECK-LABEL: func @chain
 // CHECK-SAME: %[[X:.*]]: tensor<96x64xf16>
 // CHECK: %[[XT:.*]] = linalg.transpose ins(%[[X]] : tensor<96x64xf16>) outs(%{{.*}} : tensor<64x96xf16>) permutation = [1, 0]

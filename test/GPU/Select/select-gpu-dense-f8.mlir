@@ -17,8 +17,8 @@ func.func @dense(%a: tensor<?x1024xf8E4M3FN>, %v: tensor<256x1024xf8E4M3FN> {nm.
 }
 
 // Of few rows, which are not worth widening.
-// CHECK: k = 1056, f8E4M3FN: strategy gemv {{.*}}; cuBLAS multiplies f8E4M3FN that is contiguous along k, but of this product its activations are k-major
-func.func @k_major(%a: tensor<1056x16xf8E4M3FN>, %v: tensor<264x1024xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<264x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x1024xf32>) -> tensor<16x1024xf32> {
+// CHECK: k = 1056, f8E4M3FN: strategy gemv {{.*}}; cuBLAS multiplies f8E4M3FN that is contiguous along k, but of this product its activations are m-major
+func.func @m_major(%a: tensor<1056x16xf8E4M3FN>, %v: tensor<264x1024xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<264x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x1024xf32>) -> tensor<16x1024xf32> {
   %r = nm.spmm <8:32, block = 1x64> transpose_a ins(%a, %v, %i : tensor<1056x16xf8E4M3FN>, tensor<264x1024xf8E4M3FN>, tensor<264x16xi8>) outs(%c : tensor<16x1024xf32>) -> tensor<16x1024xf32>
   return %r : tensor<16x1024xf32>
 }

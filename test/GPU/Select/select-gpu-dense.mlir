@@ -31,7 +31,7 @@ func.func @i8(%a: tensor<256x1024xi8>, %v: tensor<384x512xi8> {nm.values_of = 1 
 
 // -----
 
-// Unless they come with each call, or A is k-major, which the record says.
+// Unless they come with each call, or A is m-major, which the record says.
 // CHECK-LABEL: func.func @i8_not_loaded
 // CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.loops> ins
 func.func @i8_not_loaded(%a: tensor<256x1024xi8>, %v: tensor<1024x512xi8>, %i: tensor<1024x16xi8>, %c: tensor<256x512xi32>) -> tensor<256x512xi32> {

@@ -59,7 +59,7 @@ func.func @integers(%a: tensor<64x64xi8>, %v: tensor<16x64xi8>, %i: tensor<16x64
   return %r : tensor<64x64xi32>
 }
 func.func @split_floats(%a: tensor<64x64xf32>, %v: tensor<16x64xf32>, %i: tensor<16x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %r = nm.spmm <1:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, split_k = 1, terms = 3>
+  %r = nm.spmm <1:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, split_k = 1, splits = 3>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>)
     outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>

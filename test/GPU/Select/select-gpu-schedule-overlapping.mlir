@@ -3,11 +3,11 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --nm-pack-weights --canonicalize --split-input-file 2>/dev/null | FileCheck %s --check-prefix=PACKED
 
 // 4:6 is 2:4 of an A that has two rows of each window twice. Positions in the
-// second group of a window are from its row 2 on. Where A is split into terms,
+// second group of a window are from its row 2 on. Where A is split,
 // the kernel that does so repeats its rows, and positions are moved when
 // weights are loaded.
 // REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; cuBLAS is estimated to take 2{{[0-9.]+}} us with dense weights; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which have 5464 rows in all; estimated {{[0-9.]+}} us without; schedule
-// CHECK-LABEL: func.func @terms
+// CHECK-LABEL: func.func @splits
 // CHECK-SAME: %[[A:.*]]: tensor<4096x4096xf32>, %[[V:.*]]: tensor<2732x4096xf32> {{.*}}, %[[I:.*]]: tensor<2732x4096xi8>
 // CHECK: %[[REPEATED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4096x5464xf32>) attrs = {nm.windows = 6 : i64}
 // CHECK: %[[ROW:.*]] = linalg.index 1 : index
@@ -29,17 +29,17 @@
 // CHECK: tensor.extract %[[A]][%{{.*}}, %[[INSIDE]]]
 // CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[I]] : tensor<2732x4096xi8>)
 // CHECK: arith.subi
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 3> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
 // CHECK-SAME: pattern = <4:6>
-// PACKED-LABEL: func.func @terms.pack
+// PACKED-LABEL: func.func @splits.pack
 // PACKED: arith.subi
-// PACKED: nm.pack <2:4> #nm.sparse_operand<{{.*}}terms = 3>
-// PACKED-LABEL: func.func @terms(
+// PACKED: nm.pack <2:4> #nm.sparse_operand<{{.*}}splits = 3>
+// PACKED-LABEL: func.func @splits(
 // PACKED-SAME: %[[A:[^:]*]]: tensor<4096x4096xf32>
-// PACKED: nm.split_terms 3 transpose windows 6 ins(%[[A]] : tensor<4096x4096xf32>) outs(%{{.*}} : tensor<5464x12288xbf16>)
+// PACKED: nm.split_floats 3 transpose windows 6 ins(%[[A]] : tensor<4096x4096xf32>) outs(%{{.*}} : tensor<5464x12288xbf16>)
 // PACKED-NOT: linalg.generic
 // PACKED: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<
-func.func @terms(%a: tensor<4096x4096xf32>, %v: tensor<2732x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2732x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+func.func @splits(%a: tensor<4096x4096xf32>, %v: tensor<2732x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2732x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <4:6> ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2732x4096xf32>, tensor<2732x4096xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }

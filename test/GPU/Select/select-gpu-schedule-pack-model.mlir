@@ -28,9 +28,9 @@ func.func @row_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.val
 }
 
 // And copied by 16 bytes from rows of k.
-// CHECK-LABEL: func.func @k_major
+// CHECK-LABEL: func.func @m_major
 // CHECK: schedule #nm.simt<block = [128, {{128|256}}, 128], {{.*}}, pack = true
-func.func @k_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+func.func @m_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <3:32, block = 1x64> transpose_a
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)
     outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
@@ -38,9 +38,9 @@ func.func @k_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.value
 }
 
 // Rows of k that do not start at multiples of 16 bytes.
-// CHECK-LABEL: func.func @k_major_unaligned
+// CHECK-LABEL: func.func @m_major_unaligned
 // CHECK-NOT: pack = true
-func.func @k_major_unaligned(%a: tensor<4096x4094xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4094x4096xf32>) -> tensor<4094x4096xf32> {
+func.func @m_major_unaligned(%a: tensor<4096x4094xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4094x4096xf32>) -> tensor<4094x4096xf32> {
   %r = nm.spmm <3:32, block = 1x64> transpose_a
     ins(%a, %v, %i : tensor<4096x4094xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)
     outs(%c : tensor<4094x4096xf32>) -> tensor<4094x4096xf32>

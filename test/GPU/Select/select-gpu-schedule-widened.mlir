@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.log
 
 // The tensor cores transpose no bytes: a product of f8 and vector-wise weights
-// is one of f16, whose A a kernel makes k-major as it widens it.
+// is one of f16, whose A a kernel makes m-major as it widens it.
 // REMARK: k = 2048, f16: strategy wgmma {{.*}}; operands of f8E4M3FN are widened to f16, which has all of their values: estimated {{[0-9.]+}} us before the product, and {{[0-9.]+}} us for it, beside {{[0-9.]+}} us of f8E4M3FN;
 // CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-DAG: #[[$SAME:.*]] = affine_map<(d0, d1) -> (d0, d1)>
@@ -32,7 +32,7 @@ func.func @half(%a: tensor<4096x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN> {
 
 // -----
 
-// Sums of f32 are integers, to which C is added; batches of a k-major A stay so.
+// Sums of f32 are integers, to which C is added; batches of an m-major A stay so.
 // CHECK-LABEL: func.func @integers
 // CHECK: linalg.generic {indexing_maps = [#[[MAP:.*]], #[[MAP]]], iterator_types = ["parallel", "parallel", "parallel"]} ins(%{{.*}} : tensor<2x3072x1024xi8>)
 // CHECK: arith.sitofp %{{.*}} : i8 to f16

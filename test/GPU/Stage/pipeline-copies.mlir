@@ -71,7 +71,7 @@ func.func @single_elements(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: 
 
 // -----
 
-// Three stages: two groups are under way before the loop, and the older one is
+// Three stages: two groups are in flight before the loop, and the older one is
 // awaited in it; two products follow the loop, in one of their own.
 // CHECK-LABEL: func.func @three_stages
 // CHECK: memref.alloc() : memref<3x32x64xf32

@@ -53,9 +53,9 @@ func.func @direct_of_row_major(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %
 
 // -----
 
-func.func @squares_of_k_major(%a: memref<32x64xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
+func.func @squares_of_m_major(%a: memref<32x64xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected copy_a = direct for a k-major A, which is not transposed}}
+    // expected-error @+1 {{expected copy_a = direct for an m-major A, which is not transposed}}
     nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares>
       ins(%a, %v, %i : memref<32x64xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)

@@ -1,6 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
 
-// A goes through registers to a k-major tile, as squares of 4 x 4; weights are
+// A goes through registers to an m-major tile, as squares of 4 x 4; weights are
 // copied as they are, panels side by side, and the bytes of a panel's indices as
 // one row. All is awaited at once.
 // CHECK-LABEL: func.func @whole
@@ -87,7 +87,7 @@ func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100x
 
 // -----
 
-// A that is k-major already is copied like weights.
+// A that is m-major already is copied like weights.
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: %[[A:[^:]*]]: memref<32x64xf32>
 // CHECK-NOT: nm.load_tile
@@ -200,7 +200,7 @@ func.func @row_major(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<
 
 // -----
 
-// Without a field that says otherwise, A goes to a k-major tile by elements.
+// Without a field that says otherwise, A goes to an m-major tile by elements.
 // CHECK-LABEL: func.func @default
 // CHECK: memref.alloc() : memref<64x64xf32, strided<[68, 1]>
 // CHECK: nm.load_tile <elements>

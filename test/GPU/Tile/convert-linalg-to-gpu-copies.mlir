@@ -42,7 +42,7 @@ func.func @conversion(%a: memref<64x512xf8E5M2>, %b: memref<64x512xf16>) {
   return
 }
 
-// Rows of 77 elements start anywhere; eight elements of a thread are under way.
+// Rows of 77 elements start anywhere; eight elements of a thread are in flight.
 // CHECK-LABEL: func @by_elements
 // CHECK-COUNT-8: memref.load {{.*}} : memref<64x77xf16>
 // CHECK-COUNT-8: memref.store {{.*}} : memref<64x77xf16, strided<[128, 1]>>

@@ -3,7 +3,7 @@
 
 func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
-    // expected-error @+1 {{expected operands in workgroup memory, with A k-major, as nm-stage-shared-memory makes them}}
+    // expected-error @+1 {{expected operands in workgroup memory, with A m-major, as nm-stage-shared-memory makes them}}
     nm.spmm <2:4> schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x128xf32>, memref<64x64xf32>, memref<64x64xi8>)
       outs(%c : memref<32x64xf32>)

@@ -92,7 +92,7 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<2x48x32xf32>, %i: me
 
 // -----
 
-// All of a k-major A comes by asynchronous copies: more than a row leaves time
+// All of an m-major A comes by asynchronous copies: more than a row leaves time
 // for are spread over the first half of the rows.
 // CHECK-LABEL: func.func @many_copies
 // CHECK: scf.for

@@ -80,11 +80,11 @@ func.func @residual(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor
 
 // -----
 
-// Rows of a k-major A begin with lines of memory, or are copied slowly.
-// CHECK-LABEL: func.func @k_major
+// Rows of an m-major A begin with lines of memory, or are copied slowly.
+// CHECK-LABEL: func.func @m_major
 // CHECK: %[[SIZE:.*]] = affine.min
 // CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [64, %[[SIZE]]]
-func.func @k_major(%a: tensor<64x104xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x1x512xi8>) -> tensor<104x128xf16> {
+func.func @m_major(%a: tensor<64x104xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x1x512xi8>) -> tensor<104x128xf16> {
   %zero = arith.constant 0.0 : f16
   %e = tensor.empty() : tensor<104x128xf16>
   %c = linalg.fill ins(%zero : f16) outs(%e : tensor<104x128xf16>) -> tensor<104x128xf16>

@@ -1,4 +1,4 @@
-//===- CheckFormat.cpp - Format ops against lib/Format -------------------===//
+//===- CheckFormat.cpp - Format ops against lib/Format --------------------===//
 
 #include "FormatCase.h"
 

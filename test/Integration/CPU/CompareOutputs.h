@@ -29,11 +29,11 @@ std::string compareOutputs(std::vector<double> got,
 /// The squares of `elements`.
 std::vector<double> squared(std::vector<double> elements);
 
-/// Whether the terms of `sums` cancel, so that the terms' rounding is large
+/// Whether the splits of `sums` cancel, so that the splits' rounding is large
 /// beside ‖sums‖: a few outputs may, and say nothing of who computed them.
-/// `squaresOfTerms` holds the sum of each output's squared terms.
+/// `squaresOfSplits` holds the sum of each output's squared splits.
 bool cancels(const std::vector<double> &sums,
-             const std::vector<double> &squaresOfTerms);
+             const std::vector<double> &squaresOfSplits);
 
 } // namespace nm::test
 

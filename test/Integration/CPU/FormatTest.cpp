@@ -1,4 +1,4 @@
-//===- FormatTest.cpp - Format ops at run time against lib/Format --------===//
+//===- FormatTest.cpp - Format ops at run time against lib/Format ---------===//
 
 #include "FormatCase.h"
 #include "JitModule.h"

@@ -274,7 +274,7 @@ static void limitToCublas(ModelCase &drawn) {
 }
 
 /// Rows of A of a known number of words of 4 bytes, which copies take, however
-/// A lies. Terms of f32 are filled up, of any number.
+/// A lies. Splits of f32 are filled up, of any number.
 static void limitToCopiedRows(ModelCase &drawn) {
   if (drawn.type == ElementType::F32)
     return;
@@ -325,7 +325,7 @@ static void limitToTensorCopies(ModelCase &drawn, const GroupKind &kind,
 }
 
 /// Operands as they come, or A and C column-major in their last two dimensions.
-static void drawLoops(ModelCase &drawn, bool isTurned, Random &random) {
+static void drawLoops(ModelCase &drawn, bool isTransposed, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
   std::iota(drawn.outputLoops.begin(), drawn.outputLoops.end(), 0);
   drawn.activationLoops = drawn.outputLoops;
@@ -334,7 +334,7 @@ static void drawLoops(ModelCase &drawn, bool isTurned, Random &random) {
     return;
   for (std::vector<int64_t> *loops :
        {&drawn.activationLoops, &drawn.outputLoops})
-    if (isTurned || random.chance(0.3))
+    if (isTransposed || random.chance(0.3))
       std::swap(loops->back(), *(loops->end() - 2));
 }
 
@@ -348,21 +348,21 @@ static void limitToSlots(ModelCase &drawn, const GroupKind &kind, int64_t turn,
   auto roundUp = [](int64_t &size) {
     size = (size + kUnit - 1) / kUnit * kUnit;
   };
-  bool isTurned = turn == 1 || turn == 2, isOfBytes = kind.has(kByteUnits);
+  bool isTransposed = turn == 1 || turn == 2, isOfBytes = kind.has(kByteUnits);
   if (drawn.leading.empty())
     drawn.leading = {kUnit};
   // The epilogue of a product with several sizes that are unknown stays apart.
   if (isOfBytes && turn == 4)
     drawn.leading = {drawn.leading.back()};
-  drawLoops(drawn, /*isTurned=*/true, random);
-  if (!isTurned)
+  drawLoops(drawn, /*isTransposed=*/true, random);
+  if (!isTransposed)
     std::swap(drawn.outputLoops.back(), *(drawn.outputLoops.end() - 2));
   // Tensor copies of a row-major A need not know m, and bytes are not turned.
   if (kind.has(kTensorCopies) || isOfBytes) {
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
     roundUp(drawn.k);
   }
-  roundUp(isTurned ? drawn.leading.back() : drawn.n);
+  roundUp(isTransposed ? drawn.leading.back() : drawn.n);
   drawn.dynamic = turn == 4;
   if (turn == 2)
     drawn.n |= 1;
@@ -438,7 +438,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.has(kMatrices) && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;
-  // What is widened, and terms of f32, may be either way round.
+  // What is widened, and split floats, may be either way round.
   if ((kind.has(kMatrices) || kind.has(kExactGather)) && !isFewRows &&
       elementSize(drawn.type) == 2 &&
       drawn.activationLoops.back() == drawn.kLoop())

@@ -21,7 +21,7 @@ enum GroupTrait : unsigned {
   kMatrices = 1 << 2,
   /// The weights are the sparse operand of tensor cores.
   kSparseOperand = 1 << 3,
-  /// Rows of a k-major A are gathered, for columns that share them.
+  /// Rows of an m-major A are gathered, for columns that share them.
   kExactGather = 1 << 4,
   /// Rows of A are copied as they are.
   kCopiesRows = 1 << 5,

@@ -74,7 +74,7 @@ static std::string describeGroups(const Pattern &pattern) {
 }
 
 /// Whether strategies of a Hopper have A copied before the product, to rows
-/// that start with a whole number of words: wgmma takes a k-major A alone.
+/// that start with a whole number of words: wgmma takes an m-major A alone.
 static bool isCopiedBefore(const ModelCase &product, const OpInfo &op) {
   if (elementSize(product.type) != 2)
     return false;
@@ -221,14 +221,14 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if ((op.strategy == "wgmma" || op.strategy == "wgmma_sp") &&
       product.type == ElementType::F32) {
     bool isRowMajor = product.activationLoops.back() == product.kLoop();
-    add(isRowMajor ? "terms, row-major A" : "terms, column-major A");
-    addForm("terms, ");
+    add(isRowMajor ? "splits, row-major A" : "splits, column-major A");
+    addForm("splits, ");
     if (getNumber(op.schedule, "split_k") > 1)
-      add("terms, split_k");
-    add("terms = " + std::to_string(getNumber(op.schedule, "terms")));
-    add(getField(op.schedule, "residuals").rfind("true", 0) == 0
-            ? "terms, residuals"
-            : "terms, no residuals");
+      add("splits, split_k");
+    add("splits = " + std::to_string(getNumber(op.schedule, "splits")));
+    add(getField(op.schedule, "compensated").rfind("true", 0) == 0
+            ? "splits, residuals"
+            : "splits, no residuals");
   }
   if (isCopiedBefore(product, op))
     add("copied A");
@@ -286,12 +286,12 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("producers, rows behind the end, " +
           std::string(elementName(product.type)));
   }
-  if (getNumber(op.schedule, "c_slots") != 0) {
-    add("c_slots");
-    addForm("c_slots, ");
-    bool isTurned = product.nLoop() != product.outputLoops.back();
-    if (isTurned && product.n % 2 != 0)
-      add("c_slots, column-major C of odd columns");
+  if (getNumber(op.schedule, "store_buffers") != 0) {
+    add("store_buffers");
+    addForm("store_buffers, ");
+    bool isTransposed = product.nLoop() != product.outputLoops.back();
+    if (isTransposed && product.n % 2 != 0)
+      add("store_buffers, column-major C of odd columns");
   }
   for (const char *name :
        {"split_k", "cluster_k", "slice_k", "group_m", "group_n"})
@@ -300,8 +300,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   for (const char *way :
        {"pack = true", "prefetch = true", "prefetch = false", "defer = true",
         "defer = false", "copy_a = direct", "copy_a = elements",
-        "copy_a = squares", "copy_a = matrices", "layout_a = k_major",
-        "totals = true", "layout_a = interleaved", "layout_a = row_major"}) {
+        "copy_a = squares", "copy_a = matrices", "layout_a = m_major",
+        "promote = true", "layout_a = interleaved", "layout_a = row_major"}) {
     std::string text = way;
     size_t equals = text.find(" = ");
     if (getField(op.schedule, text.substr(0, equals))
@@ -340,7 +340,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "simt: copy_a = direct",
       "simt: copy_a = elements",
       "simt: copy_a = squares",
-      "simt: layout_a = k_major",
+      "simt: layout_a = m_major",
       "simt: layout_a = interleaved",
       "gemv: f32",
       "gemv: f16",
@@ -417,14 +417,14 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: bytes, column-major C",
       "wgmma: bytes, epilogue",
       "wgmma: bytes, unknown m",
-      "wgmma: terms, row-major A",
-      "wgmma: terms, column-major A",
-      "wgmma: terms, column-major C",
-      "wgmma: terms, epilogue",
-      "wgmma: terms, unknown m",
-      "wgmma: terms, split_k",
-      "wgmma: terms, residuals",
-      "wgmma: terms, no residuals",
+      "wgmma: splits, row-major A",
+      "wgmma: splits, column-major A",
+      "wgmma: splits, column-major C",
+      "wgmma: splits, epilogue",
+      "wgmma: splits, unknown m",
+      "wgmma: splits, split_k",
+      "wgmma: splits, residuals",
+      "wgmma: splits, no residuals",
       "wgmma: column-major C",
       "wgmma: copied A",
       "wgmma: epilogue",
@@ -433,17 +433,17 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: stages = 4",
       "wgmma: split_k",
       "wgmma: group_n",
-      "wgmma: c_slots",
-      "wgmma: c_slots, column-major C",
-      "wgmma: c_slots, column-major C of odd columns",
-      "wgmma: c_slots, epilogue",
-      "wgmma: c_slots, unknown m",
+      "wgmma: store_buffers",
+      "wgmma: store_buffers, column-major C",
+      "wgmma: store_buffers, column-major C of odd columns",
+      "wgmma: store_buffers, epilogue",
+      "wgmma: store_buffers, unknown m",
       "wgmma_sp: group_n",
-      "wgmma_sp: c_slots",
-      "wgmma_sp: c_slots, column-major C",
-      "wgmma_sp: c_slots, column-major C of odd columns",
-      "wgmma_sp: c_slots, epilogue",
-      "wgmma_sp: c_slots, unknown m",
+      "wgmma_sp: store_buffers",
+      "wgmma_sp: store_buffers, column-major C",
+      "wgmma_sp: store_buffers, column-major C of odd columns",
+      "wgmma_sp: store_buffers, epilogue",
+      "wgmma_sp: store_buffers, unknown m",
       "wgmma_select: i8",
       "wgmma_select: f8E4M3FN",
       "wgmma_select: fast_accum",
@@ -468,7 +468,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_select: epilogue",
       "wgmma_select: unknown m",
       "wgmma_select: group_m",
-      "wgmma_select: totals = true",
+      "wgmma_select: promote = true",
       "wgmma_sp: f16",
       "wgmma_sp: bf16",
       "wgmma_sp: i8",
@@ -476,14 +476,14 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: fast_accum",
       "wgmma_sp: f8E5M2",
       "wgmma_sp: f32",
-      "wgmma_sp: terms, row-major A",
-      "wgmma_sp: terms, column-major A",
-      "wgmma_sp: terms, column-major C",
-      "wgmma_sp: terms, epilogue",
-      "wgmma_sp: terms, unknown m",
-      "wgmma_sp: terms, split_k",
-      "wgmma_sp: terms, residuals",
-      "wgmma_sp: terms, no residuals",
+      "wgmma_sp: splits, row-major A",
+      "wgmma_sp: splits, column-major A",
+      "wgmma_sp: splits, column-major C",
+      "wgmma_sp: splits, epilogue",
+      "wgmma_sp: splits, unknown m",
+      "wgmma_sp: splits, split_k",
+      "wgmma_sp: splits, residuals",
+      "wgmma_sp: splits, no residuals",
       "wgmma_sp: stages = 2",
       "wgmma_sp: groups that keep two",
       "wgmma_sp: groups of one window that are filled up",
@@ -510,11 +510,11 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: producers",
       "wgmma: producers, column-major C",
       "wgmma: producers, epilogue",
-      "wgmma: terms = 2",
-      "wgmma: terms = 3",
-      "wgmma: totals = true",
-      "wgmma_sp: terms = 2",
-      "wgmma_sp: terms = 3",
+      "wgmma: splits = 2",
+      "wgmma: splits = 3",
+      "wgmma: promote = true",
+      "wgmma_sp: splits = 2",
+      "wgmma_sp: splits = 3",
       "wgmma_sp: copied A",
       "wgmma_sp: producers, rows behind the end, f16",
       "wgmma_sp: producers, rows behind the end, bf16",

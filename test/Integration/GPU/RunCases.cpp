@@ -13,7 +13,7 @@
 #include "GpuWays.h"
 
 #include "nm/Format/SparseOperand.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
@@ -104,16 +104,16 @@ static Result<Buffer> call(const ModelCase &product, Function &function,
     return packed.error();
   const Device &device = function.device();
   const Tensor &output = operands.output.tensor();
-  Result<Place> aPlace = Place::copy(operands.activation.tensor(), device);
-  Result<Place> cPlace = Place::copy(output, device);
+  Result<Place> aOffset = Place::copy(operands.activation.tensor(), device);
+  Result<Place> cOffset = Place::copy(output, device);
   Result<Place> result =
       Place::poisoned(product.resultType(), output.shape, device);
-  for (const Result<Place> *place : {&aPlace, &cPlace, &result})
+  for (const Result<Place> *place : {&aOffset, &cOffset, &result})
     if (!*place)
       return place->error();
-  std::vector<Argument> arguments = {Argument(aPlace->tensor()),
+  std::vector<Argument> arguments = {Argument(aOffset->tensor()),
                                      Argument((*packed)[0]),
-                                     Argument(cPlace->tensor())};
+                                     Argument(cOffset->tensor())};
   std::vector<Place> others;
   for (const Buffer &other : operands.others) {
     Result<Place> place = Place::copy(other.tensor(), device);
@@ -143,7 +143,7 @@ static bool hasNonFinite(const Tensor &tensor) {
 }
 
 /// Whether zeros that fill up a sparse operand meet activations. Those of its
-/// groups can be told apart in terms of f32, and those of windows that are cut
+/// groups can be told apart in split floats, and those of windows that are cut
 /// into groups which overlap cannot.
 static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
   const Pattern &pattern = product.pattern;
@@ -154,7 +154,7 @@ static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
   return product.type != ElementType::F32 && fillsUpSparseOperand(pattern);
 }
 
-/// Whether `tensor` has finite values that terms of f32 do not add up to.
+/// Whether `tensor` has finite values that split floats do not add up to.
 static bool hasHuge(const Tensor &tensor) {
   for (int64_t i = 0; i < tensor.elements(); ++i)
     if (double value = loadAsDouble(tensor.data, tensor.type, i);
@@ -177,11 +177,11 @@ static double toleranceOf(const ModelCase &product, const OpInfo &record,
     return std::max(tolerance, toleranceOf(ElementType::F16));
   if (product.arithmetic.empty() || product.arithmetic == "fast_accum")
     return tolerance;
-  // Two terms of a huge value are its high half, and those of others as close
+  // Two splits of a huge value are its high half, and those of others as close
   // as 2^-17: sums may be smaller than what they are sums of.
-  constexpr double kTwoTerms = 1e-4;
+  constexpr double kTwoSplits = 1e-4;
   return hasHuge(activations) ? toleranceOf(ElementType::BF16)
-                              : std::max(tolerance, kTwoTerms);
+                              : std::max(tolerance, kTwoSplits);
 }
 
 /// Checks the product, and counts the ways that it takes.

@@ -202,7 +202,7 @@ func.func @equal_stores() {
 // A copy that has landed neither when its thread reads nor when others do.
 // REDEFINE: %{function} = early_read
 // RUN: %{run} --check-prefix=EARLY-READ
-// EARLY-READ: read of an asynchronous copy before its wait: llvm.load at {{.*}}faults.mlir:[[@LINE+12]]:14: block (0, 0, 0), thread (0, 0, 0): reads 4 bytes at byte 0 of shared memory, where thread 0 of 32 has an asynchronous copy under way to there, which nobody waited for (nvvm.cp.async.shared.global at {{.*}})
+// EARLY-READ: read of an asynchronous copy before its wait: llvm.load at {{.*}}faults.mlir:[[@LINE+12]]:14: block (0, 0, 0), thread (0, 0, 0): reads 4 bytes at byte 0 of shared memory, where thread 0 of 32 has an asynchronous copy in flight to there, which nobody waited for (nvvm.cp.async.shared.global at {{.*}})
 func.func @early_read() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

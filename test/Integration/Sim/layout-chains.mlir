@@ -1,4 +1,4 @@
-// Chains of products on tensor cores, which take a k-major A: they are
+// Chains of products on tensor cores, which take an m-major A: they are
 // transposed where they enter, and nowhere else. Checked with odd m, whose rows
 // are padded.
 
@@ -55,7 +55,7 @@ func.func @feed_forward(%x: tensor<77x64xf16>, %w1: tensor<64x128xf16, #nm.encod
 }
 
 // A feed-forward block of an encoder, of a batch: the residual is added and
-// the layer normalised in k-major layout, and so is what the next layer takes.
+// the layer normalised in m-major layout, and so is what the next layer takes.
 // What leaves is row-major.
 // REDEFINE: %{function} = encoder
 // RUN: %{run} | FileCheck %s --check-prefix=ENCODER

@@ -268,10 +268,10 @@ func.func @arrivals() {
   return
 }
 
-// What is under way is overwritten.
+// What is in flight is overwritten.
 // REDEFINE: %{function} = overwritten
 // RUN: %{run} --check-prefix=OVERWRITTEN
-// OVERWRITTEN: race on shared memory: llvm.store at {{.*}}, where thread 0 of 64 has an asynchronous copy under way to there (nvvm.cp.async.bulk.shared.cluster.global at
+// OVERWRITTEN: race on shared memory: llvm.store at {{.*}}, where thread 0 of 64 has an asynchronous copy in flight to there (nvvm.cp.async.bulk.shared.cluster.global at
 func.func @overwritten() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -7,7 +7,7 @@
 // RUN: nm-run %s --target=sim:sm_90a --function=fours --random --check --compile-options="schedule=%{schedule}" | FileCheck %s --check-prefix=PASSED
 // PASSED: check: result 0 of {{.*}}: passed
 
-#k_major = affine_map<(m, n, k) -> (k, m)>
+#m_major = affine_map<(m, n, k) -> (k, m)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
@@ -15,7 +15,7 @@
 func.func @pairs(%x: tensor<301x74xf16>, %w: tensor<301x87xf16, #nm.encoding<2:16, block = 1x16>>, %y: tensor<74x87xf16>) -> tensor<74x87xf16> {
   %zero = arith.constant 0.0 : f16
   %fill = linalg.fill ins(%zero : f16) outs(%y : tensor<74x87xf16>) -> tensor<74x87xf16>
-  %r = linalg.matmul indexing_maps = [#k_major, #b, #c] ins(%x, %w : tensor<301x74xf16>, tensor<301x87xf16, #nm.encoding<2:16, block = 1x16>>) outs(%fill : tensor<74x87xf16>) -> tensor<74x87xf16>
+  %r = linalg.matmul indexing_maps = [#m_major, #b, #c] ins(%x, %w : tensor<301x74xf16>, tensor<301x87xf16, #nm.encoding<2:16, block = 1x16>>) outs(%fill : tensor<74x87xf16>) -> tensor<74x87xf16>
   return %r : tensor<74x87xf16>
 }
 
@@ -23,6 +23,6 @@ func.func @pairs(%x: tensor<301x74xf16>, %w: tensor<301x87xf16, #nm.encoding<2:1
 func.func @fours(%x: tensor<301x74xf16>, %w: tensor<301x87xf16, #nm.encoding<4:16, block = 1x16>>, %y: tensor<74x87xf16>) -> tensor<74x87xf16> {
   %zero = arith.constant 0.0 : f16
   %fill = linalg.fill ins(%zero : f16) outs(%y : tensor<74x87xf16>) -> tensor<74x87xf16>
-  %r = linalg.matmul indexing_maps = [#k_major, #b, #c] ins(%x, %w : tensor<301x74xf16>, tensor<301x87xf16, #nm.encoding<4:16, block = 1x16>>) outs(%fill : tensor<74x87xf16>) -> tensor<74x87xf16>
+  %r = linalg.matmul indexing_maps = [#m_major, #b, #c] ins(%x, %w : tensor<301x74xf16>, tensor<301x87xf16, #nm.encoding<4:16, block = 1x16>>) outs(%fill : tensor<74x87xf16>) -> tensor<74x87xf16>
   return %r : tensor<74x87xf16>
 }

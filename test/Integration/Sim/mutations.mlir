@@ -27,7 +27,7 @@
 // RUN: %{run} --check-prefix=WAIT
 // REDEFINE: %{mutation} = drop-wait 1
 // RUN: %{run} --check-prefix=WAIT
-// WAIT: read of an asynchronous copy before its wait: llvm.load {{.*}}, where thread {{[0-9]+}} of 64 has an asynchronous copy under way to there, which nobody waited for (nvvm.cp.async.shared.global
+// WAIT: read of an asynchronous copy before its wait: llvm.load {{.*}}, where thread {{[0-9]+}} of 64 has an asynchronous copy in flight to there, which nobody waited for (nvvm.cp.async.shared.global
 
 // REDEFINE: %{mutation} = drop-copy 0
 // RUN: %{run} --check-prefix=POISON
@@ -119,7 +119,7 @@
 // RUN: %{run} --check-prefix=UNAWAITED
 // REDEFINE: %{mutation} = drop-wait 2
 // RUN: %{run} --check-prefix=UNAWAITED
-// UNAWAITED: read of an asynchronous copy before its wait: nvvm.ldmatrix {{.*}}, where thread {{[0-9]+}} of 128 has an asynchronous copy under way to there, which nobody waited for (nvvm.cp.async.shared.global
+// UNAWAITED: read of an asynchronous copy before its wait: nvvm.ldmatrix {{.*}}, where thread {{[0-9]+}} of 128 has an asynchronous copy in flight to there, which nobody waited for (nvvm.cp.async.shared.global
 // REDEFINE: %{mutation} = drop-warp-barrier 0
 // RUN: %{run} --check-prefix=UNORDERED
 // REDEFINE: %{mutation} = drop-warp-barrier 2

@@ -1,6 +1,6 @@
 // Windows as groups of four rows, of which neighbours share two: with fewer kept
 // rows than groups have, a last window that is not whole, both layouts of A,
-// terms of f32, batches and unknown rows.
+// split floats, batches and unknown rows.
 
 // DEFINE: %{function} =
 // DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --dynamic-size=75 --function=%{function} --compile-options="schedule=wgmma_sp"
@@ -9,11 +9,11 @@
 
 // REDEFINE: %{function} = halves
 // RUN: %{run} | FileCheck %s
-// REDEFINE: %{function} = k_major
+// REDEFINE: %{function} = m_major
 // RUN: %{run} | FileCheck %s
-// REDEFINE: %{function} = terms
+// REDEFINE: %{function} = splits
 // RUN: %{run} | FileCheck %s
-// REDEFINE: %{function} = k_major_terms
+// REDEFINE: %{function} = m_major_split_floats
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = fewer_kept
 // RUN: %{run} | FileCheck %s
@@ -29,17 +29,17 @@ func.func @halves(%a: tensor<?x80xf16>, %b: tensor<80x72xf16, #nm.encoding<4:6>>
 #km = affine_map<(m, n, k) -> (k, m)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
-func.func @k_major(%a: tensor<83x72xbf16>, %b: tensor<83x96xbf16, #nm.encoding<14:16>>, %c: tensor<72x96xf32>) -> tensor<72x96xf32> {
+func.func @m_major(%a: tensor<83x72xbf16>, %b: tensor<83x96xbf16, #nm.encoding<14:16>>, %c: tensor<72x96xf32>) -> tensor<72x96xf32> {
   %p = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%a, %b : tensor<83x72xbf16>, tensor<83x96xbf16, #nm.encoding<14:16>>) outs(%c : tensor<72x96xf32>) -> tensor<72x96xf32>
   return %p : tensor<72x96xf32>
 }
 
-func.func @terms(%a: tensor<70x100xf32>, %b: tensor<100x96xf32, #nm.encoding<6:8, block = 1x8>>, %c: tensor<70x96xf32>) -> tensor<70x96xf32> {
+func.func @splits(%a: tensor<70x100xf32>, %b: tensor<100x96xf32, #nm.encoding<6:8, block = 1x8>>, %c: tensor<70x96xf32>) -> tensor<70x96xf32> {
   %p = linalg.matmul ins(%a, %b : tensor<70x100xf32>, tensor<100x96xf32, #nm.encoding<6:8, block = 1x8>>) outs(%c : tensor<70x96xf32>) -> tensor<70x96xf32>
   return %p : tensor<70x96xf32>
 }
 
-func.func @k_major_terms(%a: tensor<88x77xf32>, %b: tensor<88x64xf32, #nm.encoding<3:6>>, %c: tensor<77x64xf32>) -> tensor<77x64xf32> {
+func.func @m_major_split_floats(%a: tensor<88x77xf32>, %b: tensor<88x64xf32, #nm.encoding<3:6>>, %c: tensor<77x64xf32>) -> tensor<77x64xf32> {
   %p = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%a, %b : tensor<88x77xf32>, tensor<88x64xf32, #nm.encoding<3:6>>) outs(%c : tensor<77x64xf32>) -> tensor<77x64xf32>
   return %p : tensor<77x64xf32>
 }

@@ -22,7 +22,7 @@
 // FILLED: race on shared memory: nvvm.cp.async.bulk.shared.cluster.global {{.*}}, where a product of warpgroup 0, which nobody waited for, reads
 // REDEFINE: %{mutation} = drop-phase-wait 1
 // RUN: %{run} --check-prefix=FREE
-// FREE: race on shared memory: nvvm.cp.async.shared.global {{.*}}, where thread {{[0-9]+}} of 256 has an asynchronous copy under way to there
+// FREE: race on shared memory: nvvm.cp.async.shared.global {{.*}}, where thread {{[0-9]+}} of 256 has an asynchronous copy in flight to there
 
 // Whoever is not told that a slot is free, or filled, waits for ever: by the loop,
 // behind it, by copies of threads, and by the bytes of a bulk copy.

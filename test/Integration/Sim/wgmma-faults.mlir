@@ -8,7 +8,7 @@
 // As @ops with one product, whose sums are used before they are waited for.
 // REDEFINE: %{function} = used_early
 // RUN: %{run} --check-prefix=EARLY
-// EARLY: register of a product that is under way: llvm.store at {{.*}}: uses the sums of nvvm.wgmma.mma_async at {{.*}}, which nobody waited for
+// EARLY: register of a product that is in flight: llvm.store at {{.*}}: uses the sums of nvvm.wgmma.mma_async at {{.*}}, which nobody waited for
 func.func @used_early() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -93,7 +93,7 @@ func.func @used_early() {
 // A register that the product of the iteration before still reads.
 // REDEFINE: %{function} = changed_register
 // RUN: %{run} --check-prefix=CHANGED
-// CHANGED: register of a product that is under way: llvm.add at {{.*}}: changes an operand in registers of wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 at {{.*}}, which nobody waited for
+// CHANGED: register of a product that is in flight: llvm.add at {{.*}}: changes an operand in registers of wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 at {{.*}}, which nobody waited for
 func.func @changed_register() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

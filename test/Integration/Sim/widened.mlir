@@ -1,5 +1,5 @@
 // Operands of 8 bits that are widened to f16: results of 8 bits with an epilogue
-// and without one, a k-major A, unknown rows, and sums of i8 as long as may be.
+// and without one, an m-major A, unknown rows, and sums of i8 as long as may be.
 
 // DEFINE: %{function} =
 // DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --dynamic-size=75 --function=%{function} --compile-options="schedule=wgmma"
@@ -15,7 +15,7 @@
 // RUN: %{run} | FileCheck %s --check-prefixes=REGISTERS,CHECK
 // REDEFINE: %{function} = to_i8
 // RUN: %{run} | FileCheck %s --check-prefixes=SHARED,CHECK
-// REDEFINE: %{function} = k_major
+// REDEFINE: %{function} = m_major
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = longest_sums
 // RUN: %{run} | FileCheck %s
@@ -65,8 +65,8 @@ func.func @to_i8(%a: tensor<37x204xi8>, %b: tensor<204x128xi8, #nm.encoding<8:32
   return %q : tensor<37x128xi8>
 }
 
-// What is k-major already is widened row by row.
-func.func @k_major(%a: tensor<2x160x77xf8E4M3FN>, %b: tensor<160x64xf8E4M3FN, #nm.encoding<8:32, block = 1x64>>, %c: tensor<2x64x77xf32>) -> tensor<2x64x77xf32> {
+// What is m-major already is widened row by row.
+func.func @m_major(%a: tensor<2x160x77xf8E4M3FN>, %b: tensor<160x64xf8E4M3FN, #nm.encoding<8:32, block = 1x64>>, %c: tensor<2x64x77xf32>) -> tensor<2x64x77xf32> {
   %p = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, n, m)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
     ins(%a, %b : tensor<2x160x77xf8E4M3FN>, tensor<160x64xf8E4M3FN, #nm.encoding<8:32, block = 1x64>>) outs(%c : tensor<2x64x77xf32>) {
   ^bb0(%x: f8E4M3FN, %y: f8E4M3FN, %z: f32):

@@ -65,9 +65,9 @@ TEST(BenchCase, WritesAMatrixProduct) {
       "  return %c : tensor<5x37xf32>\n}\n");
 }
 
-TEST(BenchCase, WritesAProductOfAKMajorA) {
+TEST(BenchCase, WritesAProductOfAnMMajorA) {
   BenchCase bench{{5, 37, 70}, {2, 4}, ElementType::F16};
-  bench.isKMajor = true;
+  bench.isMMajor = true;
   std::string text = bench.moduleText();
   EXPECT_NE(text.find("(%a: tensor<70x5xf16>,"), std::string::npos) << text;
   EXPECT_NE(text.find("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> "

@@ -119,11 +119,11 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--fast-accum", "--target=cuda"}),
             "expected products of f8E4M3FN or f8E5M2 for --fast-accum, but got "
             "8x8x8 2:4 f32");
-  EXPECT_EQ(errorOf({"--shape=8x8x8", "--k-major"}),
-            "expected --k-major beside a target of cuda, but the target is "
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--m-major"}),
+            "expected --m-major beside a target of cuda, but the target is "
             "cpu");
-  EXPECT_EQ(errorOf({"--shape=1x8x8", "--k-major", "--target=cuda"}),
-            "expected more rows than one for --k-major, but got 1x8x8 2:4 f32");
+  EXPECT_EQ(errorOf({"--shape=1x8x8", "--m-major", "--target=cuda"}),
+            "expected more rows than one for --m-major, but got 1x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--type=f16", "--result-type=i8"}),
             "expected --result-type f32, f16 or bf16 for products of f16, "
             "bf16, f8E4M3FN or f8E5M2, but got i8 for 8x8x8 2:4 f16");

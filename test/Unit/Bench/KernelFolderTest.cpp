@@ -24,7 +24,7 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   second.schedule = "stages=2 block=1,2,3";
   second.step = "+ packing";
   BenchCase third = first;
-  third.isKMajor = true;
+  third.isMMajor = true;
   third.givenResult = ElementType::BF16;
   BenchCase fourth{{4, 64, 32}, {2, 4}, ElementType::F8E5M2};
   BenchCase fast = fourth;
@@ -47,8 +47,8 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   EXPECT_EQ(read->cases()[1].str(), second.str());
   EXPECT_EQ(read->cases()[1].step, "+ packing");
   EXPECT_EQ(read->cases()[2].str(),
-            "4x64x32 8:32, block = 1x32 f16 k-major to bf16");
-  EXPECT_TRUE(read->cases()[2].isKMajor);
+            "4x64x32 8:32, block = 1x32 f16 m-major to bf16");
+  EXPECT_TRUE(read->cases()[2].isMMajor);
   EXPECT_EQ(read->cases()[2].resultType(), ElementType::BF16);
   EXPECT_FALSE(read->cases()[2].hasFastAccum);
   EXPECT_TRUE(read->cases()[3].hasFastAccum);
@@ -74,7 +74,7 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 5\tcuda\na.so\t4x4x4\n")
+  EXPECT_NE(write("nm-bench kernels 6\tcuda\na.so\t4x4x4\n")
                 .find(":2: expected FILE, SHAPE"),
             std::string::npos);
   EXPECT_NE(
@@ -91,7 +91,7 @@ TEST(KernelFolder, SaysWhatIsWrong) {
             "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"),
       "no error");
   // Only sums of 8-bit floats have fast accumulation.
-  EXPECT_NE(write("nm-bench kernels 5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t"
+  EXPECT_NE(write("nm-bench kernels 6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t"
                   "row-major\tusual\tfast-accum\n")
                 .find(":2"),
             std::string::npos);

@@ -63,10 +63,10 @@ TEST(MutatedArguments, ValuesAreTakenOrRefused) {
 }
 
 TEST(MutatedArguments, ListOfKernelsIsReadOrRefused) {
-  Mutator mutator({"nm-bench kernels 5\tcuda:sm_90a\n"
+  Mutator mutator({"nm-bench kernels 6\tcuda:sm_90a\n"
                    "a.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"
                    "b.so\t4x64x32\t8:32, block = 1x32\tf16\t0.25\tstages=2\t+ "
-                   "packing\tk-major\tbf16\tusual\n"});
+                   "packing\tm-major\tbf16\tusual\n"});
   TemporaryFolder folder;
   int64_t read = 0;
   for (int64_t i = fuzzExecutions(4000) / 16; i > 0; --i) {

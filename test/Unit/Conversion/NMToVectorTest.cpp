@@ -164,10 +164,10 @@ void expectBatch(const Product &product, const Operands &operands,
       double sum = loadAsDouble(operands.c.data(), product.result, place);
       double magnitude = std::abs(sum);
       for (int64_t depth = 0; depth < k; ++depth) {
-        double term =
+        double split =
             elementOfA(row, depth) * operands.weights.at(depth, column);
-        sum += term;
-        magnitude += std::abs(term);
+        sum += split;
+        magnitude += std::abs(split);
       }
       double got = loadAsDouble(result.data(), product.result, place);
       double tolerance = !isFloat(product.result)

@@ -52,7 +52,7 @@ TEST(MatrixDescriptorTest, SwizzledRows) {
   EXPECT_EQ(swizzleAddress(MatrixSwizzle::None, 1008), 1008);
 }
 
-TEST(MatrixDescriptorTest, KMajor) {
+TEST(MatrixDescriptorTest, MMajor) {
   // Weights of 2:4: chunk c of row r at 1024 c + 128 (r / 8) + 16 (r % 8).
   MatrixDescriptor plain{4096, 1024, 128, 0, MatrixSwizzle::None};
   EXPECT_EQ(plain.getKMajorOffset(0, 0), 4096);

@@ -15,7 +15,7 @@
 
 using namespace nm;
 
-static void expectSame(MmaPlace got, int row, int column) {
+static void expectSame(FragmentOffset got, int row, int column) {
   EXPECT_EQ(got.row, row);
   EXPECT_EQ(got.column, column);
 }
@@ -34,26 +34,26 @@ template <typename Check>
 static void forA(const MmaShape &shape, Check check) {
   forEachElement(
       shape.aRegisters(), shape.perRegister(),
-      [&](int lane, int r, int i) { return shape.aPlace(lane, r, i); }, check);
+      [&](int lane, int r, int i) { return shape.aOffset(lane, r, i); }, check);
 }
 
 template <typename Check>
 static void forB(const MmaShape &shape, Check check) {
   forEachElement(
       shape.bRegisters(), shape.perRegister(),
-      [&](int lane, int r, int i) { return shape.bPlace(lane, r, i); }, check);
+      [&](int lane, int r, int i) { return shape.bOffset(lane, r, i); }, check);
 }
 
 TEST(MmaFragmentsTest, K16OfHalves) {
   MmaShape shape{16, 16};
   EXPECT_EQ(shape.aRegisters(), 4);
   EXPECT_EQ(shape.bRegisters(), 2);
-  forA(shape, [](int group, int thread, int i, MmaPlace place) {
+  forA(shape, [](int group, int thread, int i, FragmentOffset place) {
     bool isFirst = i < 2 || (4 <= i && i < 6);
     expectSame(place, isFirst ? group : group + 8,
                i < 4 ? thread * 2 + (i & 1) : thread * 2 + (i & 1) + 8);
   });
-  forB(shape, [](int group, int thread, int i, MmaPlace place) {
+  forB(shape, [](int group, int thread, int i, FragmentOffset place) {
     expectSame(place, i < 2 ? thread * 2 + (i & 1) : thread * 2 + (i & 1) + 8,
                group);
   });
@@ -63,11 +63,11 @@ TEST(MmaFragmentsTest, K8OfTf32) {
   MmaShape shape{8, 32};
   EXPECT_EQ(shape.aRegisters(), 4);
   EXPECT_EQ(shape.bRegisters(), 2);
-  forA(shape, [](int group, int thread, int i, MmaPlace place) {
+  forA(shape, [](int group, int thread, int i, FragmentOffset place) {
     expectSame(place, i == 0 || i == 2 ? group : group + 8,
                i < 2 ? thread : thread + 4);
   });
-  forB(shape, [](int group, int thread, int i, MmaPlace place) {
+  forB(shape, [](int group, int thread, int i, FragmentOffset place) {
     expectSame(place, i == 0 ? thread : thread + 4, group);
   });
 }
@@ -76,12 +76,12 @@ TEST(MmaFragmentsTest, K32OfBytes) {
   MmaShape shape{32, 8};
   EXPECT_EQ(shape.aRegisters(), 4);
   EXPECT_EQ(shape.bRegisters(), 2);
-  forA(shape, [](int group, int thread, int i, MmaPlace place) {
+  forA(shape, [](int group, int thread, int i, FragmentOffset place) {
     bool isFirst = i < 4 || (8 <= i && i < 12);
     expectSame(place, isFirst ? group : group + 8,
                i < 8 ? thread * 4 + (i & 3) : thread * 4 + (i & 3) + 16);
   });
-  forB(shape, [](int group, int thread, int i, MmaPlace place) {
+  forB(shape, [](int group, int thread, int i, FragmentOffset place) {
     expectSame(place, i < 4 ? thread * 4 + (i & 3) : thread * 4 + (i & 3) + 16,
                group);
   });
@@ -90,7 +90,7 @@ TEST(MmaFragmentsTest, K32OfBytes) {
 TEST(MmaFragmentsTest, Sums) {
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i)
-      expectSame(getMmaSumPlace(lane, i), i < 2 ? lane / 4 : lane / 4 + 8,
+      expectSame(getMmaSumOffset(lane, i), i < 2 ? lane / 4 : lane / 4 + 8,
                  lane % 4 * 2 + (i & 1));
 }
 
@@ -99,12 +99,12 @@ TEST(MmaFragmentsTest, SparseK32OfHalves) {
   MmaShape shape{32, 16, /*isSparse=*/true};
   EXPECT_EQ(shape.aRegisters(), 4);
   EXPECT_EQ(shape.bRegisters(), 4);
-  forA(shape, [](int group, int thread, int i, MmaPlace place) {
+  forA(shape, [](int group, int thread, int i, FragmentOffset place) {
     bool isFirst = i < 2 || (4 <= i && i < 6);
     int firstcol = i < 4 ? thread * 4 : thread * 4 + 16;
     expectSame(place, isFirst ? group : group + 8, firstcol / 2 + (i & 1));
   });
-  forB(shape, [](int group, int thread, int i, MmaPlace place) {
+  forB(shape, [](int group, int thread, int i, FragmentOffset place) {
     expectSame(place, thread * 2 + (i & 1) + i / 2 * 8, group);
   });
 }
@@ -113,7 +113,7 @@ TEST(MmaFragmentsTest, SparseK64OfBytes) {
   MmaShape shape{64, 8, /*isSparse=*/true};
   EXPECT_EQ(shape.aRegisters(), 4);
   EXPECT_EQ(shape.bRegisters(), 4);
-  forA(shape, [](int group, int thread, int i, MmaPlace place) {
+  forA(shape, [](int group, int thread, int i, FragmentOffset place) {
     bool isFirst = i < 4 || (8 <= i && i < 12);
     int firstcol = thread * 8 + (i & 3) / 2 * 4 + (i < 8 ? 0 : 32);
     expectSame(place, isFirst ? group : group + 8, firstcol / 2 + (i & 1));
@@ -130,13 +130,13 @@ TEST(MmaFragmentsTest, MetadataOfHalves) {
   for (int row = 0; row < 16; ++row)
     for (int group = 0; group < wide.groups(); ++group)
       for (int selector = 0; selector < 2; ++selector) {
-        MmaMetadataPlace place =
-            getMmaMetadataPlace(wide, row, group, selector);
+        MmaMetadataOffset place =
+            getMmaMetadataOffset(wide, row, group, selector);
         EXPECT_EQ(place.lane, row % 8 * 4 + selector * 2 + group / 4);
         EXPECT_EQ(place.nibble, group % 4 + (row < 8 ? 0 : 4));
       }
-  EXPECT_EQ(getMmaMetadataPlace(narrow, 9, 3, 2).lane, 6);
-  EXPECT_EQ(getMmaMetadataPlace(narrow, 9, 3, 2).nibble, 7);
+  EXPECT_EQ(getMmaMetadataOffset(narrow, 9, 3, 2).lane, 6);
+  EXPECT_EQ(getMmaMetadataOffset(narrow, 9, 3, 2).nibble, 7);
 }
 
 /// Of 8 bits: a word is 32 columns of one row, r or r + 8 in turn.
@@ -148,11 +148,11 @@ TEST(MmaFragmentsTest, MetadataOfBytes) {
     for (int nibble = 0; nibble < 8; ++nibble) {
       int row = lane / 4 + 8 * (lane & 1);
       int column = 32 * (lane / 2 & 1) + 4 * nibble;
-      MmaMetadataPlace place = getMmaMetadataPlace(wide, row, column / 4, 0);
+      MmaMetadataOffset place = getMmaMetadataOffset(wide, row, column / 4, 0);
       EXPECT_EQ(place.lane, lane);
       EXPECT_EQ(place.nibble, nibble);
     }
-  EXPECT_EQ(getMmaMetadataPlace(narrow, 8, 0, 1).lane, 3);
+  EXPECT_EQ(getMmaMetadataOffset(narrow, 8, 0, 1).lane, 3);
 }
 
 TEST(MmaFragmentsTest, EachGroupHasMetadataOfItsOwn) {
@@ -163,8 +163,8 @@ TEST(MmaFragmentsTest, EachGroupHasMetadataOfItsOwn) {
     for (int selector = 0; selector < shape.selectors(); ++selector)
       for (int row = 0; row < 16; ++row)
         for (int group = 0; group < shape.groups(); ++group) {
-          MmaMetadataPlace place =
-              getMmaMetadataPlace(shape, row, group, selector);
+          MmaMetadataOffset place =
+              getMmaMetadataOffset(shape, row, group, selector);
           EXPECT_TRUE(place.lane < 32 && place.nibble < 8);
           EXPECT_TRUE(places.insert({place.lane, place.nibble}).second);
         }
@@ -174,8 +174,8 @@ TEST(MmaFragmentsTest, EachGroupHasMetadataOfItsOwn) {
 }
 
 TEST(MmaFragmentsTest, LoadedMatrices) {
-  expectSame(getMatrixPlace(13, 1, /*isTransposed=*/false), 3, 3);
-  expectSame(getMatrixPlace(13, 1, /*isTransposed=*/true), 3, 3);
-  expectSame(getMatrixPlace(14, 0, /*isTransposed=*/false), 3, 4);
-  expectSame(getMatrixPlace(14, 0, /*isTransposed=*/true), 4, 3);
+  expectSame(getMatrixOffset(13, 1, /*isTransposed=*/false), 3, 3);
+  expectSame(getMatrixOffset(13, 1, /*isTransposed=*/true), 3, 3);
+  expectSame(getMatrixOffset(14, 0, /*isTransposed=*/false), 3, 4);
+  expectSame(getMatrixOffset(14, 0, /*isTransposed=*/true), 4, 3);
 }

@@ -477,21 +477,21 @@ TEST(PackedForm, TilesComeBack) {
   }
 }
 
-TEST(PackedForm, TilesOfTerms) {
+TEST(PackedForm, TilesOfSplits) {
   Pattern pattern{5, 20, 1, 128};
   PanelPacking packing;
   packing.panel = 128;
   packing.tileRows = 20;
-  packing.terms = 3;
+  packing.splits = 3;
   ASSERT_TRUE(bool(packing.verify(pattern)));
   EXPECT_EQ(packing.str(),
-            "panel = 128, index_bits = 8, tile_rows = 20, terms = 3");
+            "panel = 128, index_bits = 8, tile_rows = 20, splits = 3");
   EXPECT_EQ(packing.storedType(ElementType::F32), ElementType::BF16);
   EXPECT_EQ(packing.valueShape(pattern, 180, 130),
             (std::array<int64_t, 3>{2, 3 * 96, 128}));
-  // A tile has all its rows for each term.
+  // A tile has all its rows for each split.
   PanelPacking plain = packing;
-  plain.terms = 1;
+  plain.splits = 1;
   for (int row = 0; row < 20; ++row)
     for (int column = 0; column < 128; ++column) {
       EXPECT_EQ(packing.positionInTiles(row, column),
@@ -499,25 +499,25 @@ TEST(PackedForm, TilesOfTerms) {
       EXPECT_EQ(packing.positionInTiles(20 + row, column),
                 3 * 32 * 128 + plain.positionInTiles(row, column));
     }
-  EXPECT_EQ(packing.termStep(), 32 * 128);
-  packing.terms = 4;
+  EXPECT_EQ(packing.splitStep(), 32 * 128);
+  packing.splits = 4;
   EXPECT_EQ(packing.verify(pattern).error().message,
-            "expected 1 to 3 terms, but got 4");
-  packing.terms = 2;
+            "expected 1 to 3 splits, but got 4");
+  packing.splits = 2;
   packing.tileRows = 0;
   EXPECT_EQ(packing.verify(pattern).error().message,
-            "expected tile_rows with terms, but got panel = 128, "
-            "index_bits = 8, terms = 2");
+            "expected tile_rows with splits, but got panel = 128, "
+            "index_bits = 8, splits = 2");
 }
 
-TEST(PackedForm, TermsComeBack) {
+TEST(PackedForm, SplitsComeBack) {
   Random random(8);
   for (int i = 0; i < 20; ++i) {
     Pattern pattern{int(draw(random, 1, 4)), 8, 1, 64};
     PanelPacking packing;
     packing.panel = 64;
     packing.tileRows = pattern.keptRows() * draw(random, 1, 6);
-    packing.terms = 3;
+    packing.splits = 3;
     int64_t k = draw(random, 1, 100), n = draw(random, 1, 150);
     int64_t count = pattern.condensedRows(k) * pattern.paddedColumns(n);
     std::vector<float> values(count), again(count);

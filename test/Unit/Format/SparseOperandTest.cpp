@@ -5,7 +5,7 @@
 #include "DrawMatrix.h"
 
 #include "nm/Format/MmaFragments.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include <gtest/gtest.h>
 
@@ -122,10 +122,10 @@ TEST(SparseOperand, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(operand.verify({2, 4, 1, 32}, ElementType::I8));
   EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E4M3));
   EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E5M2));
-  operand.terms = 3;
+  operand.splits = 3;
   EXPECT_TRUE(operand.verify({2, 4, 1, 1}, ElementType::F32));
   EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F16).error().message,
-            "expected weights of f32 for terms of a sparse operand, but got "
+            "expected weights of f32 for splits of a sparse operand, but got "
             "f16");
 }
 
@@ -141,7 +141,7 @@ TEST(SparseOperand, FragmentsAreOfLanes) {
     for (int lane = 0; lane < 32; ++lane)
       for (int r = 0; r < shape.aRegisters(); ++r)
         for (int i = 0; i < 2; ++i, ++position) {
-          MmaPlace place = shape.aPlace(lane, r, i);
+          FragmentOffset place = shape.aOffset(lane, r, i);
           ASSERT_EQ(operand.positionOf<int64_t>(
                         {place.row, 16 * half + place.column}),
                     position);
@@ -158,7 +158,7 @@ TEST(SparseOperand, FragmentsOfBytesAreOfLanes) {
   for (int lane = 0; lane < 32; ++lane)
     for (int r = 0; r < shape.aRegisters(); ++r)
       for (int i = 0; i < 4; ++i, ++position) {
-        MmaPlace place = shape.aPlace(lane, r, i);
+        FragmentOffset place = shape.aOffset(lane, r, i);
         ASSERT_EQ(operand.positionOf<int64_t>({place.row, place.column}),
                   position);
       }
@@ -218,8 +218,8 @@ TEST(SparseOperand, MetadataIsOfLanes) {
   MmaShape shape{32, 16, true};
   for (int row = 0; row < 64; ++row)
     for (int group = 0; group < 16; ++group) {
-      MmaMetadataPlace place = getMmaMetadataPlace(shape, row % 16, group % 8,
-                                                   /*selector=*/group / 8);
+      MmaMetadataOffset place = getMmaMetadataOffset(shape, row % 16, group % 8,
+                                                     /*selector=*/group / 8);
       auto bits = SparseOperand().bitsOf<int64_t>({row, group});
       ASSERT_EQ(bits.byte,
                 128 * (row / 16) + 4 * place.lane + place.nibble / 2);
@@ -231,8 +231,8 @@ TEST(SparseOperand, MetadataOfBytesIsOfLanes) {
   MmaShape shape{64, 8, true};
   for (int row = 0; row < 64; ++row)
     for (int group = 0; group < 16; ++group) {
-      MmaMetadataPlace place =
-          getMmaMetadataPlace(shape, row % 16, group, /*selector=*/0);
+      MmaMetadataOffset place =
+          getMmaMetadataOffset(shape, row % 16, group, /*selector=*/0);
       auto bits = SparseOperand{Order::Mma, 8}.bitsOf<int64_t>({row, group});
       ASSERT_EQ(bits.byte,
                 128 * (row / 16) + 4 * place.lane + place.nibble / 2);
@@ -302,7 +302,7 @@ TEST(SparseOperand, QuantizedPairsAreHalvesOfAWord) {
         for (int r = 0; r < shape.aRegisters(); ++r) {
           std::array<int64_t, 2> bit;
           for (int i = 0; i < 2; ++i) {
-            MmaPlace place = shape.aPlace(lane, r, i);
+            FragmentOffset place = shape.aOffset(lane, r, i);
             int64_t position = operand.positionOf<int64_t>(
                 {place.row, 16 * half + place.column});
             seen.insert(position);
@@ -372,30 +372,30 @@ TEST(SparseOperand, FillsUpWithTheOtherOfAPair) {
   EXPECT_EQ(values[1], 0);
 }
 
-// A step has all first terms, then all second ones. What fills up is told apart
-// from a kept zero, also of both signs.
-TEST(SparseOperand, TermsOfAStepFollowOneAnother) {
+// A step has all first splits, then all second ones. What fills up is told
+// apart from a kept zero, also of both signs.
+TEST(SparseOperand, SplitsOfAStepFollowOneAnother) {
   Pattern pattern{1, 4, 1, 1};
   Matrix dense(ElementType::F32, 12, 1);
   dense.set(2, 0, 1 + 0x1p-12);
   dense.set(8, 0, -0.0);
   Condensed form = compressed(dense, pattern);
-  for (int64_t terms : {2, 3}) {
+  for (int64_t splits : {2, 3}) {
     SparseOperand operand{Order::WgmmaPairs};
-    operand.terms = terms;
-    EXPECT_EQ(operand.elementsOfStep(), 2048 * terms);
+    operand.splits = splits;
+    EXPECT_EQ(operand.elementsOfStep(), 2048 * splits);
     std::vector<uint16_t> values(operand.elementsOfStep(), 0x5a5a);
     std::vector<uint8_t> metadata(operand.bytesOfStep());
     packSparseOperand(form.view(), operand, values.data(), metadata.data());
     auto at = [&](int64_t column, int64_t value) {
       int64_t position = operand.positionOf<int64_t>({column, value});
-      std::array<uint16_t, kMaxTerms> stored = {};
-      for (int64_t term = 0; term < terms; ++term)
-        stored[term] = values[term * 2048 + position];
+      std::array<uint16_t, kMaxSplits> stored = {};
+      for (int64_t split = 0; split < splits; ++split)
+        stored[split] = values[split * 2048 + position];
       return stored;
     };
-    std::array<uint16_t, kMaxTerms> filled = {0, kFilledTerm, 0};
-    EXPECT_EQ(at(0, 0), splitTerms(1 + 0x1p-12f, terms));
+    std::array<uint16_t, kMaxSplits> filled = {0, kFilledSplit, 0};
+    EXPECT_EQ(at(0, 0), splitFloat(1 + 0x1p-12f, splits));
     EXPECT_EQ(at(0, 1), filled);
     // Windows of zeros keep their first row.
     EXPECT_EQ(at(0, 2)[1], 0);
@@ -412,17 +412,17 @@ TEST(SparseOperand, TermsOfAStepFollowOneAnother) {
   }
 }
 
-// No value has the terms of what fills up.
-TEST(SparseOperand, FilledTermsAreOfNoValue) {
-  for (int64_t terms : {2, 3}) {
+// No value has the splits of what fills up.
+TEST(SparseOperand, FilledSplitsAreOfNoValue) {
+  for (int64_t splits : {2, 3}) {
     for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 4099) {
       float value = detail::fromBits(uint32_t(bits));
-      auto split = splitTerms(value, terms);
-      ASSERT_FALSE(split[0] == 0 && split[1] == kFilledTerm) << value;
+      auto split = splitFloat(value, splits);
+      ASSERT_FALSE(split[0] == 0 && split[1] == kFilledSplit) << value;
     }
     for (float value : {0.0f, -0.0f, 0x1p-149f, -0x1p-149f, -0x1p-126f}) {
-      auto split = splitTerms(value, terms);
-      EXPECT_FALSE(split[0] == 0 && split[1] == kFilledTerm) << value;
+      auto split = splitFloat(value, splits);
+      EXPECT_FALSE(split[0] == 0 && split[1] == kFilledSplit) << value;
     }
   }
 }

@@ -99,7 +99,7 @@ TEST(GpuSchedule, PacksRowsWhereThatWasFaster) {
   // Microseconds of the faster of both on an H200 at 4096 cubed.
   struct Measured {
     int64_t kept, columns;
-    bool isKMajor, packs;
+    bool isMMajor, packs;
     double microseconds;
   };
   const Measured measured[] = {
@@ -112,7 +112,7 @@ TEST(GpuSchedule, PacksRowsWhereThatWasFaster) {
   GpuChip chip = *GpuChip::get("sm_90a");
   for (const Measured &one : measured) {
     GpuProduct product{{one.kept, 32, 1, one.columns}, 4096, 4096, 4096};
-    product.isKMajor = one.isKMajor;
+    product.isMMajor = one.isMMajor;
     product.rowPacking = RowPacking::WhereFaster;
     SCOPED_TRACE(product.pattern.str());
     Result<GpuSchedule> chosen = selectSimtSchedule(product, chip);
@@ -289,7 +289,7 @@ TEST(GpuSchedule, LongSumsHaveTotals) {
         Result<GpuSchedule> tile =
             selectSimtSchedule({pattern, m, 1000, 100000}, *GpuChip::get(name));
         ASSERT_TRUE(tile);
-        EXPECT_TRUE(tile->totals)
+        EXPECT_TRUE(tile->promote)
             << tile->blockM << " x " << tile->blockN << ", thread "
             << tile->threadM << " x " << tile->threadN;
         EXPECT_GE(tile->sharedBytes,
@@ -304,15 +304,16 @@ TEST(GpuSchedule, ShorterSumsHaveNoTotals) {
     GpuProduct product{pattern, 4096, 4096,
                        kLongSumRows / pattern.n * pattern.m};
     GpuChip chip = *GpuChip::get("sm_90a");
-    EXPECT_FALSE(selectSimtSchedule(product, chip)->totals);
+    EXPECT_FALSE(selectSimtSchedule(product, chip)->promote);
     product.k += pattern.windowRows();
-    EXPECT_TRUE(selectSimtSchedule(product, chip)->totals);
-    product.totals = false;
-    EXPECT_FALSE(selectSimtSchedule(product, chip)->totals);
+    EXPECT_TRUE(selectSimtSchedule(product, chip)->promote);
+    product.promote = false;
+    EXPECT_FALSE(selectSimtSchedule(product, chip)->promote);
   }
 }
 
-// Totals leave registers to the largest thread tiles, and take little time.
+// Promoted sums leave registers to the largest thread tiles, and take little
+// time.
 TEST(GpuSchedule, TotalsKeepTheLargestThreadTiles) {
   for (const Pattern &pattern :
        {Pattern{16, 32, 1, 32}, Pattern{8, 32, 1, 32}}) {
@@ -320,7 +321,7 @@ TEST(GpuSchedule, TotalsKeepTheLargestThreadTiles) {
     GpuProduct product{pattern, 4096, 4096, 100000};
     GpuChip chip = *GpuChip::get("sm_90a");
     GpuSchedule with = *selectSimtSchedule(product, chip);
-    product.totals = false;
+    product.promote = false;
     GpuSchedule without = *selectSimtSchedule(product, chip);
     EXPECT_EQ(with.threadM * with.threadN, without.threadM * without.threadN);
     EXPECT_GT(with.microseconds, without.microseconds);
@@ -332,17 +333,17 @@ TEST(GpuSchedule, GivenTilesHaveTotalsWhereThereIsMemory) {
   GpuProduct product{{16, 32, 1, 32}, 4096, 4096, 100000};
   GpuChip chip = *GpuChip::get("sm_90a");
   GpuSchedule tile = *selectSimtSchedule(product, chip);
-  tile.totals = false;
+  tile.promote = false;
   completeSimtTile(product, chip, /*given=*/{}, tile);
-  EXPECT_TRUE(tile.totals);
+  EXPECT_TRUE(tile.promote);
   // Two stages of 128 rows are all the memory there is.
   tile.blockK = 128;
   completeSimtTile(product, chip, /*given=*/{}, tile);
-  EXPECT_FALSE(tile.totals);
+  EXPECT_FALSE(tile.promote);
   // Who asks for them is told that they do not fit.
-  product.totals = true;
+  product.promote = true;
   completeSimtTile(product, chip, /*given=*/{}, tile);
-  EXPECT_TRUE(tile.totals);
+  EXPECT_TRUE(tile.promote);
 }
 
 TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
@@ -437,7 +438,7 @@ TEST(CublasModel, IsFasterThanGemvWhereItWasMeasured) {
   }
 }
 
-// 57.5 us of 1000x1032x4100, 18.0 with a k-major A, and 140 of a k-major A of
+// 57.5 us of 1000x1032x4100, 18.0 with an m-major A, and 140 of an m-major A of
 // 778 rows, of 777 242, or 73 where its rows are padded. Of 1001 columns and k
 // of 4096, 271 us of 4096 rows, and 18.5 of 100; of 1030, 229.
 TEST(CublasModel, TakesLongerOfUnalignedOperands) {
@@ -445,16 +446,16 @@ TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   GpuProduct product{{1, 1}, 1000, 1032, 4100};
   product.type = product.outputType = ElementType::F16;
   EXPECT_NEAR(estimateCublas(product, chip), 57.5, 15);
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_NEAR(estimateCublas(product, chip), 18, 4);
-  product.isKMajor = false;
+  product.isMMajor = false;
   product.k = 4096;
   EXPECT_LT(estimateCublas(product, chip), 20);
   product.m = 778;
   product.n = 4096;
   double rowMajor = estimateCublas(product, chip);
   EXPECT_NEAR(rowMajor, 34.5, 7);
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_NEAR(estimateCublas(product, chip), 140, 25);
   product.m = 777;
   EXPECT_NEAR(estimateCublas(product, chip), 242, 40);

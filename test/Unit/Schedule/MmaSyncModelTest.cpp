@@ -12,7 +12,7 @@ using namespace nm;
 static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k,
                               const Pattern &pattern) {
   GpuProduct product = makeHalfProduct(pattern, m, n, k);
-  product.isKMajor = true;
+  product.isMMajor = true;
   return product;
 }
 
@@ -26,7 +26,7 @@ TEST(MmaSyncModel, SaysWhatItLacks) {
   GpuProduct product = makeProduct(4096, 4096, 4096, {8, 32, 1, 32});
   EXPECT_EQ(reasonAgainst(product), "none");
   GpuProduct rowMajor = product;
-  rowMajor.isKMajor = false;
+  rowMajor.isMMajor = false;
   EXPECT_EQ(reasonAgainst(rowMajor),
             "strategy mma_sync expected activations whose m are contiguous, or "
             "at most 16 rows of them, but got 4096 that are row-major");
@@ -53,7 +53,7 @@ TEST(MmaSyncModel, FewRowMajorRowsHaveSlicesOfK) {
   GpuChip chip = *GpuChip::get("sm_90a");
   for (int64_t m : {8, 16}) {
     GpuProduct product = makeProduct(m, 11008, 4096, {8, 32, 1, 32});
-    product.isKMajor = false;
+    product.isMMajor = false;
     Result<GpuSchedule> tile = selectMmaSyncSchedule(product, chip);
     ASSERT_TRUE(tile);
     EXPECT_EQ(tile->blockM, 16);
@@ -100,7 +100,7 @@ TEST(MmaSyncModel, FewRowsTakeSmallTilesAndPartsOfK) {
   EXPECT_GT(few->splitK, 1);
 }
 
-// Of long sums a thread needs registers for totals.
+// Of long sums a thread needs registers for promoted sums.
 TEST(MmaSyncModel, LongSumsLeaveRegisters) {
   GpuChip chip = *GpuChip::get("sm_90");
   Result<GpuSchedule> tile = selectMmaSyncSchedule(
@@ -112,7 +112,7 @@ TEST(MmaSyncModel, LongSumsLeaveRegisters) {
 // 27.1 us on an H200, and 24.0 where rows start with lines.
 TEST(MmaSyncModel, RaggedRowsTakeLonger) {
   GpuProduct product = makeHalfProduct({8, 32, 1, 32}, 500, 4096, 4096);
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_NEAR(
       selectMmaSyncSchedule(product, *GpuChip::get("sm_90a"))->microseconds,
       27.1, 2);

@@ -107,16 +107,16 @@ TEST(SimtCopies, AlignedRowsGoBySquares) {
   EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
   block.pattern.m = 24;
   block.k = block.stagedRows = 48;
-  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::KMajor);
+  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::MMajor);
   EXPECT_EQ(chooseCopy(block), CopyOfA::Elements);
 }
 
-TEST(SimtCopies, KMajorTilesAreCopiedAsTheyAre) {
+TEST(SimtCopies, MMajorTilesAreCopiedAsTheyAre) {
   SimtBlock block = makeBlock();
-  block.isKMajor = true;
+  block.isMMajor = true;
   EXPECT_EQ(chooseCopy(block), CopyOfA::Direct);
   EXPECT_EQ(describeError(block, {CopyOfA::Squares}),
-            "expected copy_a = direct for a k-major A, which is not "
+            "expected copy_a = direct for an m-major A, which is not "
             "transposed");
   EXPECT_EQ(describeError(block, {{}, LayoutOfA::Interleaved}),
             "expected all rows of a row-major A for layout_a = interleaved");
@@ -132,7 +132,7 @@ TEST(SimtCopies, TilesStayRowMajorWhereLanesGatherWords) {
   EXPECT_EQ(copies.copyA, CopyOfA::Direct);
   EXPECT_FALSE(copies.prefetch);
   block.strideOfA = 4096 + 4;
-  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::KMajor);
+  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::MMajor);
   EXPECT_EQ(describeError(block, {{}, LayoutOfA::RowMajor}),
             "expected the elements between rows of A to be a multiple of 32 "
             "for layout_a = row_major, but got 4100");
@@ -180,7 +180,7 @@ TEST(SimtCopies, GivenFieldsStay) {
   EXPECT_EQ(block.choose({CopyOfA::Squares}, kMaxBytes).layoutA,
             LayoutOfA::Interleaved);
   SimtCopies matrices = block.choose({CopyOfA::Matrices}, kMaxBytes);
-  EXPECT_EQ(matrices.layoutA, LayoutOfA::KMajor);
+  EXPECT_EQ(matrices.layoutA, LayoutOfA::MMajor);
   block.stages = 1;
   EXPECT_EQ(describeError(block, {CopyOfA::Matrices}),
             "expected two stages or more, and as many tiles along k, for "

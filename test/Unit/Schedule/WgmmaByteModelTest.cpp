@@ -65,7 +65,7 @@ TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
           EXPECT_GE(found->stages, 3);
           EXPECT_LE(found->sharedBytes, 232448);
           EXPECT_EQ(found->producers, 4);
-          EXPECT_EQ(found->totals, isFloat8(type));
+          EXPECT_EQ(found->promote, isFloat8(type));
           EXPECT_GE(found->microseconds, found->tensorFloor);
         }
 }
@@ -161,14 +161,14 @@ TEST(WgmmaByteModel, ChoosesPanels) {
 TEST(WgmmaByteModel, ChoosesSlots) {
   GpuProduct product = makeProduct({8, 32, 64, 64}, ElementType::F8E4M3);
   product.outputType = ElementType::F16;
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
   product.storesByTensor = true;
-  EXPECT_EQ(select(product)->slotsOfC, 2);
+  EXPECT_EQ(select(product)->storeBuffers, 2);
   // Short copies of panels take longer: 102 us by tiles of 256 rows, 79 of 512.
   EXPECT_EQ(select(product, true)->blockM, 512);
   EXPECT_LE(select(product)->sharedBytes, 232448);
   product.m = 1024;
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
 }
 
 // One thread starts the copies of few rows, and threads those of many.
@@ -186,7 +186,7 @@ TEST(WgmmaByteModel, ChoosesTensorCopies) {
 TEST(WgmmaByteModel, IsFasterThanF16) {
   GpuProduct halves = makeProduct({8, 32, 64, 64}, ElementType::F16);
   halves.outputType = ElementType::F16;
-  halves.isKMajor = true;
+  halves.isMMajor = true;
   Result<WgmmaSchedule> ofHalves = select(halves),
                         ofBytes = select(
                             makeProduct({8, 32, 64, 64}, ElementType::I8));
@@ -197,10 +197,10 @@ TEST(WgmmaByteModel, IsFasterThanF16) {
 TEST(WgmmaByteModel, SaysWhyNot) {
   GpuProduct product = makeProduct({8, 32, 64, 64}, ElementType::I8);
   EXPECT_EQ(whyNot(product), "");
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_EQ(whyNot(product),
-            "strategy wgmma cannot transpose a k-major A of i8");
-  product.isKMajor = false;
+            "strategy wgmma cannot transpose an m-major A of i8");
+  product.isMMajor = false;
   product.k = 4094;
   EXPECT_EQ(whyNot(product),
             "strategy wgmma copies rows of A at multiples of 4 bytes, but got "

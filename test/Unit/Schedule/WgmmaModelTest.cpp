@@ -13,7 +13,7 @@ static GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
   product.pattern = pattern;
   product.m = product.n = product.k = size;
   product.type = product.outputType = ElementType::F16;
-  product.isKMajor = true;
+  product.isMMajor = true;
   return product;
 }
 
@@ -144,16 +144,16 @@ TEST(WgmmaModel, GivesNarrowVectorsLongRows) {
 TEST(WgmmaModel, LetsCLeaveThroughSlotsOfSeveralTurns) {
   GpuProduct product = makeProduct({8, 32, 1, 128});
   product.outputType = ElementType::F16;
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
   product.storesByTensor = true;
   Result<WgmmaSchedule> turns = select(product);
-  EXPECT_EQ(turns->slotsOfC, 2);
+  EXPECT_EQ(turns->storeBuffers, 2);
   EXPECT_LE(turns->sharedBytes, GpuChip::get("sm_90a")->sharedPerBlock);
   product.m = 1024;
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
   product.m = 4096;
   product.pattern = {8, 32, 1, 64};
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
 }
 
 TEST(WgmmaModel, GivesFewRowsSmallTiles) {
@@ -192,7 +192,7 @@ TEST(WgmmaModel, TakesUnitsOfManyRowsOneByOne) {
   EXPECT_FALSE(gathersWgmmaUnits({1, 8, 64, 64}, 1));
   EXPECT_FALSE(gathersWgmmaUnits({200, 256, 1, 64}, 1));
   EXPECT_EQ(64 % select(makeProduct({4, 8, 64, 64}))->blockK, 0);
-  // Of three terms each.
+  // Of three splits each.
   EXPECT_TRUE(gathersWgmmaUnits({1, 8, 64, 64}, 3));
   EXPECT_FALSE(gathersWgmmaUnits({1, 8, 32, 64}, 3));
 }
@@ -209,30 +209,30 @@ TEST(WgmmaModel, LeavesUnitsOfManyRowsInOnePart) {
   }
 }
 
-static GpuProduct makeTermsProduct(Pattern pattern, int64_t terms) {
+static GpuProduct makeSplitsProduct(Pattern pattern, int64_t splits) {
   GpuProduct product = makeProduct(pattern);
   product.type = product.outputType = ElementType::F32;
-  product.terms = terms;
-  product.isKMajor = false;
+  product.splits = splits;
+  product.isMMajor = false;
   return product;
 }
 
-/// As timed on an H200, with the kernel that makes A's terms.
-TEST(WgmmaModel, MultipliesTermsOfF32) {
+/// As timed on an H200, with the kernel that makes A's splits.
+TEST(WgmmaModel, MultipliesSplitsOfF32) {
   for (auto [n, microseconds] :
        {std::pair(16, 576), std::pair(8, 317), std::pair(4, 186)}) {
-    Result<WgmmaSchedule> found = select(makeTermsProduct({n, 32, 1, 128}, 3));
+    Result<WgmmaSchedule> found = select(makeSplitsProduct({n, 32, 1, 128}, 3));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->blockM, 128);
     EXPECT_EQ(found->blockN, 128);
     EXPECT_EQ(found->stages, 4);
     EXPECT_EQ(found->producers, 4);
-    EXPECT_EQ(found->packing.terms, 3);
+    EXPECT_EQ(found->packing.splits, 3);
     EXPECT_EQ(found->packing.tileRows, 32);
     EXPECT_EQ(found->sharedBytes, 4 * 32 * 256 * 6 + 256);
     EXPECT_NEAR(found->microseconds, microseconds, 0.05 * microseconds);
   }
-  Result<WgmmaSchedule> narrow = select(makeTermsProduct({8, 32, 1, 64}, 3));
+  Result<WgmmaSchedule> narrow = select(makeSplitsProduct({8, 32, 1, 64}, 3));
   ASSERT_TRUE(narrow);
   EXPECT_EQ(narrow->blockM, 256);
   EXPECT_EQ(narrow->stages, 3);
@@ -240,13 +240,13 @@ TEST(WgmmaModel, MultipliesTermsOfF32) {
 
 /// The same, of tiles that one warpgroup has, of narrow ones, and of windows
 /// that fill no instruction.
-TEST(WgmmaModel, EstimatesTermsOfOtherSizes) {
+TEST(WgmmaModel, EstimatesSplitsOfOtherSizes) {
   for (const Timed &timed : {Timed{256, 4096, 4096, {8, 32, 1, 128}, 26.6},
                              Timed{1024, 1024, 1024, {4, 32, 1, 64}, 9.1},
                              Timed{1024, 4096, 4096, {5, 20, 1, 64}, 90.5},
                              Timed{512, 768, 3072, {4, 32, 1, 64}, 11.4},
                              Timed{4096, 4096, 4096, {2, 4, 64, 64}, 602.9}}) {
-    GpuProduct product = makeTermsProduct(timed.pattern, 3);
+    GpuProduct product = makeSplitsProduct(timed.pattern, 3);
     product.m = timed.m;
     product.n = timed.n;
     product.k = timed.k;
@@ -257,7 +257,7 @@ TEST(WgmmaModel, EstimatesTermsOfOtherSizes) {
 
 /// The same in parts of k where multiprocessors would have no tile, and in one
 /// where tiles are enough: in two, 512 rows of 16:32 take 83.7 us.
-TEST(WgmmaModel, CutsKOfTermsForFewTiles) {
+TEST(WgmmaModel, CutsKOfSplitsForFewTiles) {
   struct {
     int64_t m, kept;
     bool isCut;
@@ -267,7 +267,7 @@ TEST(WgmmaModel, CutsKOfTermsForFewTiles) {
                {256, 4, false, 16.3}, {512, 16, false, 69.8},
                {512, 8, false, 40.1}};
   for (const auto &each : timed) {
-    GpuProduct product = makeTermsProduct({each.kept, 32, 1, 128}, 3);
+    GpuProduct product = makeSplitsProduct({each.kept, 32, 1, 128}, 3);
     product.m = each.m;
     Result<WgmmaSchedule> found = select(product);
     ASSERT_TRUE(found);
@@ -279,8 +279,8 @@ TEST(WgmmaModel, CutsKOfTermsForFewTiles) {
 
 /// Sums of tiles are added one after the other, which parts of k keep short. On
 /// an H200 the product took 3378 us, by strategy simt 9104.
-TEST(WgmmaModel, CutsLongSumsOfTerms) {
-  GpuProduct product = makeTermsProduct({16, 32, 1, 128}, 3);
+TEST(WgmmaModel, CutsLongSumsOfSplits) {
+  GpuProduct product = makeSplitsProduct({16, 32, 1, 128}, 3);
   product.m = 1024;
   product.k = 100000;
   Result<WgmmaSchedule> found = select(product);
@@ -294,17 +294,17 @@ TEST(WgmmaModel, CutsLongSumsOfTerms) {
       found = select(product);
       ASSERT_TRUE(found);
       int64_t rows = pattern.condensedRows(k);
-      EXPECT_EQ(isLongSumOfTerms(product), rows > 24576);
+      EXPECT_EQ(isLongSumOfSplitFloats(product), rows > 24576);
       if (rows > 24576) {
         EXPECT_GE(found->splitK * 8192, rows) << pattern.str() << " " << k;
       }
     }
-  // Of two terms sums are less accurate anyway, and tiles that are parts of
+  // Of two splits sums are less accurate anyway, and tiles that are parts of
   // units have no parts of k.
-  product.terms = 2;
+  product.splits = 2;
   product.k = 100000;
-  EXPECT_FALSE(isLongSumOfTerms(product));
-  product.terms = 3;
+  EXPECT_FALSE(isLongSumOfSplitFloats(product));
+  product.splits = 3;
   product.pattern = {1, 2, 64, 64};
   EXPECT_EQ(select(product)->splitK, 1);
 }
@@ -314,7 +314,7 @@ TEST(WgmmaModel, LeavesSmallProductsOfF32ToOthers) {
   for (auto [m, n, k, isBetter] :
        {std::tuple(32, 768, 768, false), std::tuple(128, 768, 768, false),
         std::tuple(64, 4096, 4096, true)}) {
-    GpuProduct product = makeTermsProduct({16, 32, 1, 64}, 3);
+    GpuProduct product = makeSplitsProduct({16, 32, 1, 64}, 3);
     product.m = m;
     product.n = n;
     product.k = k;
@@ -326,18 +326,18 @@ TEST(WgmmaModel, LeavesSmallProductsOfF32ToOthers) {
   }
 }
 
-TEST(WgmmaModel, MakesHalfTheProductsOfTwoTerms) {
-  Result<WgmmaSchedule> three = select(makeTermsProduct({16, 32, 1, 128}, 3)),
-                        two = select(makeTermsProduct({16, 32, 1, 128}, 2));
+TEST(WgmmaModel, MakesHalfTheProductsOfTwoSplits) {
+  Result<WgmmaSchedule> three = select(makeSplitsProduct({16, 32, 1, 128}, 3)),
+                        two = select(makeSplitsProduct({16, 32, 1, 128}, 2));
   ASSERT_TRUE(three && two);
-  EXPECT_EQ(two->packing.terms, 2);
+  EXPECT_EQ(two->packing.splits, 2);
   EXPECT_NEAR(two->tensorFloor, three->tensorFloor / 2, 1e-6);
   EXPECT_LT(two->microseconds, 0.65 * three->microseconds);
 }
 
 /// Fewer than six tiles; those of fewer than 16 rows are filled up.
-TEST(WgmmaModel, GivesShortSumsOfTermsResiduals) {
-  GpuProduct product = makeTermsProduct({16, 32, 1, 64}, 3);
+TEST(WgmmaModel, GivesShortSumsOfSplitsResiduals) {
+  GpuProduct product = makeSplitsProduct({16, 32, 1, 64}, 3);
   for (auto [k, rowsOfTile, isShort] :
        {std::tuple(32, 16, true), std::tuple(160, 16, true),
         std::tuple(192, 16, false), std::tuple(192, 32, true),
@@ -345,34 +345,34 @@ TEST(WgmmaModel, GivesShortSumsOfTermsResiduals) {
         std::tuple(768, 64, false), std::tuple(160, 4, true),
         std::tuple(192, 4, false)}) {
     product.k = k;
-    EXPECT_EQ(wantsResiduals(product, 3, rowsOfTile), isShort)
+    EXPECT_EQ(wantsCompensation(product, 3, rowsOfTile), isShort)
         << k << " " << rowsOfTile;
-    EXPECT_FALSE(wantsResiduals(product, 2, rowsOfTile));
+    EXPECT_FALSE(wantsCompensation(product, 2, rowsOfTile));
   }
 }
 
 /// They are a seventh product.
 TEST(WgmmaModel, EstimatesResiduals) {
-  GpuProduct product = makeTermsProduct({16, 32, 1, 64}, 3);
+  GpuProduct product = makeSplitsProduct({16, 32, 1, 64}, 3);
   product.k = 128;
   Result<WgmmaSchedule> three = select(product);
-  product.terms = 2;
+  product.splits = 2;
   Result<WgmmaSchedule> two = select(product);
   ASSERT_TRUE(three && two);
-  EXPECT_TRUE(three->residuals);
-  EXPECT_FALSE(two->residuals);
+  EXPECT_TRUE(three->compensated);
+  EXPECT_FALSE(two->compensated);
   EXPECT_NEAR(three->tensorFloor, two->tensorFloor * 7 / 3, 1e-6);
   EXPECT_GT(three->microseconds, two->microseconds);
-  EXPECT_FALSE(select(makeTermsProduct({16, 32, 1, 64}, 3))->residuals);
+  EXPECT_FALSE(select(makeSplitsProduct({16, 32, 1, 64}, 3))->compensated);
 }
 
-TEST(WgmmaModel, FillsRowsOfTermsUp) {
-  GpuProduct product = makeTermsProduct({8, 32, 1, 128}, 3);
+TEST(WgmmaModel, FillsRowsOfSplitsUp) {
+  GpuProduct product = makeSplitsProduct({8, 32, 1, 128}, 3);
   for (int64_t m : {int64_t(4095), GpuProduct::kUnknown}) {
     product.m = m;
     EXPECT_EQ(whyNot(product), "");
   }
-  EXPECT_EQ(whyNot(makeTermsProduct({100, 256, 1, 128}, 3)),
+  EXPECT_EQ(whyNot(makeSplitsProduct({100, 256, 1, 128}, 3)),
             "strategy wgmma has no tile of 112 kept rows that fits in shared "
             "memory");
 }
@@ -406,10 +406,10 @@ TEST(WgmmaModel, SaysWhyNot) {
             "strategy wgmma needs 64 columns that keep the same rows, but "
             "blocks have 32");
   product = makeProduct({8, 32, 1, 128});
-  product.isKMajor = false;
-  EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of a k-major A, but "
+  product.isMMajor = false;
+  EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of an m-major A, but "
                              "got a row-major one");
-  product.isKMajor = true;
+  product.isMMajor = true;
   product.type = ElementType::F32;
   EXPECT_EQ(whyNot(product),
             "strategy wgmma multiplies f16, bf16, i8, f8E4M3FN and f8E5M2");

@@ -79,7 +79,7 @@ static void checkTile(const Pattern &pattern, const WgmmaSchedule &tile) {
   EXPECT_GE(tile.microseconds, tile.memoryFloor);
   // Sums, of a tile and in all, leave registers for the rest: of three
   // warpgroups beside producers a thread has 152.
-  int64_t sums = tile.blockN / 2 + (tile.totals ? 32 : 0);
+  int64_t sums = tile.blockN / 2 + (tile.promote ? 32 : 0);
   EXPECT_LE(sums + 80, tile.blockM == 192   ? 152
                        : tile.blockM == 128 ? 232
                                             : 240);
@@ -97,7 +97,7 @@ TEST(WgmmaSelectModel, HasTilesOfWholeStepsThatFit) {
           Result<WgmmaSchedule> found = select(makeProduct(pattern, type, m));
           ASSERT_TRUE(found);
           checkTile(pattern, *found);
-          EXPECT_EQ(found->totals, isFloat8(type));
+          EXPECT_EQ(found->promote, isFloat8(type));
           // Not much larger than the product.
           EXPECT_TRUE(found->blockM == 64 || found->blockM < 2 * m);
         }
@@ -177,9 +177,9 @@ TEST(WgmmaSelectModel, SaysWhyNot) {
             "strategy wgmma_select multiplies weights of the type of A, but "
             "got quantized ones of 4 bits");
   product.weightBits = 0;
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_EQ(whyNot(product),
-            "strategy wgmma_select cannot transpose a k-major A of i8");
+            "strategy wgmma_select cannot transpose an m-major A of i8");
 }
 
 TEST(WgmmaSelectModel, SaysWhyNotOfRowsOfA) {

@@ -24,11 +24,11 @@ static Result<GpuSchedule> select(const GpuProduct &product,
 }
 
 TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
-  for (bool isKMajor : {false, true})
+  for (bool isMMajor : {false, true})
     for (int64_t m : {2, 64, 250, 1000, 4096})
       for (int64_t n : {1, 64, 1000, 4096}) {
         GpuProduct product = getProduct(m, n, 11008);
-        product.isKMajor = isKMajor;
+        product.isMMajor = isMMajor;
         Result<GpuSchedule> tile = select(product);
         ASSERT_TRUE(tile);
         EXPECT_EQ(tile->blockM % tile->warpM, 0);
@@ -48,7 +48,7 @@ TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
 }
 
 /// Of tiles of 64 rows of k: those of 1:4 keep 16, and five of them 80.
-TEST(WgmmaSpModel, GivesShortSumsOfTermsResiduals) {
+TEST(WgmmaSpModel, GivesShortSumsOfSplitsResiduals) {
   for (auto [k, pattern, isShort] :
        {std::tuple(32, kHalf, true), std::tuple(380, kHalf, true),
         std::tuple(384, kHalf, false), std::tuple(4096, kHalf, false),
@@ -56,14 +56,14 @@ TEST(WgmmaSpModel, GivesShortSumsOfTermsResiduals) {
         std::tuple(384, Pattern{1, 4, 1, 1}, false)}) {
     GpuProduct product = getProduct(4096, 4096, k, pattern);
     product.type = product.outputType = ElementType::F32;
-    product.isKMajor = false;
-    product.terms = 2;
+    product.isMMajor = false;
+    product.splits = 2;
     Result<GpuSchedule> two = select(product);
-    product.terms = 3;
+    product.splits = 3;
     Result<GpuSchedule> three = select(product);
     ASSERT_TRUE(two && three);
-    EXPECT_FALSE(two->residuals);
-    EXPECT_EQ(three->residuals, isShort) << k << " of " << pattern.str();
+    EXPECT_FALSE(two->compensated);
+    EXPECT_EQ(three->compensated, isShort) << k << " of " << pattern.str();
     EXPECT_NEAR(three->fmaFloor, two->fmaFloor * (isShort ? 7 : 6) / 3, 1e-6);
   }
 }
@@ -73,11 +73,11 @@ TEST(WgmmaSpModel, GivesNoWideTilesResiduals) {
   for (int64_t k : {128, 4096}) {
     GpuProduct product = getProduct(4096, 8192, k, kHalf);
     product.type = product.outputType = ElementType::F32;
-    product.isKMajor = false;
-    product.terms = 3;
+    product.isMMajor = false;
+    product.splits = 3;
     Result<GpuSchedule> tile = select(product);
     ASSERT_TRUE(tile);
-    EXPECT_EQ(tile->warpM, tile->residuals ? 128 : 192);
+    EXPECT_EQ(tile->warpM, tile->compensated ? 128 : 192);
   }
 }
 
@@ -86,13 +86,13 @@ using Timed = std::tuple<int64_t, int64_t, int64_t, double>;
 
 /// Checks what is estimated for A row-major, to a sixth.
 static void expectTimes(ElementType type, ElementType output,
-                        const std::vector<Timed> &timed, bool isKMajor = false,
+                        const std::vector<Timed> &timed, bool isMMajor = false,
                         bool hasFastAccum = false) {
   for (auto [m, n, k, microseconds] : timed) {
     GpuProduct product = getProduct(m, n, k);
     product.type = type;
     product.outputType = output;
-    product.isKMajor = isKMajor;
+    product.isMMajor = isMMajor;
     product.hasFastAccum = hasFastAccum;
     EXPECT_NEAR(select(product)->microseconds, microseconds, microseconds / 6)
         << m << " x " << n << " x " << k;
@@ -124,8 +124,8 @@ TEST(WgmmaSpModel, TakesAsLongAsMeasured) {
                {4096, 4096, 11008, 334.2}});
 }
 
-// The same with --k-major.
-TEST(WgmmaSpModel, KMajorRowsTakeAsLongAsMeasured) {
+// The same with --m-major.
+TEST(WgmmaSpModel, MMajorRowsTakeAsLongAsMeasured) {
   expectTimes(ElementType::F16, ElementType::F16,
               {{64, 4096, 4096, 7.6},
                {256, 4096, 4096, 11.7},
@@ -133,7 +133,7 @@ TEST(WgmmaSpModel, KMajorRowsTakeAsLongAsMeasured) {
                {1024, 4096, 4096, 30.8},
                {4096, 4096, 4096, 125.0},
                {256, 11008, 4096, 34.2}},
-              /*isKMajor=*/true);
+              /*isMMajor=*/true);
 }
 
 // The same with --type=i8, and of f8E4M3FN with --result-type=f16.
@@ -158,8 +158,8 @@ TEST(WgmmaSpModel, BytesTakeAsLongAsMeasured) {
                {4096, 4096, 11008, 224.7}});
 }
 
-// The same of f8E4M3FN with --fast-accum, one H100, 2026-11-25. Without totals
-// tiles are as large as those of i8.
+// The same of f8E4M3FN with --fast-accum, one H100, 2026-11-25. Without
+// promoted sums tiles are as large as those of i8.
 TEST(WgmmaSpModel, FastAccumulationTakesAsLongAsMeasured) {
   expectTimes(ElementType::F8E4M3, ElementType::F16,
               {{64, 4096, 4096, 5.6},
@@ -170,7 +170,7 @@ TEST(WgmmaSpModel, FastAccumulationTakesAsLongAsMeasured) {
                {4096, 11008, 4096, 186.7},
                {4096, 4096, 11008, 168.9},
                {8192, 8192, 8192, 534.3}},
-              /*isKMajor=*/false, /*hasFastAccum=*/true);
+              /*isMMajor=*/false, /*hasFastAccum=*/true);
   GpuProduct product = getProduct(4096, 4096, 4096);
   product.type = ElementType::F8E4M3;
   int64_t rows = select(product)->blockM;
@@ -201,12 +201,12 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
 }
 
 // From 64 tiles on, groups of a divisor of the 132 or 114 blocks: fewer tiles
-// of weights at once where those of A have fewer rows, as beside totals of f8.
-// C then leaves through slots.
+// of weights at once where those of A have fewer rows, as beside promoted sums
+// of f8. C then leaves through slots.
 TEST(WgmmaSpModel, NumbersManyTilesAlongNInGroups) {
   GpuProduct product = getProduct(4096, 11008, 4096);
   EXPECT_EQ(select(product)->tilesAtOnceN, 22);
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
   GpuChip smaller = *GpuChip::get("sm_90a");
   smaller.multiprocessors = 114;
   EXPECT_EQ(selectWgmmaSpSchedule(product, smaller)->tilesAtOnceN, 19);
@@ -214,12 +214,12 @@ TEST(WgmmaSpModel, NumbersManyTilesAlongNInGroups) {
   bytes.type = ElementType::F8E4M3;
   EXPECT_EQ(select(bytes)->tilesAtOnceN, 12);
   product.storesByTensor = true;
-  EXPECT_EQ(select(product)->slotsOfC, 2);
+  EXPECT_EQ(select(product)->storeBuffers, 2);
   EXPECT_LE(select(product)->sharedBytes,
             GpuChip::get("sm_90a")->sharedPerBlock);
   product.n = 4096;
   EXPECT_EQ(select(product)->tilesAtOnceN, 1);
-  EXPECT_EQ(select(product)->slotsOfC, 0);
+  EXPECT_EQ(select(product)->storeBuffers, 0);
 }
 
 // Of few rows, tiles would be mostly of rows that there are not: threads copy
@@ -246,7 +246,7 @@ TEST(WgmmaSpModel, CutsKWhereTilesAreFew) {
 
 TEST(WgmmaSpModel, NarrowCopiesTakeLonger) {
   GpuProduct wide = getProduct(4096, 4096, 4096), narrow = wide;
-  wide.isKMajor = narrow.isKMajor = true;
+  wide.isMMajor = narrow.isMMajor = true;
   narrow.m = 4094;
   EXPECT_GT(select(narrow)->microseconds, 1.5 * select(wide)->microseconds);
 }
@@ -269,7 +269,7 @@ TEST(WgmmaSpModel, SaysWhatItDoesNotHave) {
             "but got 1:4");
   product = getProduct(63, 64, 64);
   EXPECT_EQ(whyNot(product), "");
-  product.isKMajor = true;
+  product.isMMajor = true;
   EXPECT_EQ(whyNot(product), "strategy wgmma_sp expected rows of A of an even "
                              "m, which it copies");
   product = getProduct(GpuProduct::kUnknown, 64, 63);
@@ -289,14 +289,14 @@ TEST(WgmmaSpModel, HasTilesOfBytes) {
           type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
       Result<GpuSchedule> tile = select(product);
       ASSERT_TRUE(tile);
-      // Rows of A that are whole lines, and registers for totals of f8.
+      // Rows of A that are whole lines, and registers for promoted sums of f8.
       EXPECT_EQ(tile->blockK % 128, 0);
       int64_t groups =
           tile->blockM / tile->warpM * (tile->blockN / tile->warpN);
       int64_t sums = tile->warpM * tile->warpN / 128 * (isFloat8(type) ? 2 : 1);
       EXPECT_LE(sums + 40, 65536 / (128 * groups));
       EXPECT_LE(tile->clusterK, 2);
-      product.isKMajor = true;
+      product.isMMajor = true;
       EXPECT_FALSE(select(product));
     }
 }

@@ -87,7 +87,7 @@ TEST(BulkCopiesTest, ThreadsEndWithTheirCopies) {
   mutation.dropLastWait = true;
   expectFault(run(mutation),
               "access of shared memory of a block that has ended: bulk-store",
-              "the thread ends with this copy out of shared memory under way, "
+              "the thread ends with this copy out of shared memory in flight, "
               "which it has not waited for");
 }
 

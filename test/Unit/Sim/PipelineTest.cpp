@@ -2,7 +2,7 @@
 //
 // The way of a persistent product on Hopper: a warpgroup of producers fills a
 // ring of stages by cp.async and by bulk copies, two of consumers multiply with
-// one product under way, and store their sums by bulk copies that run beside
+// one product in flight, and store their sums by bulk copies that run beside
 // the next tile. Each test breaks one thing of it.
 //
 //===----------------------------------------------------------------------===//
@@ -127,7 +127,7 @@ static void storeSums(NmSimThread *thread, const Arguments &args, int tile,
     nmSimWaitForBulk(thread, Other, 0);
   nmSimBarrier(thread, Other, 1 + consumer, kWarpgroup);
   for (int i = 0; i < kWide / 2; ++i) {
-    MmaPlace sum = getWarpgroupSumPlace(me, i);
+    FragmentOffset sum = getWarpgroupSumOffset(me, i);
     storeShared(thread, place + (sum.row * kWide + sum.column) * 4, sums[i]);
   }
   if (!mutation.dropStoreFence)
@@ -260,7 +260,7 @@ TEST(PipelineTest, StagesReleasedEarly) {
   expectFault(run(early),
               "race on shared memory: ", "where a product of warpgroup ");
   none.waitForNone = true;
-  expectFault(run(none), "register of a product that is under way: use");
+  expectFault(run(none), "register of a product that is in flight: use");
 }
 
 TEST(PipelineTest, Stores) {

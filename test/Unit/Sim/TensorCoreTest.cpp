@@ -42,7 +42,7 @@ namespace {
 struct Product {
   Product(NmSimElement type, int k, bool isSparse, int selector = 0);
   void run();
-  int expected(MmaPlace place) const;
+  int expected(FragmentOffset place) const;
   void expectRight();
 
   MmaShape shape;
@@ -70,7 +70,7 @@ int Product::keep(int row, int stored, int selector) {
   if (!shape.isSparse)
     return stored;
   int group = stored / shape.storedPerGroup();
-  MmaMetadataPlace place = getMmaMetadataPlace(shape, row, group, selector);
+  MmaMetadataOffset place = getMmaMetadataOffset(shape, row, group, selector);
   uint32_t &word =
       operands[place.lane].words[shape.aRegisters() + shape.bRegisters() + 4];
   if (shape.bits == 32) {
@@ -93,18 +93,18 @@ Product::Product(NmSimElement type, int k, bool isSparse, int selector)
   for (int lane = 0; lane < 32; ++lane) {
     for (int r = 0; r < first; ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.aPlace(lane, r, i);
+        FragmentOffset place = shape.aOffset(lane, r, i);
         int &element = a[place.row][keep(place.row, place.column, selector)];
         put(operands[lane].words[r], i, element = draw());
       }
     for (int r = 0; r < shape.bRegisters(); ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.bPlace(lane, r, i);
+        FragmentOffset place = shape.bOffset(lane, r, i);
         put(operands[lane].words[first + r], i,
             b[place.row][place.column] = draw());
       }
     for (int i = 0; i < 4; ++i) {
-      MmaPlace place = getMmaSumPlace(lane, i);
+      FragmentOffset place = getMmaSumOffset(lane, i);
       operands[lane].words[sums + i] =
           encodeSum(isInteger(type), c[place.row][place.column] = draw());
     }
@@ -125,7 +125,7 @@ void Product::run() {
   nmSimMultiplyMatrices(&lanes);
 }
 
-int Product::expected(MmaPlace place) const {
+int Product::expected(FragmentOffset place) const {
   int sum = c[place.row][place.column];
   for (int k = 0; k < shape.k; ++k)
     sum += a[place.row][k] * b[k][place.column];
@@ -138,7 +138,7 @@ void Product::expectRight() {
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i)
       EXPECT_EQ(results[lane][i],
-                encodeSum(isInteger(type), expected(getMmaSumPlace(lane, i))))
+                encodeSum(isInteger(type), expected(getMmaSumOffset(lane, i))))
           << "type " << type << ", k " << shape.k << ", lane " << lane;
 }
 

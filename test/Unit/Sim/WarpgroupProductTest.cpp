@@ -95,7 +95,7 @@ Product::Product(NmSimElement type, int n, bool isSparse, uint32_t selector)
     own.selector = selector;
     own.scaleA = own.scaleB = own.addsSums = 1;
     for (int i = 0; i < n / 2; ++i) {
-      MmaPlace place = getWarpgroupSumPlace(thread, i);
+      FragmentOffset place = getWarpgroupSumOffset(thread, i);
       int sum = c[place.row][place.column] = draw();
       own.sums[i] = isInteger(type) ? uint32_t(sum) : encode(NM_SIM_TF32, sum);
     }
@@ -112,8 +112,8 @@ Product::Product(NmSimElement type, int n, bool isSparse, uint32_t selector)
 void Product::drawMetadata(uint32_t selector) {
   for (int row = 0; row < 64; ++row)
     for (int group = 0; group < shape.groups(); ++group) {
-      MmaMetadataPlace place =
-          getMmaMetadataPlace(shape, row % 16, group, int(selector));
+      MmaMetadataOffset place =
+          getMmaMetadataOffset(shape, row % 16, group, int(selector));
       uint32_t &word = operands[row / 16 * 32 + place.lane].metadata;
       int *kept = &columns[row][group * shape.storedPerGroup()];
       if (shape.bits == 32) {
@@ -176,7 +176,7 @@ void Product::putA(const Holding &holding) {
     operands[thread].isAInRegisters = 1;
     for (int r = 0; r < 4; ++r)
       for (int i = 0; i < shape.perRegister(); ++i) {
-        MmaPlace place = shape.aPlace(thread % 32, r, i);
+        FragmentOffset place = shape.aOffset(thread % 32, r, i);
         operands[thread].registersA[r] |=
             encode(type, a[thread / 32 * 16 + place.row][place.column])
             << i * shape.bits;
@@ -200,7 +200,7 @@ void Product::expectRight() {
   ASSERT_EQ(run(), nullptr);
   for (int thread = 0; thread < 128; ++thread)
     for (int i = 0; i < n / 2; ++i) {
-      MmaPlace place = getWarpgroupSumPlace(thread, i);
+      FragmentOffset place = getWarpgroupSumOffset(thread, i);
       int sum = operands[0].addsSums ? c[place.row][place.column] : 0;
       for (int k = 0; k < shape.storedK(); ++k)
         sum += operands[0].scaleA * operands[0].scaleB * a[place.row][k] *

@@ -1,4 +1,4 @@
-//===- WgmmaTest.cpp - Products that are under way ------------------------===//
+//===- WgmmaTest.cpp - Products that are in flight ------------------------===//
 //
 // One kernel, from which each test leaves something away or to which it adds
 // something wrong.
@@ -20,7 +20,7 @@ namespace {
 struct Mutation {
   bool dropBarrier = false, dropFence = false, dropCommit = false;
   bool dropWait = false, dropRelease = false;
-  /// Groups that the wait leaves under way.
+  /// Groups that the wait leaves in flight.
   int pending = 0;
   bool overwriteEarly = false, useBetween = false, changeOperand = false;
   bool useOwnLate = false, commitTwice = false, endEarly = false;
@@ -195,7 +195,7 @@ TEST(WgmmaTest, Fences) {
 
 TEST(WgmmaTest, RegistersUnderWay) {
   const std::string fault =
-      "register of a product that is under way: use at file:1:2: block";
+      "register of a product that is in flight: use at file:1:2: block";
   const std::string uses = "): uses the sums of wgmma.mma_async at file:1:2, "
                            "which nobody waited for";
   Mutation between, wait, pending, commit, change;

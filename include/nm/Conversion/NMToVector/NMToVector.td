@@ -13,7 +13,7 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     along the longer side of the schedule's `thread` tile; without a schedule
     the cost model's default is taken.
 
-    * Along m: A is re-laid k-major in a scratch tile, weights are broadcast
+    * Along m: A is re-laid m-major in a scratch tile, weights are broadcast
       into a register tile of whole vectors along m, and C is kept in a scratch
       tile until all of k is summed. The columns of a unit share the rows of A.
     * Along n: values are streamed. The window of A lies in registers as a

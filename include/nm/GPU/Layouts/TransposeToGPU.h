@@ -15,7 +15,7 @@ namespace mlir::nm {
 #include "nm/GPU/Layouts/TransposeToGPU.h.inc"
 
 /// Makes the linalg ops of `function` that transpose, on memrefs, and its
-/// nm.split_terms launches; leaves what it does not take.
+/// nm.split_floats launches; leaves what it does not take.
 void convertTransposeToGPU(func::FuncOp function);
 
 #define GEN_PASS_REGISTRATION

@@ -33,7 +33,7 @@ def ConvertTransposeToGPU
     * Any other is transposed by way of shared memory, in tiles of 64 x 64, one
       element a lane and access.
 
-    `nm.split_terms`, which writes k-major terms, becomes a kernel in the same
+    `nm.split_floats`, which writes m-major splits, becomes a kernel in the same
     way, through shared memory where its A is row-major. So `convert-nm-to-loops`
     comes behind this pass.
 

@@ -39,9 +39,9 @@ struct GpuProduct {
   /// Of A and B, and of C.
   ElementType type = ElementType::F32;
   ElementType outputType = ElementType::F32;
-  /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
+  /// The bf16 splits that a sum of f32 operands may be made of; 1 where it may
   /// not, and of operands of other types.
-  int64_t terms = 1;
+  int64_t splits = 1;
   /// Whether operands of f32 may be rounded to TensorFloat-32, which cuBLAS
   /// then multiplies.
   bool allowsTF32 = false;
@@ -55,16 +55,16 @@ struct GpuProduct {
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
   /// where they are read from.
-  bool isKMajor = false;
+  bool isMMajor = false;
   /// Whether weights are in packed form before the product.
   bool isPacked = true;
   /// Elements between rows of A, where these are not its columns: known ones,
   /// or what unknown ones are a multiple of.
   int64_t strideOfA = 0;
   RowPacking rowPacking = RowPacking::Never;
-  /// Whether sums have totals in strategy simt, where that is given: otherwise
+  /// Whether sums are promoted in strategy simt, where that is given: otherwise
   /// where they are long, see SumChains.h.
-  std::optional<bool> totals = std::nullopt;
+  std::optional<bool> promote = std::nullopt;
   /// Whether an elementwise op makes A, for this product alone, which writes it
   /// in whatever order the product takes it in.
   bool isMadeElementwise = false;
@@ -76,8 +76,8 @@ struct GpuProduct {
   bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
-  /// Whether what tensor cores of sm_90 sum is added to totals of f32.
-  bool hasTotalsOfFloat8() const { return isFloat8(type) && !hasFastAccum; }
+  /// Whether what tensor cores of sm_90 sum is added to promoted sums of f32.
+  bool promotesFloat8() const { return isFloat8(type) && !hasFastAccum; }
   /// Bits that a stored weight takes.
   int64_t bitsOfWeight() const {
     return weightBits != 0 ? weightBits : elementSize(type) * 8;
@@ -86,7 +86,7 @@ struct GpuProduct {
   int64_t factorOfRows() const {
     if (strideOfA != 0)
       return strideOfA;
-    return !isKMajor ? k : m == kUnknown ? 1 : m;
+    return !isMMajor ? k : m == kUnknown ? 1 : m;
   }
 };
 
@@ -109,15 +109,15 @@ struct GpuSchedule {
   int64_t producers = 0, blocks = 0, tilesAtOnceM = 1, tilesAtOnceN = 1;
   /// Of the same: slots of shared memory that each warpgroup's tile of C leaves
   /// through; 0 where threads store it from registers.
-  int64_t slotsOfC = 0;
-  /// Of the same: the bf16 terms that operands of f32 are made of, else 1, and
+  int64_t storeBuffers = 0;
+  /// Of the same: the bf16 splits that operands of f32 are made of, else 1, and
   /// whether what the tensor cores cut off their sums is added, too.
-  int64_t terms = 1;
-  bool residuals = false;
+  int64_t splits = 1;
+  bool compensated = false;
   PanelPacking packing;
-  /// Whether threads make their sums in chains, with totals in shared memory;
-  /// see SumChains.h.
-  bool totals = false;
+  /// Whether threads make their sums in chains, with promotion in shared
+  /// memory; see SumChains.h.
+  bool promote = false;
   /// How strategy simt stages its operands.
   SimtCopies copies;
   /// Shared memory of a block, in bytes.
@@ -133,7 +133,7 @@ struct GpuSchedule {
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
-/// Sets `tile.totals`, as the product wants them or as there is shared memory
+/// Sets `tile.promote`, as the product wants them or as there is shared memory
 /// for them beside the tile's stages; and `tile.copies`, with what is given, as
 /// they suit the tile's other fields.
 void completeSimtTile(const GpuProduct &product, const GpuChip &chip,
@@ -162,7 +162,7 @@ Result<GpuSchedule> selectMmaSyncSchedule(const GpuProduct &product,
 /// power of two in a unit's columns that fits the block's, and in chunks, which
 /// lanes load to registers, where windows keep an even number of rows, tiles
 /// have a multiple of eight of them, and blocks have many rows; those of few
-/// want more of the weights under way than registers hold.
+/// want more of the weights in flight than registers hold.
 PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
                                   const GpuSchedule &tile);
 /// Whether the packing has such chunks.

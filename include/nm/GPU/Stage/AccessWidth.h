@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxAccessBytes = 16;
 /// [k x m], of which a tile takes hundreds of bytes each, those of a line of
 /// 128 bytes. On an H200 products of 2001 rows take 1.2 to 1.45 times as long
 /// with the former.
-int64_t getPaddedChunk(int64_t columns, bool isKMajorA);
+int64_t getPaddedChunk(int64_t columns, bool isMMajorA);
 
 /// The strides of `operand`, or what they are multiples of where they are not
 /// known, as far as the views say that it is of: of a memref, or of the memref

@@ -14,7 +14,7 @@ namespace mlir::nm {
 
 /// Bytes that contiguous rows of A start at multiples of for the copies of
 /// `schedule`; 1 where A may lie in any way.
-int64_t getLeastRowBytesOfA(ScheduleAttrInterface schedule, bool isKMajor);
+int64_t getLeastRowBytesOfA(ScheduleAttrInterface schedule, bool isMMajor);
 
 /// The same of rows of C, which tiles in shared memory are stored to.
 int64_t getLeastRowBytesOfC(ScheduleAttrInterface schedule);

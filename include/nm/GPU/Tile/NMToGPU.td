@@ -16,7 +16,7 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     not have are not stored. Copies of tiles become what each thread copies, by
     the place that the layout of a buffer gives an element; those of the next
     tile are spread among the multiplications. Waits for tokens become waits for
-    `cp.async` groups, of which as many may be under way as were ended after the
+    `cp.async` groups, of which as many may be in flight as were ended after the
     one that is awaited. Buffers in workgroup memory become views of dynamic
     shared memory. Blocks without a product compute a row of elements, as those
     in which `nm.combine` adds up partial sums: a thread takes four neighbours,

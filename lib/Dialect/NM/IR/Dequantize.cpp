@@ -60,7 +60,7 @@ mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
       (mma && mma.getBits()))
     return nullptr;
   PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
-  if (!form || form.countTerms() > 1)
+  if (!form || form.countSplits() > 1)
     return nullptr;
   QuantizationAttr quantization = op.getQuantizationAttr();
   if (auto operand = dyn_cast<SparseOperandAttr>(form)) {
@@ -69,7 +69,7 @@ mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
         quantization.getGroup() < op.getStaticK())
       return nullptr;
     return SparseOperandAttr::get(op->getContext(), operand.getOrder(),
-                                  quantization.getBits(), /*terms=*/1);
+                                  quantization.getBits(), /*splits=*/1);
   }
   // Bytes have an order of their own in tiles, which has whole instructions.
   auto panels = dyn_cast<PackingAttr>(form);

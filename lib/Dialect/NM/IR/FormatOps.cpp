@@ -96,9 +96,9 @@ LogicalResult PackOp::verify() {
                          packed.indices)) ||
       failed(verifyLists(*this, getPacking(), getPackedLists(), packed.lists)))
     return failure();
-  // (C2). What is packed as terms is f32 before.
-  if (getPacking().countTerms() > 1 && !values.getElementType().isF32())
-    return emitOpError() << "expected values of f32 for terms, but got "
+  // (C2). What is packed as splits is f32 before.
+  if (getPacking().countSplits() > 1 && !values.getElementType().isF32())
+    return emitOpError() << "expected values of f32 for splits, but got "
                          << values.getElementType();
   Type packedType = getPacking().getPackedType(values.getElementType());
   if (packedValues.getElementType() != packedType)

@@ -12,11 +12,61 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// The parameters that had other names in version 0.1. These names go with the
+/// next version.
+static constexpr std::pair<StringLiteral, StringLiteral> kFormerNames[] = {
+    {"c_slots", "store_buffers"}, {"in_turn", "ordered"},
+    {"residuals", "compensated"}, {"terms", "splits"},
+    {"totals", "promote"},
+};
+
+static StringRef findNewName(StringRef name) {
+  for (auto [former, now] : kFormerNames)
+    if (name == former)
+      return now;
+  return {};
+}
+
+/// `text` with former names of parameters replaced, each of which `warn` is
+/// told.
+static std::string
+replaceFormerNames(StringRef text,
+                   function_ref<void(StringRef former, StringRef now)> warn) {
+  auto isNameChar = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  std::string result;
+  while (!text.empty()) {
+    StringRef name = text.take_while(isNameChar);
+    StringRef now = findNewName(name);
+    if (!now.empty())
+      warn(name, now);
+    result += now.empty() ? name.str() : now.str();
+    text = text.drop_front(name.size());
+    StringRef between = text.take_until(isNameChar);
+    result += between.str();
+    text = text.drop_front(between.size());
+  }
+  return result;
+}
+
+/// Where `emitError` reports.
+static Location getLocation(function_ref<InFlightDiagnostic()> emitError) {
+  InFlightDiagnostic diagnostic = emitError();
+  Location location = diagnostic.getUnderlyingDiagnostic()->getLocation();
+  diagnostic.abandon();
+  return location;
+}
+
 FailureOr<ScheduleAttrInterface>
 mlir::nm::parseSchedule(StringRef text, MLIRContext *context,
                         function_ref<InFlightDiagnostic()> emitError) {
   StringRef trimmed = text.trim();
-  std::string whole = (trimmed.starts_with("#") ? "" : "#nm.") + trimmed.str();
+  std::string whole = replaceFormerNames(
+      (trimmed.starts_with("#") ? "" : "#nm.") + trimmed.str(),
+      [&](StringRef former, StringRef now) {
+        emitWarning(getLocation(emitError))
+            << "'" << former << "' is now '" << now
+            << "'; the next version takes the new name alone";
+      });
   auto schedule = dyn_cast_if_present<ScheduleAttrInterface>(
       parseAttribute(whole, context));
   if (!schedule)
@@ -38,8 +88,8 @@ void ParameterList::add(StringRef name, PackingAttr packing) {
   inner.add("col_info", std::optional(packing.getColInfo()));
   if (packing.getTileRows() != 0)
     inner.add("tile_rows", std::optional(packing.getTileRows()));
-  if (packing.getTerms() != 1)
-    inner.add("terms", std::optional(packing.getTerms()));
+  if (packing.getSplits() != 1)
+    inner.add("splits", std::optional(packing.getSplits()));
   if (packing.getLaneWords() != 1)
     inner.add("lane_words", std::optional(packing.getLaneWords()));
   list.set(name, inner.take());
@@ -107,9 +157,9 @@ LogicalResult SimtScheduleAttr::verify(
     ArrayRef<int64_t> thread, std::optional<int64_t> stages,
     std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
     std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
-    std::optional<CopyWay> copyA, std::optional<TileOrder>, std::optional<bool>,
+    std::optional<CopyKind> copyA, std::optional<TileOrder>,
     std::optional<bool>, std::optional<bool>, std::optional<bool>,
-    PackingAttr packing) {
+    std::optional<bool>, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
@@ -119,10 +169,10 @@ LogicalResult SimtScheduleAttr::verify(
   if (failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
   // (C4).
-  if (copyA == CopyWay::Bulk || copyA == CopyWay::Tensor)
+  if (copyA == CopyKind::Bulk || copyA == CopyKind::Tensor)
     return emitError() << "expected copy_a to be direct, matrices, elements or "
                           "squares, but got "
-                       << stringifyCopyWay(*copyA);
+                       << stringifyCopyKind(*copyA);
   return verifyNoLists(emitError, packing);
 }
 
@@ -191,7 +241,7 @@ ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
              getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
              getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
-             getTotals(), getPacking());
+             getPromote(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 #include "StorageTiling.h"
 
 #include "nm/Format/PackedForm.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -14,7 +14,7 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits,
                                   int64_t chunkRows, int64_t chunkColumns,
                                   int64_t indexRows, int64_t colInfo,
-                                  int64_t tileRows, int64_t terms,
+                                  int64_t tileRows, int64_t splits,
                                   int64_t laneWords) {
   // (C1) to (C7); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
@@ -34,11 +34,11 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tileRows < 0 || tileRows > ::nm::kMaxBlock)
     return emitError() << "expected tile_rows in 0.." << ::nm::kMaxBlock
                        << ", but got " << tileRows;
-  if (terms < 1 || terms > ::nm::kMaxTerms)
-    return emitError() << "expected terms in 1.." << ::nm::kMaxTerms
-                       << ", but got " << terms;
-  if (terms > 1 && tileRows == 0)
-    return emitError() << "expected tile_rows with terms, but got none";
+  if (splits < 1 || splits > ::nm::kMaxSplits)
+    return emitError() << "expected splits in 1.." << ::nm::kMaxSplits
+                       << ", but got " << splits;
+  if (splits > 1 && tileRows == 0)
+    return emitError() << "expected tile_rows with splits, but got none";
   if (laneWords < 1 || laneWords > ::nm::kMaxBlock)
     return emitError() << "expected lane_words in 1.." << ::nm::kMaxBlock
                        << ", but got " << laneWords;
@@ -51,10 +51,10 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
   if (::nm::Status status = getPacking().verify(pattern); !status)
     return emitError() << status.error().message;
   // (C6): before they are packed, and behind.
-  if (getTerms() > 1) {
+  if (getSplits() > 1) {
     if (!element || element.isF32() || element.isBF16())
       return success();
-    return emitError() << "expected elements of f32 for terms, but got "
+    return emitError() << "expected elements of f32 for splits, but got "
                        << element;
   }
   if (getTileRows() == 0 || !element)
@@ -72,10 +72,10 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
 }
 
 Type PackingAttr::getPackedType(Type elementType) const {
-  return getTerms() > 1 ? BFloat16Type::get(getContext()) : elementType;
+  return getSplits() > 1 ? BFloat16Type::get(getContext()) : elementType;
 }
 
-int64_t PackingAttr::countTerms() const { return getTerms(); }
+int64_t PackingAttr::countSplits() const { return getSplits(); }
 
 StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
                                           int64_t rows, int64_t columns) const {

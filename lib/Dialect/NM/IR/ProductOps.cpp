@@ -5,7 +5,7 @@
 #include "Quantization.h"
 #include "VerifyStorage.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Dialect/NM/IR/LeastTerms.h"
+#include "nm/Dialect/NM/IR/LeastSplit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -118,7 +118,7 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
               : success();
 }
 
-std::optional<int64_t> mlir::nm::getLeastTerms(Arithmetic arithmetic) {
+std::optional<int64_t> mlir::nm::getLeastSplits(Arithmetic arithmetic) {
   switch (arithmetic) {
   case Arithmetic::IEEE:
   case Arithmetic::FastAccum:
@@ -135,24 +135,24 @@ std::optional<int64_t> mlir::nm::getLeastTerms(Arithmetic arithmetic) {
 /// (C5): only operands of f32, and of 8-bit floats, leave a choice.
 static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   Type element = op.getAType().getElementType();
-  auto verifyTerms = [&](PackedFormAttrInterface form) -> LogicalResult {
-    int64_t terms = form ? form.countTerms() : 1;
-    std::optional<int64_t> least = getLeastTerms(op.getArithmetic());
-    if (terms == 1 || (least && terms >= *least))
+  auto verifySplits = [&](PackedFormAttrInterface form) -> LogicalResult {
+    int64_t splits = form ? form.countSplits() : 1;
+    std::optional<int64_t> least = getLeastSplits(op.getArithmetic());
+    if (splits == 1 || (least && splits >= *least))
       return success();
     InFlightDiagnostic diagnostic = op->emitOpError() << "expected ";
     if (least)
       diagnostic << *least;
     else
       diagnostic << "no";
-    return diagnostic << " terms for arithmetic "
+    return diagnostic << " splits for arithmetic "
                       << stringifyArithmetic(op.getArithmetic()) << ", but got "
-                      << terms;
+                      << splits;
   };
-  if (op.countTerms() > 1)
-    return verifyTerms(op.getPackingAttr());
+  if (op.countSplits() > 1)
+    return verifySplits(op.getPackingAttr());
   if (op.getScheduleAttr() &&
-      failed(verifyTerms(op.getScheduleAttr().getPackedForm(op.getPattern()))))
+      failed(verifySplits(op.getScheduleAttr().getPackedForm(op.getPattern()))))
     return failure();
   bool isFast = op.getArithmetic() == Arithmetic::FastAccum;
   if (op.getArithmetic() == Arithmetic::F32 ||
@@ -177,18 +177,18 @@ static LogicalResult verifyProduct(SparseProductOpInterface op) {
   return verifyTensorsOrMemRefs(op);
 }
 
-/// (C1) where A is of terms; `shapeOfC` is C's but for its batch dimensions,
+/// (C1) where A is of splits; `shapeOfC` is C's but for its batch dimensions,
 /// which are A's.
-static LogicalResult verifyTermsOfA(SpMMOp op, int64_t terms,
-                                    ArrayRef<int64_t> shapeOfC) {
+static LogicalResult verifySplitsOfA(SpMMOp op, int64_t splits,
+                                     ArrayRef<int64_t> shapeOfC) {
   if (!op.getTransposeA())
-    return op.emitOpError() << "expected a k-major A of terms, with "
-                               "transpose_a, as nm.split_terms makes it";
+    return op.emitOpError() << "expected an m-major A of splits, with "
+                               "transpose_a, as nm.split_floats makes it";
   if (failed(verifyShape(op, "C", op.getCType(), shapeOfC)))
     return failure();
   ShapedType a = op.getAType();
   SmallVector<int64_t> expected(a.getShape());
-  expected[*op.getMDimOfA()] = countTermColumns(op.getStaticM(), terms);
+  expected[*op.getMDimOfA()] = countSplitColumns(op.getStaticM(), splits);
   return verifyShape(op, "A", a, expected);
 }
 
@@ -234,8 +234,8 @@ LogicalResult SpMMOp::verify() {
   SmallVector<int64_t> expected(cType.getShape());
   for (int64_t dim = 0; dim < getNumBatchDims(); ++dim)
     expected[dim] = aType.getDimSize(dim);
-  if (int64_t terms = countTerms(); terms > 1)
-    return failure(failed(verifyTermsOfA(*this, terms, expected)) ||
+  if (int64_t splits = countSplits(); splits > 1)
+    return failure(failed(verifySplitsOfA(*this, splits, expected)) ||
                    failed(verifyProduct(*this)));
   if (getPanelsA())
     return failure(failed(verifyPanelsOfA(*this, expected)) ||
@@ -329,10 +329,10 @@ struct FoldTransposeOfA : OpRewritePattern<SpMMOp> {
   LogicalResult matchAndRewrite(SpMMOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getA().getDefiningOp<linalg::TransposeOp>();
-    if (op.countTerms() > 1 || op.getPanelsA())
+    if (op.countSplits() > 1 || op.getPanelsA())
       return rewriter.notifyMatchFailure(op, "A has a form of its own");
     // nm-propagate-layouts may have put the transposition there: cuBLAS takes
-    // 20 times as long for a k-major A of 300 columns.
+    // 20 times as long for an m-major A of 300 columns.
     if (op.getScheduleAttr())
       return rewriter.notifyMatchFailure(op, "its schedule is for this layout");
     if (!transpose || !transpose.hasPureTensorSemantics())

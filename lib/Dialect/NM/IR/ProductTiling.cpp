@@ -11,7 +11,7 @@
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/PartialSums.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -27,7 +27,7 @@ getLoopDims(SparseProductOpInterface op) {
   SmallVector<std::pair<Value, int64_t>> dims;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     dims.emplace_back(op.getA(), dim);
-  // Not of A, which may have several terms of each element, or panels.
+  // Not of A, which may have several splits of each element, or panels.
   if (std::optional<int64_t> m = op.getMDimOfC())
     dims.emplace_back(op.getC(), *m);
   dims.emplace_back(op.getC(), op.getNDimOfC());
@@ -63,8 +63,8 @@ mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   return types;
 }
 
-/// What `m` has in A's dimension of it: where A has terms, or panels, `m`
-/// starts at a multiple of as many as have a term side by side, or as are
+/// What `m` has in A's dimension of it: where A has splits, or panels, `m`
+/// starts at a multiple of as many as have a split side by side, or as are
 /// filled up.
 static Range1D getRangeOfM(OpBuilder &builder, SparseProductOpInterface op,
                            Range1D m) {
@@ -73,8 +73,8 @@ static Range1D getRangeOfM(OpBuilder &builder, SparseProductOpInterface op,
   };
   if (int64_t rows = op.getRowsOfPanels())
     return scale(rows, kPanelColumnsOfA);
-  int64_t terms = op.countTerms();
-  return terms == 1 ? m : scale(::nm::kTermColumns, terms);
+  int64_t splits = op.countSplits();
+  return splits == 1 ? m : scale(::nm::kSplitColumns, splits);
 }
 
 /// The part of A that a tile needs: its batch, m, if any, and k.
@@ -285,13 +285,13 @@ SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
 }
 
 /// The loop that each dimension of an operand runs over; nothing for the
-/// weights and their scales, and for an A of terms or panels, of which one m
+/// weights and their scales, and for an A of splits or panels, of which one m
 /// has several columns.
 static std::optional<SmallVector<int64_t>>
 getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
   int64_t k = op.getNumOutputLoops(), n = k - 1, m = n - 1;
   bool isA = number == 0, isC = number + 1 == op->getNumOperands();
-  if (isA && (op.countTerms() > 1 || op.getRowsOfPanels() != 0))
+  if (isA && (op.countSplits() > 1 || op.getRowsOfPanels() != 0))
     return std::nullopt;
   if (isA || isC) {
     ShapedType type = isA ? op.getAType() : op.getCType();

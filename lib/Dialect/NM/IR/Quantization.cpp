@@ -40,7 +40,7 @@ QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 PackedFormAttrInterface
 MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return SparseOperandAttr::get(getContext(), SparseOrder::Mma,
-                                getBits().value_or(0), /*terms=*/1);
+                                getBits().value_or(0), /*splits=*/1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,7 +25,7 @@ LogicalResult BarriersType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 void WarpsOp::build(OpBuilder &builder, OperationState &state, int64_t first,
                     int64_t last, std::optional<int64_t> registers,
-                    bool inTurn) {
+                    bool ordered) {
   state.addAttribute(getFirstAttrName(state.name),
                      builder.getI64IntegerAttr(first));
   state.addAttribute(getLastAttrName(state.name),
@@ -33,8 +33,8 @@ void WarpsOp::build(OpBuilder &builder, OperationState &state, int64_t first,
   if (registers)
     state.addAttribute(getRegistersAttrName(state.name),
                        builder.getI64IntegerAttr(*registers));
-  if (inTurn)
-    state.addAttribute(getInTurnAttrName(state.name), builder.getUnitAttr());
+  if (ordered)
+    state.addAttribute(getOrderedAttrName(state.name), builder.getUnitAttr());
   state.addRegion()->emplaceBlock();
 }
 
@@ -64,9 +64,9 @@ LogicalResult WarpsOp::verify() {
   if ((*this)->getParentOfType<WarpsOp>())
     return emitOpError() << "expected a role outside of others";
   // (C4).
-  if (getInTurn() && (!areWholeGroups || countWarpgroups() < 2))
+  if (getOrdered() && (!areWholeGroups || countWarpgroups() < 2))
     return emitOpError() << "expected two whole warpgroups or more for "
-                            "'in_turn', but got warps "
+                            "'ordered', but got warps "
                          << first << " to " << last;
   return success();
 }

@@ -90,9 +90,9 @@ public:
     if (choice)
       list.set(name, builder.getBoolAttr(*choice));
   }
-  void add(StringRef name, std::optional<CopyWay> way) {
+  void add(StringRef name, std::optional<CopyKind> way) {
     if (way)
-      list.set(name, builder.getStringAttr(stringifyCopyWay(*way)));
+      list.set(name, builder.getStringAttr(stringifyCopyKind(*way)));
   }
   void add(StringRef name, std::optional<TileOrder> order) {
     if (order)

@@ -4,7 +4,7 @@
 #include "StorageTiling.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -30,26 +30,26 @@ static SparseOperand getOperand(SparseOperandAttr form) {
   SparseOperand operand;
   operand.order = getInstructionOrder(form);
   operand.storedBits = form.getBits();
-  operand.terms = form.getTerms();
+  operand.splits = form.getSplits();
   return operand;
 }
 
 SparseOperand SparseOperandAttr::getOperand(Type element) const {
   SparseOperand operand = ::getOperand(*this);
-  if (!operand.isQuantized() && operand.terms == 1)
+  if (!operand.isQuantized() && operand.splits == 1)
     operand.bits = element.getIntOrFloatBitWidth();
   return operand;
 }
 
 LogicalResult
 SparseOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                          SparseOrder order, int64_t bits, int64_t terms) {
+                          SparseOrder order, int64_t bits, int64_t splits) {
   // (C4).
-  if (terms < 1 || terms > ::nm::kMaxTerms)
-    return emitError() << "expected terms in 1.." << ::nm::kMaxTerms
-                       << ", but got " << terms;
-  if (terms > 1 && order == SparseOrder::Mma)
-    return emitError() << "expected no terms of order mma, but got " << terms;
+  if (splits < 1 || splits > ::nm::kMaxSplits)
+    return emitError() << "expected splits in 1.." << ::nm::kMaxSplits
+                       << ", but got " << splits;
+  if (splits > 1 && order == SparseOrder::Mma)
+    return emitError() << "expected no splits of order mma, but got " << splits;
   // (C3).
   return bits == 0 ? success() : verifyQuantizedBits(emitError, bits);
 }
@@ -68,10 +68,10 @@ SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
 }
 
 Type SparseOperandAttr::getPackedType(Type elementType) const {
-  return getTerms() > 1 ? BFloat16Type::get(getContext()) : elementType;
+  return getSplits() > 1 ? BFloat16Type::get(getContext()) : elementType;
 }
 
-int64_t SparseOperandAttr::countTerms() const { return getTerms(); }
+int64_t SparseOperandAttr::countSplits() const { return getSplits(); }
 
 StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
                                                 int64_t rows,
@@ -121,7 +121,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
 void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
                              uint8_t *indices, uint8_t *) const {
   SparseOperand operand = ::getOperand(*this);
-  if (!operand.isQuantized() && operand.terms == 1)
+  if (!operand.isQuantized() && operand.splits == 1)
     operand.bits = 8 * elementSize(weights.type);
   ::nm::packSparseOperand(weights, operand, values, indices);
 }

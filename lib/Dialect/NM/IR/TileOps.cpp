@@ -121,10 +121,10 @@ LogicalResult AliasOp::verify() {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
+void CopyOp::build(OpBuilder &builder, OperationState &state, CopyKind way,
                    Value source, Value destination, ArrayRef<int64_t> part,
                    Value rows, RowListAttr rowList) {
-  Type token = way == CopyWay::Matrices
+  Type token = way == CopyKind::Matrices
                    ? Type()
                    : Type(TokenType::get(builder.getContext()));
   build(builder, state, token, way, source, destination, rows,
@@ -133,7 +133,7 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
         /*unfilled=*/IntegerAttr());
 }
 
-void LoadTileOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
+void LoadTileOp::build(OpBuilder &builder, OperationState &state, CopyKind way,
                        Value source, bool transpose, MemRefType destination,
                        Value rows, RowListAttr rowList) {
   build(builder, state, FragmentType::get(builder.getContext(), destination),
@@ -197,7 +197,7 @@ static LogicalResult verifyIsBulk(CopyOp op) {
     return success();
   return op.emitOpError() << "expected a token and no condition of a copy "
                              "that goes '"
-                          << stringifyCopyWay(op.getWay()) << "'";
+                          << stringifyCopyKind(op.getKind()) << "'";
 }
 
 /// Whether sizes of `source` are those of `destination`, unknown or smaller, in
@@ -301,21 +301,21 @@ static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
 }
 
 /// (C2).
-static LogicalResult verifyWay(CopyOp op, MemRefType source,
-                               MemRefType destination) {
-  if (op.getWay() == CopyWay::Bulk)
+static LogicalResult verifyKind(CopyOp op, MemRefType source,
+                                MemRefType destination) {
+  if (op.getKind() == CopyKind::Bulk)
     return verifyBulk(op, source, destination);
-  if (op.getWay() == CopyWay::Tensor)
+  if (op.getKind() == CopyKind::Tensor)
     return verifyTensorCopy(op, source, destination);
-  bool isDirect = op.getWay() == CopyWay::Direct;
-  if (!isDirect && op.getWay() != CopyWay::Matrices)
+  bool isDirect = op.getKind() == CopyKind::Direct;
+  if (!isDirect && op.getKind() != CopyKind::Matrices)
     return op.emitOpError()
            << "expected 'direct', 'matrices', 'bulk' or 'tensor', but got '"
-           << stringifyCopyWay(op.getWay()) << "', which nm.load_tile has";
+           << stringifyCopyKind(op.getKind()) << "', which nm.load_tile has";
   if (isDirect != bool(op.getToken()))
     return op.emitOpError() << "expected " << (isDirect ? "a" : "no")
                             << " token of a copy that goes '"
-                            << stringifyCopyWay(op.getWay()) << "'";
+                            << stringifyCopyKind(op.getKind()) << "'";
   if (isDirect)
     return verifyRowBytes(op, destination);
   if (!isStagingBuffer(source))
@@ -349,7 +349,7 @@ static LogicalResult verifyPart(CopyOp op, MemRefType source,
                                 MemRefType destination) {
   bool isStaged = isStagingBuffer(source) || isStagingBuffer(destination);
   std::optional<ArrayRef<int64_t>> part = op.getPart();
-  if (!part && op.getWay() == CopyWay::Matrices)
+  if (!part && op.getKind() == CopyKind::Matrices)
     return op.emitOpError()
            << "expected the part of a staging buffer that is copied";
   if (!part)
@@ -367,16 +367,16 @@ static LogicalResult verifyPart(CopyOp op, MemRefType source,
 
 /// (C4).
 static LogicalResult verifyListed(CopyOp op, MemRefType destination) {
-  if (!op.getRows() || op.getWay() == CopyWay::Direct)
+  if (!op.getRows() || op.getKind() == CopyKind::Direct)
     return success();
   RowListAttr list = op.getRowListAttr();
-  bool isBulk = op.getWay() == CopyWay::Bulk;
-  if ((!isBulk && op.getWay() != CopyWay::Tensor) ||
+  bool isBulk = op.getKind() == CopyKind::Bulk;
+  if ((!isBulk && op.getKind() != CopyKind::Tensor) ||
       list.getDim() != (isBulk ? 0 : 1))
     return op.emitOpError() << "expected a list to be copied 'direct', 'bulk' "
                                "where it is of dimension 0, or 'tensor' where "
                                "it is of dimension 1, but got '"
-                            << stringifyCopyWay(op.getWay())
+                            << stringifyCopyKind(op.getKind())
                             << "' of dimension " << list.getDim();
   if (isBulk)
     return success();
@@ -399,7 +399,7 @@ LogicalResult CopyOp::verify() {
   if (failed(verifyElementTypes(*this, source, destination)) ||
       failed(verifyIsInWorkgroup(*this, "destination", destination)))
     return failure();
-  if (failed(verifyWay(*this, source, destination)) ||
+  if (failed(verifyKind(*this, source, destination)) ||
       failed(verifyRows(*this, getRows(), getRowListAttr())))
     return failure();
   if (failed(verifyPart(*this, source, destination)))
@@ -410,12 +410,12 @@ LogicalResult CopyOp::verify() {
                          << source << " and " << destination;
   // (C5).
   if (std::optional<int64_t> dim = getUnfilled();
-      dim && (getWay() != CopyWay::Tensor || *dim < 0 ||
+      dim && (getKind() != CopyKind::Tensor || *dim < 0 ||
               *dim >= destination.getRank()))
     return emitOpError() << "expected 'unfilled' to be a dimension of a "
                             "'tensor' copy, but got "
                          << *dim << " of one that goes '"
-                         << stringifyCopyWay(getWay()) << "'";
+                         << stringifyCopyKind(getKind()) << "'";
   return verifyListed(*this, destination);
 }
 
@@ -436,10 +436,10 @@ LogicalResult LoadTileOp::verify() {
     return emitOpError() << "expected two dimensions to transpose, but got "
                          << source;
   // (C2).
-  bool isSquares = getWay() == CopyWay::Squares;
-  if (!isSquares && getWay() != CopyWay::Elements)
+  bool isSquares = getKind() == CopyKind::Squares;
+  if (!isSquares && getKind() != CopyKind::Elements)
     return emitOpError() << "expected 'elements' or 'squares', but got '"
-                         << stringifyCopyWay(getWay())
+                         << stringifyCopyKind(getKind())
                          << "', which nm.copy has";
   if (isSquares && !getTranspose())
     return emitOpError() << "expected 'squares' to be transposed";

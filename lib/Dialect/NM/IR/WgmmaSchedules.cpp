@@ -3,7 +3,7 @@
 #include "ScheduleChecks.h"
 
 #include "nm/Format/SelectedBytes.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include <algorithm>
 
@@ -16,10 +16,10 @@ static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
 static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4,
                          kWarpThreads = kWarpgroup / kWarpgroupWarps;
 static constexpr int64_t kMaxProducers = 16;
-/// A tile under way, one whose operands arrive, and one whose slot is free.
+/// A tile in flight, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
 /// The same of a tile whose products are waited for.
-static constexpr int64_t kMinTotalStages = 2;
+static constexpr int64_t kMinPromotionStages = 2;
 
 /// Sizes and counts that strategies of warpgroups have.
 static LogicalResult verifyWarpgroups(EmitError emitError,
@@ -75,9 +75,10 @@ static LogicalResult verifyHasProducers(EmitError emitError,
                                         const BlockTiling &tiling) {
   if (tiling.producerWarps != 0)
     return success();
-  for (auto [name, isGiven] : {std::pair("group_m", tiling.groupM != 1),
-                               std::pair("group_n", tiling.groupN != 1),
-                               std::pair("c_slots", tiling.slotsOfC != 0)})
+  for (auto [name, isGiven] :
+       {std::pair("group_m", tiling.groupM != 1),
+        std::pair("group_n", tiling.groupN != 1),
+        std::pair("store_buffers", tiling.storeBuffers != 0)})
     if (isGiven)
       return emitError() << "expected producers for '" << name
                          << "', but got none";
@@ -85,25 +86,26 @@ static LogicalResult verifyHasProducers(EmitError emitError,
 }
 
 /// Slots that C leaves through, where the schedule is given in part or whole.
-static LogicalResult verifySlotsOfC(EmitError emitError,
-                                    ArrayRef<int64_t> warpgroup,
-                                    std::optional<int64_t> slots,
-                                    std::optional<int64_t> producers,
-                                    std::optional<int64_t> splitK) {
+static LogicalResult verifyStoreBuffers(EmitError emitError,
+                                        ArrayRef<int64_t> warpgroup,
+                                        std::optional<int64_t> slots,
+                                        std::optional<int64_t> producers,
+                                        std::optional<int64_t> splitK) {
   constexpr int64_t kMaxSlots = 16, kElements = StageStoresOp::kSlotSide *
                                                 StageStoresOp::kSlotSide;
   if (!slots || *slots == 0)
     return success();
   if (*slots < 0 || *slots > kMaxSlots)
-    return emitError() << "expected c_slots in 0.." << kMaxSlots << ", but got "
-                       << *slots;
+    return emitError() << "expected store_buffers in 0.." << kMaxSlots
+                       << ", but got " << *slots;
   if (producers == 0)
-    return emitError() << "expected producers for 'c_slots', but got none";
+    return emitError()
+           << "expected producers for 'store_buffers', but got none";
   if (splitK.value_or(1) != 1)
-    return emitError() << "expected k in one part for 'c_slots', but got "
+    return emitError() << "expected k in one part for 'store_buffers', but got "
                        << *splitK;
   if (!warpgroup.empty() && warpgroup[0] * warpgroup[1] / kElements % *slots)
-    return emitError() << "expected c_slots to divide the "
+    return emitError() << "expected store_buffers to divide the "
                        << warpgroup[0] * warpgroup[1] / kElements
                        << " parts of 64 x 64 of a warpgroup's tile, but got "
                        << *slots;
@@ -116,7 +118,7 @@ static BlockTiling getWarpgroupTiling(AttrTy schedule) {
   BlockTiling tiling;
   tiling.block = schedule.getBlock();
   tiling.stages = schedule.getStages().value_or(kMinWgmmaStages);
-  tiling.productsUnderWay = 1;
+  tiling.productsInFlight = 1;
   tiling.groupM = schedule.getGroupM().value_or(1);
   tiling.producerWarps = schedule.countProducers();
   tiling.blocks = schedule.getBlocks().value_or(0);
@@ -134,9 +136,9 @@ static BlockTiling getWarpgroupTiling(AttrTy schedule) {
 
 /// Gives each element of C a second sum, that of a tile, which is waited for
 /// and added to the first.
-static void addTotals(BlockTiling &tiling) {
+static void addPromotedSums(BlockTiling &tiling) {
   tiling.sumsOfElement = 2;
-  tiling.productsUnderWay = 0;
+  tiling.productsInFlight = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,8 +150,8 @@ LogicalResult WgmmaScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> producers, std::optional<int64_t> blocks,
     std::optional<int64_t> groupM, std::optional<int64_t> groupN,
-    std::optional<CopyWay> copyA, std::optional<bool>, std::optional<bool>,
-    std::optional<int64_t> slotsOfC, PackingAttr packing) {
+    std::optional<CopyKind> copyA, std::optional<bool>, std::optional<bool>,
+    std::optional<int64_t> storeBuffers, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -160,25 +162,25 @@ LogicalResult WgmmaScheduleAttr::verify(
                           "col_info or chunks, but got "
                        << packing;
   // (C6).
-  if (copyA && *copyA != CopyWay::Direct && *copyA != CopyWay::Tensor &&
-      *copyA != CopyWay::Bulk)
+  if (copyA && *copyA != CopyKind::Direct && *copyA != CopyKind::Tensor &&
+      *copyA != CopyKind::Bulk)
     return emitError()
            << "expected copy_a to be direct, tensor or bulk, but got "
-           << stringifyCopyWay(*copyA);
+           << stringifyCopyKind(*copyA);
   // (C5), (C7).
   return failure(
       failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
-      failed(
-          verifySlotsOfC(emitError, warpgroup, slotsOfC, producers, splitK)));
+      failed(verifyStoreBuffers(emitError, warpgroup, storeBuffers, producers,
+                                splitK)));
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
   tiling.splitK = getSplitK().value_or(1);
   tiling.groupN = getGroupN().value_or(1);
-  tiling.slotsOfC = getCSlots().value_or(0);
-  if (hasTotals() || (getPacking() && getPacking().getTerms() > 1))
-    addTotals(tiling);
+  tiling.storeBuffers = getStoreBuffers().value_or(0);
+  if (isPromoted() || (getPacking() && getPacking().getSplits() > 1))
+    addPromotedSums(tiling);
   return tiling;
 }
 
@@ -217,15 +219,16 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   if (failed(verifyHasProducers(emitError, getTiling())))
     return failure();
   // (C6).
-  if ((hasTotals() || hasTensorCopies() || hasPanelsOfA()) &&
-      (countProducers() == 0 || getPacking().getTerms() > 1))
-    return emitError() << "expected producers, and no terms, for 'totals' and "
-                          "'copy_a = tensor' or 'bulk', but got "
-                       << *this;
+  if ((isPromoted() || hasTensorCopies() || hasPanelsOfA()) &&
+      (countProducers() == 0 || getPacking().getSplits() > 1))
+    return emitError()
+           << "expected producers, and no splits, for 'promote' and "
+              "'copy_a = tensor' or 'bulk', but got "
+           << *this;
   // (C8).
-  if (hasResiduals() && getPacking().getTerms() != ::nm::kMaxTerms)
-    return emitError() << "expected a packing of " << ::nm::kMaxTerms
-                       << " terms for 'residuals', but got " << *this;
+  if (isCompensated() && getPacking().getSplits() != ::nm::kMaxSplits)
+    return emitError() << "expected a packing of " << ::nm::kMaxSplits
+                       << " splits for 'compensated', but got " << *this;
   return success();
 }
 
@@ -240,7 +243,7 @@ LogicalResult WgmmaSelectScheduleAttr::verify(
     std::optional<bool>, PackingAttr) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages,
-                              /*splitK=*/std::nullopt, kMinTotalStages)))
+                              /*splitK=*/std::nullopt, kMinPromotionStages)))
     return failure();
   if (!warpgroup.empty() &&
       (warpgroup[0] != kWgmmaStep || warpgroup[1] > kMaxWgmmaColumns))
@@ -262,9 +265,9 @@ int64_t WgmmaSelectScheduleAttr::countProducers() const {
 /// Threads wait for their products, whose registers the next ones take.
 BlockTiling WgmmaSelectScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
-  tiling.productsUnderWay = 0;
-  if (hasTotals())
-    addTotals(tiling);
+  tiling.productsInFlight = 0;
+  if (isPromoted())
+    addPromotedSums(tiling);
   return tiling;
 }
 
@@ -293,7 +296,7 @@ WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
                        << *this;
   ::nm::PanelPacking packing = getPacking().getPacking();
   if (getBlock()[1] != packing.panel || packing.colInfo != 0 ||
-      packing.terms != 1 || packing.indexBits != SelectedBytes::kFieldBits ||
+      packing.splits != 1 || packing.indexBits != SelectedBytes::kFieldBits ||
       packing.indexRows != SelectedBytes::kWord || packing.tileRows == 0 ||
       packing.tileRows % bytes->tileStep() != 0 ||
       packing.laneWords != bytes->wordsOfRun() ||
@@ -322,27 +325,29 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
-    std::optional<int64_t> groupN, std::optional<int64_t> terms,
-    std::optional<bool>, std::optional<int64_t> slotsOfC) {
+    std::optional<int64_t> groupN, std::optional<int64_t> splits,
+    std::optional<bool>, std::optional<int64_t> storeBuffers) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C1), (C2), (C3).
-  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
-                              terms ? kMinTotalStages : kMinWgmmaStages)) ||
+  if (failed(
+          verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
+                           splits ? kMinPromotionStages : kMinWgmmaStages)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
                         {kWgmmaStep, kWgmmaStep})) ||
       failed(verifySteps(emitError, block)) ||
       failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
   // (C5).
-  if (terms && (*terms < 2 || *terms > ::nm::kMaxTerms))
-    return emitError() << "expected 2 or " << ::nm::kMaxTerms
-                       << " terms, but got " << *terms;
-  if (terms && !block.empty() && block[2] != kStepRows)
+  if (splits && (*splits < 2 || *splits > ::nm::kMaxSplits))
+    return emitError() << "expected 2 or " << ::nm::kMaxSplits
+                       << " splits, but got " << *splits;
+  if (splits && !block.empty() && block[2] != kStepRows)
     return emitError() << "expected k of the block to be " << kStepRows
-                       << ", with terms, but got " << block[2];
+                       << ", with splits, but got " << block[2];
   // (C4).
   if (failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
-      failed(verifySlotsOfC(emitError, warpgroup, slotsOfC, producers, splitK)))
+      failed(verifyStoreBuffers(emitError, warpgroup, storeBuffers, producers,
+                                splitK)))
     return failure();
   if (producers.value_or(0) != 0 && clusterK.value_or(1) != 1)
     return emitError() << "expected a cluster_k of 1, with producers, but got "
@@ -355,9 +360,9 @@ BlockTiling WgmmaSpScheduleAttr::getTiling() const {
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
   tiling.groupN = getGroupN().value_or(1);
-  tiling.slotsOfC = getCSlots().value_or(0);
-  if (countTerms() > 1)
-    addTotals(tiling);
+  tiling.storeBuffers = getStoreBuffers().value_or(0);
+  if (countSplits() > 1)
+    addPromotedSums(tiling);
   return tiling;
 }
 
@@ -367,18 +372,18 @@ WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return SparseOperandAttr::get(getContext(),
                                 countProducers() != 0 ? SparseOrder::WgmmaPairs
                                                       : SparseOrder::Wgmma,
-                                /*bits=*/0, countTerms());
+                                /*bits=*/0, countSplits());
 }
 
 LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
                                                  const ::nm::Pattern &) const {
   // (C5).
-  if (countTerms() > 1 && countProducers() == 0)
-    return emitError() << "expected producers for terms, but got none";
+  if (countSplits() > 1 && countProducers() == 0)
+    return emitError() << "expected producers for splits, but got none";
   // (C7).
-  if (hasResiduals() && countTerms() != ::nm::kMaxTerms)
-    return emitError() << "expected " << ::nm::kMaxTerms
-                       << " terms for 'residuals', but got " << *this;
+  if (isCompensated() && countSplits() != ::nm::kMaxSplits)
+    return emitError() << "expected " << ::nm::kMaxSplits
+                       << " splits for 'compensated', but got " << *this;
   // (C4), (C6).
   return verifyHasProducers(emitError, getTiling());
 }

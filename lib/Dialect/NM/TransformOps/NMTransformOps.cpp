@@ -1,11 +1,11 @@
-//===- NMTransformOps.cpp - The stages as transform ops -------------------===//
+//===- NMTransformOps.cpp - The phases as transform ops -------------------===//
 
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
-#include "nm/Dialect/NM/Transforms/Stages.h"
-#include "nm/GPU/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
+#include "nm/GPU/Phases.h"
 #include "nm/GPU/Tile/NMToGPU.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -34,10 +34,10 @@ using transform::TransformState;
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// Runs `stage` on `target`. The errors that it emits are those of the failure,
+/// Runs `phase` on `target`. The errors that it emits are those of the failure,
 /// which a transform op around this one may silence.
 static DiagnosedSilenceableFailure
-runStage(Operation *target, function_ref<LogicalResult()> stage) {
+runPhase(Operation *target, function_ref<LogicalResult()> phase) {
   SmallVector<Diagnostic> errors;
   uint64_t thread = llvm::get_threadid();
   ScopedDiagnosticHandler handler(
@@ -48,7 +48,7 @@ runStage(Operation *target, function_ref<LogicalResult()> stage) {
         errors.push_back(std::move(diagnostic));
         return success();
       });
-  if (succeeded(stage()))
+  if (succeeded(phase()))
     return DiagnosedSilenceableFailure::success();
   if (errors.empty())
     return emitSilenceableFailure(target) << "could not be transformed";
@@ -68,7 +68,7 @@ refusePayload(transform::TransformOpInterface transform, StringRef expected,
 }
 
 //===----------------------------------------------------------------------===//
-// What a stage makes
+// What a phase makes
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -130,13 +130,13 @@ static LogicalResult checkRoot(Operation *target) {
   return checkDivisors(getRoot(target));
 }
 
-/// Runs `stage` on each payload op of `transform`, which is to be a `TargetTy`;
+/// Runs `phase` on each payload op of `transform`, which is to be a `TargetTy`;
 /// `expected` names that. `collect` takes what each of them became.
 template <typename TargetTy>
 static DiagnosedSilenceableFailure runOnPayload(
     transform::TransformOpInterface transform, TransformRewriter &rewriter,
     TransformState &state, StringRef expected,
-    function_ref<LogicalResult(TargetTy)> stage,
+    function_ref<LogicalResult(TargetTy)> phase,
     function_ref<void(StageListener &, Operation *root, Operation *target)>
         collect) {
   for (Operation *target : state.getPayloadOps(transform->getOperand(0))) {
@@ -146,8 +146,8 @@ static DiagnosedSilenceableFailure runOnPayload(
     Operation *root = getRoot(target);
     StageListener listener(rewriter);
     rewriter.setInsertionPoint(target);
-    DiagnosedSilenceableFailure result = runStage(target, [&] {
-      return success(succeeded(checkRoot(target)) && succeeded(stage(op)));
+    DiagnosedSilenceableFailure result = runPhase(target, [&] {
+      return success(succeeded(checkRoot(target)) && succeeded(phase(op)));
     });
     if (!result.succeeded())
       return result;
@@ -258,16 +258,16 @@ DiagnosedSilenceableFailure TransformTileOp::apply(TransformRewriter &rewriter,
 // On memrefs
 //===----------------------------------------------------------------------===//
 
-/// Runs `stage` on the payload of `transform`, whose result are the ops of type
+/// Runs `phase` on the payload of `transform`, whose result are the ops of type
 /// `ResultTy` that it makes or leaves as they are.
 template <typename TargetTy, typename ResultTy>
 static DiagnosedSilenceableFailure
 applyStage(transform::TransformOpInterface transform,
            TransformRewriter &rewriter, TransformResults &results,
-           TransformState &state, function_ref<LogicalResult(TargetTy)> stage) {
+           TransformState &state, function_ref<LogicalResult(TargetTy)> phase) {
   SmallVector<Operation *> made;
   DiagnosedSilenceableFailure result = runOnPayload<TargetTy>(
-      transform, rewriter, state, TargetTy::getOperationName(), stage,
+      transform, rewriter, state, TargetTy::getOperationName(), phase,
       [&](StageListener &listener, Operation *root, Operation *target) {
         llvm::append_range(made, listener.collect<ResultTy>(root, target));
       });
@@ -314,7 +314,7 @@ public:
   void init() {
     // Of the schedules that are attributes of the ops.
     declareDependentDialect<NMDialect>();
-    // What the stages make.
+    // What the phases make.
     declareGeneratedDialect<affine::AffineDialect>();
     declareGeneratedDialect<arith::ArithDialect>();
     declareGeneratedDialect<gpu::GPUDialect>();

@@ -99,7 +99,7 @@ void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
     attachModels<SpMMOp, SpMVOp, CombineOp, CompressOp, DecompressOp, PruneOp,
-                 PackOp, SplitTermsOp>(context);
+                 PackOp, SplitFloatsOp>(context);
     RecomputeFromOp::attachInterface<RecomputeFromInterface>(*context);
   });
 }

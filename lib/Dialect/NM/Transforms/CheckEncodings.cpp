@@ -43,7 +43,7 @@ static SmallVector<Type> getDefinedTypes(Operation *op) {
 }
 
 LogicalResult
-mlir::nm::verifyNoEncodings(Operation *root, StringRef stage,
+mlir::nm::verifyNoEncodings(Operation *root, StringRef phase,
                             function_ref<bool(Attribute)> isLeft) {
   auto check = [&](Operation *op, TypeRange types) {
     Type encoded = findEncoded(types, isLeft);
@@ -51,7 +51,7 @@ mlir::nm::verifyNoEncodings(Operation *root, StringRef stage,
       return WalkResult::advance();
     InFlightDiagnostic diagnostic = op->emitOpError()
                                     << "expected no tensor encoding to be left "
-                                    << stage << ", but got " << encoded;
+                                    << phase << ", but got " << encoded;
     if (isa<sparse_tensor::SparseTensorEncodingAttr>(
             cast<RankedTensorType>(encoded).getEncoding()))
       diagnostic << "; nm-opt --convert-sparse-tensor-to-nm makes #nm.encoding "

@@ -8,8 +8,8 @@
 namespace mlir::nm {
 
 /// Fails, with an error at the op, if a type under `root` matches `isLeft`.
-/// `stage` completes "expected no tensor encoding to be left ...".
-LogicalResult verifyNoEncodings(Operation *root, StringRef stage,
+/// `phase` completes "expected no tensor encoding to be left ...".
+LogicalResult verifyNoEncodings(Operation *root, StringRef phase,
                                 function_ref<bool(Attribute)> isLeft);
 
 } // namespace mlir::nm

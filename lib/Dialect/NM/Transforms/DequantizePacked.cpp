@@ -30,11 +30,11 @@ using ::nm::SparseOperand;
 
 namespace {
 /// Emits what is dequantized at a place of packed weights.
-class PlaceEmitter {
+class OffsetEmitter {
 public:
-  PlaceEmitter(OpBuilder &builder, Location loc, SparseProductOpInterface op,
-               Value packed, PackedFormAttrInterface quantized,
-               PackedFormAttrInterface form)
+  OffsetEmitter(OpBuilder &builder, Location loc, SparseProductOpInterface op,
+                Value packed, PackedFormAttrInterface quantized,
+                PackedFormAttrInterface form)
       : e{builder, loc}, op(op), packed(packed), quantized(quantized),
         form(form) {}
 
@@ -70,8 +70,8 @@ private:
 };
 } // namespace
 
-PlaceEmitter::Source PlaceEmitter::findInOperand(ValueRange at, Value inPiece,
-                                                 int64_t size) {
+OffsetEmitter::Source OffsetEmitter::findInOperand(ValueRange at, Value inPiece,
+                                                   int64_t size) {
   using Emitted = EmittedIndex;
   int64_t bits = op.getQuantizationAttr().getBits(),
           group = op.getQuantizationAttr().getGroup();
@@ -101,8 +101,8 @@ PlaceEmitter::Source PlaceEmitter::findInOperand(ValueRange at, Value inPiece,
           e.add(e.mul(at[0], weights.columns()), place.column.value)};
 }
 
-PlaceEmitter::Source PlaceEmitter::findInPanel(Value panel, Value line,
-                                               Value position) {
+OffsetEmitter::Source OffsetEmitter::findInPanel(Value panel, Value line,
+                                                 Value position) {
   PanelPacking packing = cast<PackingAttr>(form).getPacking();
   int64_t columns = packing.chunkColumns, size = columns * packing.chunkRows;
   auto [chunk, inChunk] = e.split(position, size);
@@ -115,8 +115,8 @@ PlaceEmitter::Source PlaceEmitter::findInPanel(Value panel, Value line,
 
 /// Inverts PanelPacking::positionInTiles of weights, and evaluates that of
 /// bytes.
-PlaceEmitter::Source PlaceEmitter::findInTiles(Value panel, Value line,
-                                               Value position) {
+OffsetEmitter::Source OffsetEmitter::findInTiles(Value panel, Value line,
+                                                 Value position) {
   constexpr int64_t kPanel = PanelPacking::kTilePanel,
                     kChunk = PanelPacking::kTileChunk,
                     kRows = PanelPacking::kByteChunk;
@@ -146,7 +146,7 @@ PlaceEmitter::Source PlaceEmitter::findInTiles(Value panel, Value line,
           e.add(e.mul(panel, size), column)};
 }
 
-Value PlaceEmitter::loadScale(Value group, Value column) {
+Value OffsetEmitter::loadScale(Value group, Value column) {
   // Padding has the scale of what it fills up.
   auto shape = cast<RankedTensorType>(op.getScales().getType()).getShape();
   return tensor::ExtractOp::create(
@@ -155,7 +155,7 @@ Value PlaceEmitter::loadScale(Value group, Value column) {
                  e.least(column, e.index(shape[1] - 1))});
 }
 
-Value PlaceEmitter::emitWeight(ValueRange at, Value inPiece, int64_t size) {
+Value OffsetEmitter::emitWeight(ValueRange at, Value inPiece, int64_t size) {
   Source source;
   if (isa<SparseOperandAttr>(form)) {
     source = findInOperand(at, inPiece, size);
@@ -186,7 +186,7 @@ Value mlir::nm::dequantizePacked(OpBuilder &builder,
   return createInPieces(
       builder, loc, shape, op.getAType().getElementType(), size,
       [&](IndexEmitter &e, ValueRange at) {
-        PlaceEmitter emitter(e.builder, e.loc, op, packed, quantized, form);
+        OffsetEmitter emitter(e.builder, e.loc, op, packed, quantized, form);
         return emitter.emitWeight(at.drop_back(), at.back(), size);
       });
 }

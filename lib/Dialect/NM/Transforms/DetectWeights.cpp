@@ -1,6 +1,6 @@
 //===- DetectWeights.cpp - Finds constant weights with a pattern ----------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"

@@ -1,6 +1,6 @@
 //===- FuseEpilogue.cpp - What follows a product, into its epilogue -------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"

@@ -1,6 +1,6 @@
 //===- MaterializeStorage.cpp - Encoded tensors to condensed parts --------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "CheckEncodings.h"
 

@@ -3,7 +3,7 @@
 #include "PackActivations.h"
 
 #include "nm/Dialect/NM/Transforms/RepeatRows.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,23 +15,23 @@ using namespace mlir;
 using namespace mlir::nm;
 
 //===----------------------------------------------------------------------===//
-// Terms
+// Splits
 //===----------------------------------------------------------------------===//
 
-/// The columns that `terms` of each of `m` have.
-static OpFoldResult countTermColumns(OpBuilder &builder, Location loc,
-                                     OpFoldResult m, int64_t terms) {
+/// The columns that `splits` of each of `m` have.
+static OpFoldResult countSplitColumns(OpBuilder &builder, Location loc,
+                                      OpFoldResult m, int64_t splits) {
   AffineExpr groups =
-      builder.getAffineSymbolExpr(0).ceilDiv(::nm::kTermColumns);
+      builder.getAffineSymbolExpr(0).ceilDiv(::nm::kSplitColumns);
   return affine::makeComposedFoldedAffineApply(
-      builder, loc, groups * (terms * ::nm::kTermColumns), m);
+      builder, loc, groups * (splits * ::nm::kSplitColumns), m);
 }
 
-/// Where weights are packed as sums of terms, makes A such sums, too.
+/// Where weights are packed as sums of splits, makes A such sums, too.
 static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
-  int64_t terms = form.countTerms();
+  int64_t splits = form.countSplits();
   auto product = dyn_cast<SpMMOp>(*op);
-  if (terms == 1 || !product)
+  if (splits == 1 || !product)
     return;
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -46,12 +46,12 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
     a = repeated->a;
     windows = builder.getI64IntegerAttr(repeated->groups.windowRows);
   }
-  sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
+  sizes.back() = countSplitColumns(builder, loc, sizes.back(), splits);
   Value empty =
       tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
-  auto split = SplitTermsOp::create(
+  auto split = SplitFloatsOp::create(
       builder, loc, TypeRange{empty.getType()},
-      builder.getI64IntegerAttr(terms),
+      builder.getI64IntegerAttr(splits),
       transpose ? builder.getUnitAttr() : UnitAttr(), windows, a, empty);
   product.getAMutable().assign(split->getResult(0));
   product.setTransposeA(true);

@@ -8,7 +8,7 @@
 namespace mlir::nm {
 
 /// Makes A, at each call, what `op`'s schedule takes with weights of `form`:
-/// the terms of its elements, panels of its columns, or A as it is.
+/// the splits of its elements, panels of its columns, or A as it is.
 void packActivations(SparseProductOpInterface op, PackedFormAttrInterface form);
 
 } // namespace mlir::nm

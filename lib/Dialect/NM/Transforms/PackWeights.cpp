@@ -1,6 +1,6 @@
 //===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "DequantizePacked.h"

@@ -1,6 +1,6 @@
 //===- SelectSchedule.cpp - How each product is mapped to the chip --------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"

@@ -1,6 +1,6 @@
 //===- TileToBlocks.cpp - Tiles that CPU threads make ---------------------===//
 
-#include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 

@@ -65,7 +65,7 @@ private:
                           ArrayRef<Value> sums) const;
   SmallVector<Value> walkSteps(ThreadEmitter &emitter,
                                const GemvWeights &weights, Value steps,
-                               ArrayRef<Value> first, ArrayRef<Value> totals,
+                               ArrayRef<Value> first, ArrayRef<Value> promoted,
                                ArrayRef<Value> sums) const;
   bool hasLongSums(const GemvWeights &weights, Value steps,
                    bool isInLoop) const;
@@ -98,7 +98,7 @@ int64_t GemvExpansion::stagedRows() const {
 SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-  GemvPlace place(emitter, thread, tile);
+  GemvOffset place(emitter, thread, tile);
   slice = place.slice;
   column = place.column;
   activations.emplace(emitter, element, tile.m, stagedRows());
@@ -272,7 +272,7 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
   SmallVector<Value> carried(start.chain);
   llvm::append_range(carried, sums.drop_front(chained));
   SmallVector<Value> results =
-      walkSteps(emitter, weights, steps, first, start.totals, carried);
+      walkSteps(emitter, weights, steps, first, start.promoted, carried);
   ChainedSums last{
       SmallVector<Value>(ArrayRef(results).take_front(chained)),
       SmallVector<Value>(ArrayRef(results).drop_front(sums.size()))};
@@ -283,15 +283,15 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
 
 /// The loop over the steps: `first`, where given, is its first one, loaded
 /// already, and each then loads the next before it multiplies. Carries `sums`,
-/// of which the first have `totals`, and returns both.
+/// of which the first have `promote`, and returns both.
 SmallVector<Value> GemvExpansion::walkSteps(ThreadEmitter &emitter,
                                             const GemvWeights &weights,
                                             Value steps, ArrayRef<Value> first,
-                                            ArrayRef<Value> totals,
+                                            ArrayRef<Value> promoted,
                                             ArrayRef<Value> sums) const {
   SmallVector<Value> carried(sums);
-  llvm::append_range(carried, totals);
-  size_t sumsAndTotals = carried.size();
+  llvm::append_range(carried, promoted);
+  size_t sumsAndPromoted = carried.size();
   llvm::append_range(carried, first);
   Value slices = emitter.index(tile.sliceK);
   std::optional<int64_t> known = getConstantIntValue(steps);
@@ -300,7 +300,7 @@ SmallVector<Value> GemvExpansion::walkSteps(ThreadEmitter &emitter,
       emitter.builder, emitter.loc, slice, steps, slices, carried,
       [&](OpBuilder &builder, Location loc, Value step, ValueRange carried) {
         ThreadEmitter body{builder, loc};
-        SmallVector<Value> loaded(carried.drop_front(sumsAndTotals)), next;
+        SmallVector<Value> loaded(carried.drop_front(sumsAndPromoted)), next;
         if (first.empty()) {
           loaded = weights.load(body, step);
           if (hasManySteps)
@@ -313,16 +313,16 @@ SmallVector<Value> GemvExpansion::walkSteps(ThreadEmitter &emitter,
             multiply(body, weights, step, loaded,
                      SmallVector<Value>(carried.take_front(sums.size())));
         ChainedSums state{
-            SmallVector<Value>(ArrayRef(result).take_front(totals.size())),
-            SmallVector<Value>(carried.slice(sums.size(), totals.size()))};
-        if (!totals.empty())
+            SmallVector<Value>(ArrayRef(result).take_front(promoted.size())),
+            SmallVector<Value>(carried.slice(sums.size(), promoted.size()))};
+        if (!promoted.empty())
           state.endChainIf(builder, loc, endsChain(body, weights, step));
         llvm::copy(state.chain, result.begin());
-        llvm::append_range(result, state.totals);
+        llvm::append_range(result, state.promoted);
         llvm::append_range(result, next);
         scf::YieldOp::create(builder, loc, result);
       });
-  return SmallVector<Value>(loop.getResults().take_front(sumsAndTotals));
+  return SmallVector<Value>(loop.getResults().take_front(sumsAndPromoted));
 }
 
 GemvWeights GemvExpansion::getWeights(ThreadEmitter &emitter,

@@ -15,8 +15,8 @@ using namespace mlir::nm;
 /// can share a multiprocessor.
 static constexpr int64_t kMaxSumBytes = 16384;
 
-GemvPlace::GemvPlace(ThreadEmitter &emitter, Value thread,
-                     const GpuTile &tile) {
+GemvOffset::GemvOffset(ThreadEmitter &emitter, Value thread,
+                       const GpuTile &tile) {
   Value warp = emitter.div(thread, kWarpSize);
   Value lane = emitter.rem(thread, kWarpSize);
   column = emitter.mul(lane, tile.threadN);
@@ -88,7 +88,7 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   int64_t count = sums.size(), perSlice = count * tile.n;
-  GemvPlace place(emitter, thread, tile);
+  GemvOffset place(emitter, thread, tile);
   // Idle lanes are those of a single warp; see GpuTile.
   Value hasColumns = tile.lanesN() < kWarpSize
                          ? emitter.less(place.column, emitter.index(tile.n))

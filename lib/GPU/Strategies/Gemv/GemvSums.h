@@ -12,13 +12,13 @@
 namespace mlir::nm {
 
 /// Where a thread stands in strategy gemv.
-struct GemvPlace {
+struct GemvOffset {
   /// The turn that its warp takes along k.
   Value slice;
   /// Its first column in the block's tile.
   Value column;
 
-  GemvPlace(ThreadEmitter &emitter, Value thread, const GpuTile &tile);
+  GemvOffset(ThreadEmitter &emitter, Value thread, const GpuTile &tile);
 };
 
 /// Adds the sums of a block's warps, in their order, to C.

@@ -42,8 +42,8 @@ static Value exclusiveOr(ThreadEmitter &emitter, Value a, Value b) {
   return emitter.builder.createOrFold<arith::XOrIOp>(emitter.loc, a, b);
 }
 
-MatrixRows::RowPlace MatrixRows::placeRow(Value row) {
-  RowPlace place{emitter.mul(row, columns), {}};
+MatrixRows::RowOffset MatrixRows::placeRow(Value row) {
+  RowOffset place{emitter.mul(row, columns), {}};
   for (const ::nm::BitXor &bits : swizzle) {
     int64_t mask = ((int64_t(1) << bits.count) - 1) << bits.bit;
     int64_t up = bits.bit - bits.fromBit;
@@ -54,7 +54,8 @@ MatrixRows::RowPlace MatrixRows::placeRow(Value row) {
   return place;
 }
 
-Value MatrixRows::placeWord(const RowPlace &row, Value column, int64_t offset) {
+Value MatrixRows::placeWord(const RowOffset &row, Value column,
+                            int64_t offset) {
   // What is added to a column beyond the bits that are XORed is a constant of
   // the instruction.
   int64_t period = 1;

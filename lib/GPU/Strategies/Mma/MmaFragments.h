@@ -56,13 +56,13 @@ public:
       : emitter(emitter), columns(columns), swizzle(std::move(swizzle)) {}
 
   /// Where `row` starts, and what is XORed into its columns; both i32.
-  struct RowPlace {
+  struct RowOffset {
     Value start, swizzle;
   };
-  RowPlace placeRow(Value row);
+  RowOffset placeRow(Value row);
   /// The place of the word of `column` + `offset`, which start words, as an
   /// index.
-  Value placeWord(const RowPlace &row, Value column, int64_t offset);
+  Value placeWord(const RowOffset &row, Value column, int64_t offset);
 
 private:
   ThreadEmitter &emitter;

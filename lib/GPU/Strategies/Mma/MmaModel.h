@@ -23,10 +23,10 @@ struct MmaTileShape {
   int64_t blockM, blockN, warpM, warpN;
 
   int64_t sumsOfThread() const { return warpM * warpN / kWarpSize; }
-  /// Whether a thread has registers for its sums, and for totals where they are
-  /// of `keptRows` rows.
+  /// Whether a thread has registers for its sums, and for promoted sums where
+  /// they are of `keptRows` rows.
   bool hasRegisters(int64_t keptRows) const {
-    return keptRows <= kLongSumRows || hasMmaTotals(sumsOfThread());
+    return keptRows <= kLongSumRows || hasMmaPromotion(sumsOfThread());
   }
   /// A schedule of that shape with tiles of `blockK` rows.
   GpuSchedule makeSchedule(int64_t blockK) const;

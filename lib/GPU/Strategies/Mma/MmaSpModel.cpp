@@ -83,7 +83,7 @@ static constexpr double kConversionClocks = 29;
 /// 4096x4096 and 11008x4096, 1.05 to 1.3 on an H200 (2026-11-23).
 static constexpr double kMeasuredConversions = 1.22;
 /// Sums of a thread at most, of 8-bit floats, which beside them has those of
-/// instructions under way, and where these convert, their operands in f16:
+/// instructions in flight, and where these convert, their operands in f16:
 /// more of them ptxas 13.0 spills.
 static constexpr int64_t kMostFloat8Sums = 64, kMostConvertedSums = 16;
 /// Rows of A up to which a block has all, in multiples of those of an

@@ -57,7 +57,7 @@ public:
       : WarpExpansion(tile,
                       cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
                       SparseTypes(op).sum),
-        isKMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
+        isMMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
         addsApart(isFloat8(types.element)),
         form(types.form(SparseOperand::Order::Mma)),
         quantization(op.getQuantizationAttr()),
@@ -106,7 +106,7 @@ private:
                                 const HalfOperands &operands,
                                 int64_t block) const;
   HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
-  Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
+  Value offsetOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
   void multiplyHalf(ThreadEmitter &emitter, const Half &half,
                     const HalfOperands &operands, MutableArrayRef<Value> sums);
   std::string getFloat8Text(int64_t weights, int64_t activations) const;
@@ -120,7 +120,7 @@ private:
                       int64_t selector, MutableArrayRef<Value> sums);
 
   /// Whether A's tile is [k x m].
-  bool isKMajor;
+  bool isMMajor;
   /// Whether the instruction says that the metadata is in order.
   bool isOrdered;
   SparseTypes types;
@@ -185,15 +185,15 @@ Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
 }
 
 /// Where the row of A's tile that the lane names to ldmatrix starts.
-Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
-                               int64_t fragment) {
+Value MmaSpExpansion::offsetOfA(ThreadEmitter &emitter, const Half &half,
+                                int64_t fragment) {
   int64_t k = half.step * SparseOperand::kStepRows +
               half.number * form.instructionRows();
   Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
   Value m = emitter.add(firstRow, fragment * kMatrixSide);
-  MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
+  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, swizzleOfA);
   // Four matrices of 16 bytes of eight rows, one after the other along k.
-  if (isKMajor)
+  if (isMMajor)
     return rows.placeWord(
         rows.placeRow(emitter.add(emitter.add(firstK, lane->lane), k)), m, 0);
   Value row = emitter.add(m, emitter.rem(lane->lane, kMatrixSide));
@@ -247,7 +247,7 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
   Value flat = flattenBuffer(emitter, op.getA());
   for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
     operands.activations.push_back(loadMatrices(
-        emitter, flat, placeOfA(emitter, half, fragment), isKMajor));
+        emitter, flat, offsetOfA(emitter, half, fragment), isMMajor));
   return operands;
 }
 
@@ -369,12 +369,12 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
   for (int64_t step = 0; step < steps(); ++step)
     for (int64_t number = 0; number < form.instructions(); ++number)
       halves.push_back({step, number});
-  copyPlaces.clear();
+  copyAddresses.clear();
   SmallVector<Value> result(sums);
   HalfOperands next = load(emitter, op, halves.front());
   for (auto [i, half] : llvm::enumerate(halves)) {
     HalfOperands operands = std::move(next);
-    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+    copyAddresses.push_back(&*std::prev(builder.getInsertionPoint()));
     // What a half needs is loaded while the one before it is multiplied.
     if (i + 1 < halves.size())
       next = load(emitter, op, halves[i + 1]);

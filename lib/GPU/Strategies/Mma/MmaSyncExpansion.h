@@ -37,12 +37,12 @@ public:
   }
 
 private:
-  /// Where the lane finds a step's activations. Of a k-major tile it names a
+  /// Where the lane finds a step's activations. Of an m-major tile it names a
   /// row to ldmatrix, from `column` on; of a row-major one it loads those of
   /// four k, `ks`, itself.
   struct RowOfStep {
     MatrixRows rows;
-    MatrixRows::RowPlace place;
+    MatrixRows::RowOffset place;
     Value column;
     std::array<Value, 4> ks;
   };
@@ -93,7 +93,7 @@ private:
   ::nm::Pattern pattern;
   Type type;
   /// Whether A's tile is [k x m].
-  bool isKMajor;
+  bool isMMajor;
   std::vector<::nm::BitXor> swizzleOfA;
   ::nm::PanelPacking packing;
   /// Columns of a panel, which have one unit.

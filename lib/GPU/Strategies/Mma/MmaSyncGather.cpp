@@ -1,6 +1,6 @@
 //===- MmaSyncGather.cpp - A row-major A for mma.sync ---------------------===//
 //
-// ldmatrix gathers rows of a k-major tile of A. A row-major tile, whose k that
+// ldmatrix gathers rows of an m-major tile of A. A row-major tile, whose k that
 // a unit keeps are apart, would have to be transposed first, an element at a
 // time. For few rows that costs more than the product; a lane instead loads its
 // eight elements of a square [16 k x 16 rows], which are of four k, by
@@ -37,7 +37,7 @@ SquareWords MmaSyncExpansion::gatherSquare(ThreadEmitter &emitter,
                                            Value elements, RowOfStep &row,
                                            int64_t m) const {
   OpBuilder &builder = emitter.builder;
-  std::array<MatrixRows::RowPlace, 2> places;
+  std::array<MatrixRows::RowOffset, 2> places;
   for (auto [half, place] : llvm::enumerate(places))
     place = row.rows.placeRow(
         emitter.add(emitter.add(firstRow, lane->row),

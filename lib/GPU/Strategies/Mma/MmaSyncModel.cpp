@@ -32,7 +32,7 @@ static double operationsPerClock(const GpuChip &chip) {
 /// an H200, and of one whose rows follow one another: 512 bytes.
 static constexpr double kGatheredClocks = 8.25, kPlainClocks = 4;
 /// How much longer copies of rows of A take that do not start with a line of
-/// 128 bytes: 500 rows of a k-major A take 27.1 us, once copied 24.0, in
+/// 128 bytes: 500 rows of an m-major A take 27.1 us, once copied 24.0, in
 /// vectors of 32 at 75 %.
 static constexpr double kUnalignedCopies = 1.6;
 static constexpr int64_t kLineBytes = 128;
@@ -254,7 +254,7 @@ public:
       : product(product), chip(chip), choice(product, chip) {}
 
   std::optional<GpuSchedule> run() {
-    if (!product.isKMajor)
+    if (!product.isMMajor)
       return runStream();
     for (const MmaTileShape &shape : kShapes)
       if (fits(shape))
@@ -382,7 +382,7 @@ static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.pattern.bn % 8 != 0)
     return "units of a multiple of 8 columns, but got " +
            std::to_string(product.pattern.bn);
-  if (!product.isKMajor && product.rows() > kMaxRowMajorRows)
+  if (!product.isMMajor && product.rows() > kMaxRowMajorRows)
     return "activations whose m are contiguous, or at most " +
            std::to_string(kMaxRowMajorRows) + " rows of them, but got " +
            std::to_string(product.rows()) + " that are row-major";

@@ -41,7 +41,7 @@ private:
     return getBufferType(getWeightShape(op, tile).values);
   }
   /// Lanes find the k that they want in rows of A as they come, of whole
-  /// 16-byte words. Lists of rows are of a k-major tile.
+  /// 16-byte words. Lists of rows are of an m-major tile.
   bool staysRowMajor() const {
     return !op.getTransposeA() && !rows && tile.k % kWordElements == 0;
   }
@@ -58,8 +58,8 @@ private:
 };
 } // namespace
 
-/// Of a k-major tile, ldmatrix reads a row of each of eight windows where there
-/// are as many.
+/// Of an m-major tile, ldmatrix reads a row of each of eight windows where
+/// there are as many.
 MemRefType Staging::typeOfA() const {
   if (staysRowMajor())
     return getBufferType({tile.m, tile.k});

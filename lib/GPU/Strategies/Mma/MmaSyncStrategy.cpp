@@ -37,7 +37,7 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
                     Float32Type::get(op.getContext())),
       pattern(op.getPattern().getPattern()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
-      isKMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(
+      isMMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(
                                         cast<MemRefType>(op.getA().getType()))),
       packing(op.getPanelPacking().getPacking()), panel(packing.panel),
       order(pattern,
@@ -142,13 +142,13 @@ MmaSyncExpansion::Loader::loadWeights(const MmaStep &step) {
 
 MmaSyncExpansion::RowOfStep MmaSyncExpansion::findRow(ThreadEmitter &emitter,
                                                       const MmaStep &step) {
-  MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
+  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, swizzleOfA);
   MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
   Value named =
       rowOfA(emitter, order.findRow(emitter, address.k, step.square), step);
-  if (!isKMajor)
+  if (!isMMajor)
     return {std::move(rows), {}, {}, findKs(emitter, named)};
-  MatrixRows::RowPlace place = rows.placeRow(named);
+  MatrixRows::RowOffset place = rows.placeRow(named);
   Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
   return {std::move(rows), place, column, {}};
 }
@@ -157,7 +157,7 @@ SquareWords MmaSyncExpansion::Loader::loadActivations(const MmaStep &step,
                                                       RowOfStep &row,
                                                       int64_t m) {
   SquareWords words =
-      expansion.isKMajor
+      expansion.isMMajor
           ? loadMatrices(
                 emitter, activations,
                 row.rows.placeWord(row.place, row.column, m * kSquareSide),
@@ -169,7 +169,7 @@ SquareWords MmaSyncExpansion::Loader::loadActivations(const MmaStep &step,
 }
 
 //===----------------------------------------------------------------------===//
-// The step that is under way from one tile to the next
+// The step that is in flight from one tile to the next
 //===----------------------------------------------------------------------===//
 
 /// Of one step's operands.
@@ -217,7 +217,7 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
                     ArrayRef<Value>(prefetched).drop_front(countPositions())),
                 {},
                 {}};
-  copyPlaces.clear();
+  copyAddresses.clear();
   SmallVector<Value> sums(carried.take_front(countSums()));
   SmallVector<MmaStep> steps = getSteps();
   MmaStep step = steps.back();
@@ -239,7 +239,7 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
     }
     // Among single loads of operands copies would be slower: ptxas puts three
     // instructions that do nothing before each that follows one.
-    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+    copyAddresses.push_back(&*std::prev(builder.getInsertionPoint()));
     step = next;
     operands = std::move(loaded);
     isEmpty = false;

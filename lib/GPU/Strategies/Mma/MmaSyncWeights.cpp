@@ -72,7 +72,7 @@ SmallVector<Value> MmaSyncExpansion::loadPositions(ThreadEmitter &emitter,
     KeptOrder::Row row = order.findRow(emitter, address.k, step.square);
     Value unit = emitter.add(emitter.mul(row.window, pattern.n),
                              emitter.div(row.number, pattern.bk));
-    // A ragged tile lacks windows, of which A's rows are zeros.
+    // A partial tile lacks windows, of which A's rows are zeros.
     unit = clampToDim(emitter, indices, 1, emitter.toIndex(unit), units);
     positions.push_back(
         memref::LoadOp::create(emitter.builder, emitter.loc, indices,
@@ -263,7 +263,7 @@ SmallVector<SquareWords> MmaSyncExpansion::loadWeights(ThreadEmitter &emitter,
   MatrixRows rows(emitter, panel, swizzleOfValues);
   MatrixAddress address = lane->addressFor(emitter, roleOfWeights());
   KeptOrder::Row kept = order.findRow(emitter, address.k, step.square);
-  MatrixRows::RowPlace row = rows.placeRow(
+  MatrixRows::RowOffset row = rows.placeRow(
       emitter.add(emitter.mul(kept.window, pattern.keptRows()), kept.number));
   SmallVector<SquareWords> squares;
   int64_t columns = std::max(unitColumns, kSquareSide);
@@ -271,7 +271,7 @@ SmallVector<SquareWords> MmaSyncExpansion::loadWeights(ThreadEmitter &emitter,
     Value column = emitter.add(
         emitter.add(firstColumn, emitter.mul(address.half, kMatrixSide)),
         step.unit * unitColumns + n);
-    MatrixRows::RowPlace inPanel = row;
+    MatrixRows::RowOffset inPanel = row;
     inPanel.start =
         emitter.add(row.start, emitter.mul(emitter.div(column, panel),
                                            keptRowsOfTile() * panel));

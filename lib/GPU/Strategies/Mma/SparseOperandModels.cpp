@@ -3,25 +3,25 @@
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 
 #include "GPU/Strategies/Mma/MmaModel.h"
-#include "GPU/Strategies/Warpgroup/TermsModel.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 
 #include "nm/Format/SparseOperand.h"
 
 using namespace nm;
 
 std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product,
-                                                  int64_t terms) {
+                                                  int64_t splits) {
   if (product.isVector)
     return "a matrix, but got a vector";
   SparseOperand operand;
-  operand.terms = terms;
+  operand.splits = splits;
   if (Status status = operand.verify(product.pattern, product.type); !status)
     return status.error().message.substr(std::string("expected ").size());
-  if (product.isKMajor && elementSize(product.type) == 1)
+  if (product.isMMajor && elementSize(product.type) == 1)
     return "a row-major A, for no instruction transposes " +
            std::string(elementName(product.type));
-  // Of terms, zeros that fill groups up can be told from weights.
-  if (product.avoidsPrunedWeights && terms == 1 &&
+  // Of splits, zeros that fill groups up can be told from weights.
+  if (product.avoidsPrunedWeights && splits == 1 &&
       fillsUpSparseOperand(product.pattern))
     return "a pattern that keeps two of each four rows, for without dense "
            "weights no zero may meet an activation, but got " +
@@ -51,8 +51,8 @@ void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
                          double operationsPerClock, GpuSchedule &schedule) {
   double k = double(alignTo(product.k, SparseOperand::kStepRows));
   // Of each four rows two values, and metadata of four bits.
-  double bits = product.terms > 1 ? 8.0 * double(bytesOfTerms(product))
-                                  : double(product.bitsOfWeight());
+  double bits = product.splits > 1 ? 8.0 * double(bytesOfSplits(product))
+                                   : double(product.bitsOfWeight());
   double weightBytes = double(product.n) * (k / 2 * bits / 8 + k / 8);
   if (product.scaleGroup != 0)
     weightBytes +=

@@ -12,17 +12,17 @@ namespace nm {
 
 /// What is expected of a product with a sparse operand of tensor cores, and
 /// what came, where `product` is none: "a matrix, but got a vector". Elements
-/// may be sums of `terms` terms.
+/// may be sums of `splits` splits.
 std::optional<std::string> whyNoSparseOperand(const GpuProduct &product,
-                                              int64_t terms = 1);
+                                              int64_t splits = 1);
 
 /// Whether `schedule` has a block tile that is more than 64 wide and at least
 /// twice as large as the product, along m or n.
 bool isTooLarge(const GpuProduct &product, const GpuSchedule &schedule);
 
-/// The best of strategy wgmma_sp for a product of terms of f32.
-Result<GpuSchedule> selectWgmmaSpTerms(const GpuProduct &product,
-                                       const GpuChip &chip);
+/// The best of strategy wgmma_sp for a product of split floats.
+Result<GpuSchedule> selectWgmmaSpSplitFloats(const GpuProduct &product,
+                                             const GpuChip &chip);
 
 /// Bytes of an operand's element, and rows of k in 128 bytes of a row of A.
 int64_t sparseBytes(const GpuProduct &product);

@@ -95,14 +95,15 @@ Value Staging::toWholeSteps(Value weights) {
 }
 
 /// Sums of rows behind A's last one are not stored, so that anything may be in
-/// their places; but not of terms, for sums that are not finite are made again.
+/// their places; but not of splits, for sums that are not finite are made
+/// again.
 Value Staging::copyTensorOfA(OperandCopies &copies) {
   int64_t rows = op.getTransposeA() ? 1 : 0;
   std::optional<int64_t> unfilled;
-  bool hasTerms = cast<SparseProductOpInterface>(*op).countTerms() > 1;
-  if (!hasTerms && cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
+  bool hasSplits = cast<SparseProductOpInterface>(*op).countSplits() > 1;
+  if (!hasSplits && cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
     unfilled = rows;
-  return copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA(), unfilled);
+  return copies.bulkCopyToNew(CopyKind::Tensor, op.getA(), typeOfA(), unfilled);
 }
 
 void Staging::emit() {
@@ -110,9 +111,9 @@ void Staging::emit() {
   OperandCopies copies(builder, loc);
   bool isBulk = hasProducers();
   auto copy = [&](Value source, MemRefType type) {
-    return isBulk
-               ? copies.bulkCopyToNew(CopyWay::Bulk, toWholeSteps(source), type)
-               : copies.copyToNew(source, type);
+    return isBulk ? copies.bulkCopyToNew(CopyKind::Bulk, toWholeSteps(source),
+                                         type)
+                  : copies.copyToNew(source, type);
   };
   // A first: what is swizzled stands at multiples of 1024 bytes.
   Value a =

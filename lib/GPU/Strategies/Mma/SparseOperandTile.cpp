@@ -34,16 +34,16 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   return diagnostic << "condensed ones";
 }
 
-bool mlir::nm::hasTotals(SpMMOp op) {
+bool mlir::nm::isPromoted(SpMMOp op) {
   Type element = op.getAType().getElementType();
   return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
          ((isFloat8(element) && op.getArithmetic() != Arithmetic::FastAccum) ||
-          cast<SparseProductOpInterface>(*op).countTerms() > 1);
+          cast<SparseProductOpInterface>(*op).countSplits() > 1);
 }
 
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
-  int64_t terms = cast<SparseProductOpInterface>(*op).countTerms();
-  SmallVector<int64_t> shape = {terms * tile.m, tile.k};
+  int64_t splits = cast<SparseProductOpInterface>(*op).countSplits();
+  SmallVector<int64_t> shape = {splits * tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();

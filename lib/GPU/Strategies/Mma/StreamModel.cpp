@@ -73,10 +73,10 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   double weights = double(parts.valueBytes + parts.indexBytes);
   double all = double(blocks * tiles());
   // Bytes in a microsecond.
-  double underWay = double(std::min(tile.stages - 1, tiles())) * weights *
+  double inFlight = double(std::min(tile.stages - 1, tiles())) * weights *
                     double(blocks) / kLatency;
   double reachable =
-      std::min(underWay, 1000 * chip.memoryGBs * kReachableShare);
+      std::min(inFlight, 1000 * chip.memoryGBs * kReachableShare);
   double memory = all * weights / reachable;
   double received = all * (weights + double(parts.activationBytes)) /
                     (active * kIngress * chip.clockGHz * 1000);

@@ -15,8 +15,8 @@ static SmallVector<Value> zerosLike(OpBuilder &builder, ValueRange values) {
   });
 }
 
-ChainedSums ChainedSums::start(OpBuilder &builder, ValueRange totals) {
-  return {zerosLike(builder, totals), SmallVector<Value>(totals)};
+ChainedSums ChainedSums::start(OpBuilder &builder, ValueRange promoted) {
+  return {zerosLike(builder, promoted), SmallVector<Value>(promoted)};
 }
 
 ChainedSums ChainedSums::unpack(ValueRange carried) {
@@ -27,13 +27,13 @@ ChainedSums ChainedSums::unpack(ValueRange carried) {
 
 SmallVector<Value> ChainedSums::pack() const {
   SmallVector<Value> carried(chain);
-  llvm::append_range(carried, totals);
+  llvm::append_range(carried, promoted);
   return carried;
 }
 
 SmallVector<Value> ChainedSums::finish(OpBuilder &builder, Location loc) const {
   SmallVector<Value> sums;
-  for (auto [total, sum] : llvm::zip_equal(totals, chain))
+  for (auto [total, sum] : llvm::zip_equal(promoted, chain))
     sums.push_back(arith::AddFOp::create(builder, loc, total, sum));
   return sums;
 }
@@ -42,7 +42,7 @@ SmallVector<Value> ChainedSums::remainder(OpBuilder &builder, Location loc,
                                           ArrayRef<Value> sums) const {
   SmallVector<Value> remainders;
   for (auto [total, part, sum, zero] :
-       llvm::zip_equal(totals, chain, sums, zerosLike(builder, sums))) {
+       llvm::zip_equal(promoted, chain, sums, zerosLike(builder, sums))) {
     Value taken = arith::SubFOp::create(builder, loc, sum, total);
     Value left = arith::SubFOp::create(builder, loc, part, taken);
     // Infinite sums leave nothing, where the difference of two is NaN.
@@ -61,7 +61,7 @@ void ChainedSums::endChainIf(OpBuilder &builder, Location loc, Value isLast,
       [&](OpBuilder &builder, Location loc) {
         ChainedSums next = start(builder, finish(builder, loc));
         if (isCompensated)
-          next.chain = remainder(builder, loc, next.totals);
+          next.chain = remainder(builder, loc, next.promoted);
         scf::YieldOp::create(builder, loc, next.pack());
       },
       [&](OpBuilder &builder, Location loc) {

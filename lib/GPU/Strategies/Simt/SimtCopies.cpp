@@ -72,8 +72,8 @@ static Status verifySquares(const SimtBlock &block, LayoutOfA layoutA) {
 
 static Status verifyMatrices(const SimtBlock &block, LayoutOfA layoutA) {
   const char *field = "copy_a = matrices";
-  if (layoutA != LayoutOfA::KMajor || block.packsRows)
-    return Error{std::string("expected layout_a = k_major and all rows of A "
+  if (layoutA != LayoutOfA::MMajor || block.packsRows)
+    return Error{std::string("expected layout_a = m_major and all rows of A "
                              "for ") +
                  field};
   if (!block.hasLoop || block.stages == 1)
@@ -98,13 +98,13 @@ static Status verifyMatrices(const SimtBlock &block, LayoutOfA layoutA) {
 
 static Status verifyCopy(const SimtBlock &block, const SimtCopies &copies) {
   bool isDirect = copies.copyA == CopyOfA::Direct;
-  bool staysAsIs = block.isKMajor || copies.layoutA == LayoutOfA::RowMajor;
+  bool staysAsIs = block.isMMajor || copies.layoutA == LayoutOfA::RowMajor;
   if (isDirect && !staysAsIs)
     return Error{"expected copy_a = elements, squares or matrices for a "
                  "row-major A, but got direct"};
   if (!isDirect && staysAsIs)
     return Error{std::string("expected copy_a = direct for ") +
-                 (block.isKMajor ? "a k-major A" : "layout_a = row_major") +
+                 (block.isMMajor ? "an m-major A" : "layout_a = row_major") +
                  ", which is not transposed"};
   if (copies.copyA == CopyOfA::Squares)
     return verifySquares(block, copies.layoutA);
@@ -115,7 +115,7 @@ static Status verifyCopy(const SimtBlock &block, const SimtCopies &copies) {
 
 static Status verifyInterleaved(const SimtBlock &block) {
   const char *field = "layout_a = interleaved";
-  if (block.isKMajor || block.packsRows)
+  if (block.isMMajor || block.packsRows)
     return Error{std::string("expected all rows of a row-major A for ") +
                  field};
   if (!block.sharesUnits() || !isPowerOfTwo(block.pattern.m) ||
@@ -135,7 +135,7 @@ static Status verifyInterleaved(const SimtBlock &block) {
 
 static Status verifyRowMajor(const SimtBlock &block) {
   const char *field = "layout_a = row_major";
-  if (block.isKMajor || block.packsRows)
+  if (block.isMMajor || block.packsRows)
     return Error{std::string("expected all rows of a row-major A for ") +
                  field};
   if (!block.gathers() || block.pattern.bk % kWord != 0)
@@ -209,7 +209,7 @@ static constexpr int64_t kMinRows = 8;
 
 /// Multiply-adds of a slice of the tile for which the same holds of their time:
 /// with the 128 a clock of all chips, 768 clocks, most of which a copy takes
-/// under way. On an H200 shorter tiles take up to 10 % longer by way of a
+/// in flight. On an H200 shorter tiles take up to 10 % longer by way of a
 /// staging buffer; so do slices of shorter ones, which share the multipliers.
 static constexpr int64_t kMinMultiplications = 128 * 768;
 
@@ -230,8 +230,8 @@ static bool leavesWarps(const SimtBlock &block, int64_t otherBytes,
 
 bool SimtBlock::usesStagingBuffer(const SimtCopies &copies,
                                   int64_t maxBytes) const {
-  if (isKMajor || std::max({m, n, k}) > maxBytes ||
-      !verifyMatrices(*this, LayoutOfA::KMajor))
+  if (isMMajor || std::max({m, n, k}) > maxBytes ||
+      !verifyMatrices(*this, LayoutOfA::MMajor))
     return false;
   // A loop over kept rows has no places for what is moved.
   int64_t rows = keptRows() / sliceK;
@@ -251,7 +251,7 @@ static constexpr int64_t kMaxThreadsWithSquares = 256;
 
 CopyOfA SimtBlock::chooseCopy(const SimtCopies &copies,
                               int64_t maxBytes) const {
-  if (isKMajor || copies.layoutA == LayoutOfA::RowMajor)
+  if (isMMajor || copies.layoutA == LayoutOfA::RowMajor)
     return CopyOfA::Direct;
   bool isInterleaved = copies.layoutA == LayoutOfA::Interleaved;
   if (!isInterleaved && usesStagingBuffer(copies, maxBytes))
@@ -271,7 +271,7 @@ LayoutOfA SimtBlock::chooseLayout(const GivenSimtCopies &given,
   bool isStaged = given.copyA ? *given.copyA == CopyOfA::Matrices
                               : usesStagingBuffer(copies, maxBytes);
   return !isStaged && verifyInterleaved(*this) ? LayoutOfA::Interleaved
-                                               : LayoutOfA::KMajor;
+                                               : LayoutOfA::MMajor;
 }
 
 /// Threads of a block, sums of a thread and kept rows of a tile beyond which

@@ -14,7 +14,7 @@
 
 #include "GPU/Expand/WeightTile.h"
 #include "GPU/Strategies/Simt/SimtTile.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
 
@@ -363,7 +363,7 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
     // A few copies follow the first loads; others, and stores, are spread.
     bool isPlace = spreads(op) && (i + deferred) % stepsPerRows() == 0;
     if (i == -deferred || isPlace)
-      copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+      copyAddresses.push_back(&*std::prev(builder.getInsertionPoint()));
     // The next rows' steps have the same units and rows of the thread as the
     // first rows'.
     Step step = getStep((i + deferred * stepsPerRows()) % stepsPerRows());

@@ -18,8 +18,8 @@ using namespace nm;
 
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 static constexpr int64_t kMovedRegisters = 40;
-/// What a thread counts chains by, and finds totals by.
-static constexpr int64_t kTotalRegisters = 16;
+/// What a thread counts chains by, and finds promoted sums by.
+static constexpr int64_t kPromotionRegisters = 16;
 
 //===----------------------------------------------------------------------===//
 // Time
@@ -70,7 +70,7 @@ static constexpr double kTileInstructions = 200, kStagingTileInstructions = 100;
 /// Instructions of a warp for 32 sums at the end of a chain: of a load, an
 /// addition, a store, and a chain that starts at zero, the accesses of four
 /// sums and zeros of two are one.
-static constexpr double kTotalInstructions = 2;
+static constexpr double kPromotionInstructions = 2;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
@@ -130,7 +130,7 @@ double SimtEstimate::readsPerRow() const {
 
 /// Of the loads of A, beyond those that are in the constants.
 double SimtEstimate::loadClocks() const {
-  if (!tile.pack || product.isKMajor)
+  if (!tile.pack || product.isMMajor)
     return 0;
   double rows = stagedRows(product.pattern, tile);
   return tile.blockM / double(kWarpSize) *
@@ -145,7 +145,7 @@ double SimtEstimate::storeClocks() const {
   bool isWide = threads <= 256;
   if (isRowMajor())
     return clocks * kRowsClocks;
-  if (gathers() && !product.isKMajor)
+  if (gathers() && !product.isMMajor)
     return clocks * (isWide ? kStagedClocks : kStagedElementsClocks);
   if (usesStagingBuffer)
     return clocks * kStagingClocks;
@@ -156,10 +156,10 @@ double SimtEstimate::multiplyClocks() const {
   return double(tile.blockM) * tile.blockN * keptRows / chip.fmaPerClock;
 }
 
-/// Sums of a block that are added to totals in shared memory at the ends of
-/// chains, for each tile.
-double SimtEstimate::sumsAddedToTotals() const {
-  if (!tile.totals)
+/// Sums of a block that are added to promoted sums in shared memory at the ends
+/// of chains, for each tile.
+double SimtEstimate::promotedSums() const {
+  if (!tile.promote)
     return 0;
   return double(partBytes(tile)) / 4 /
          double(tilesPerSharedChain(rowsOfSlice()));
@@ -169,9 +169,9 @@ double SimtEstimate::sumsAddedToTotals() const {
 double SimtEstimate::sharedClocks() const {
   double reads = warpsOfSlice() * keptRows * readsPerRow() * 4;
   double copies = double(keptRows) * tile.blockN * 4 / 128;
-  // Totals are read and written.
-  double totals = 2 * sumsAddedToTotals() * 4 / 128;
-  return reads + loadClocks() + storeClocks() + copies + totals;
+  // Promoted sums are read and written.
+  double promoted = 2 * promotedSums() * 4 / 128;
+  return reads + loadClocks() + storeClocks() + copies + promoted;
 }
 
 /// Four schedulers issue an instruction a clock each.
@@ -179,7 +179,7 @@ double SimtEstimate::issueClocks() const {
   double multiplications =
       double(tile.blockM) * tile.blockN * keptRows / kWarpSize;
   double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
-  double perElement = tile.pack && !product.isKMajor ? kListedCopyInstructions
+  double perElement = tile.pack && !product.isMMajor ? kListedCopyInstructions
                       : usesStagingBuffer            ? kStagingInstructions
                                                      : kCopyInstructions;
   double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
@@ -188,14 +188,14 @@ double SimtEstimate::issueClocks() const {
   double others = gathers()           ? 0
                   : usesStagingBuffer ? warps() * kStagingTileInstructions
                                       : warps() * kTileInstructions;
-  double totals = sumsAddedToTotals() / kWarpSize * kTotalInstructions;
-  return (multiplications + reads + copies + others + totals) / 4;
+  double promoted = promotedSums() / kWarpSize * kPromotionInstructions;
+  return (multiplications + reads + copies + others + promoted) / 4;
 }
 
 double SimtEstimate::cacheClocks() const {
   // What is left out of rows of m is read with the rest, 32 bytes at a time.
   int64_t rows =
-      product.isKMajor ? stagedRows(product.pattern, tile) : tile.blockK;
+      product.isMMajor ? stagedRows(product.pattern, tile) : tile.blockK;
   double bytes =
       4 * (double(tile.blockM) * rows + double(tile.blockN) * keptRows);
   return bytes / kCacheBytesPerClock;
@@ -234,7 +234,7 @@ double SimtEstimate::tileClocks(double blocks) const {
     clocks *= kManySlots;
   if (!gathers() && rowsOfSlice() > kMaxUnrolledRows)
     clocks *= kLoopedRows;
-  if (!gathers() && !tile.pack && !product.isKMajor && !usesStagingBuffer &&
+  if (!gathers() && !tile.pack && !product.isMMajor && !usesStagingBuffer &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
     clocks += kLateLoads;
   return clocks;
@@ -273,19 +273,19 @@ int64_t SimtEstimate::spareRegisters() const {
 }
 
 int64_t SimtEstimate::registers() const {
-  int64_t ofTotals = tile.totals ? kTotalRegisters : 0;
+  int64_t ofPromotion = tile.promote ? kPromotionRegisters : 0;
   // Sums, words of A that are read ahead, weights of four rows, and addresses.
   if (isRowMajor())
-    return tile.threadM * tile.threadN + 88 + ofTotals;
+    return tile.threadM * tile.threadN + 88 + ofPromotion;
   int64_t copiedRows = stagedRows(product.pattern, tile);
   // cp.async needs no registers; without packing, what is fitted has them.
-  if (usesStagingBuffer || (tile.pack && product.isKMajor))
+  if (usesStagingBuffer || (tile.pack && product.isMMajor))
     copiedRows = 0;
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
                       tile.threadN + tile.blockM * copiedRows / threads +
-                      ofTotals;
+                      ofPromotion;
   // Lanes with units of their own hold positions, and places in A, by column.
   registers += gathers() ? 16 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.

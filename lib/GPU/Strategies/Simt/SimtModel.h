@@ -32,7 +32,7 @@ private:
   double warps() const { return double(threads) / kWarpSize; }
   /// Rows that a warp multiplies, and the warps that multiply a row.
   int64_t rowsOfSlice() const { return keptRows / tile.sliceK; }
-  double sumsAddedToTotals() const;
+  double promotedSums() const;
   double warpsOfSlice() const { return warps() / double(tile.sliceK); }
   int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
   /// Rows that are packed were measured without.

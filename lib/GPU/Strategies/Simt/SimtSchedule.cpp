@@ -32,24 +32,24 @@ static ::nm::GivenSimtCopies getGivenCopies(SimtScheduleAttr given) {
   return copies;
 }
 
-static CopyWay getCopyWay(::nm::CopyOfA copy) {
+static CopyKind getCopyKind(::nm::CopyOfA copy) {
   switch (copy) {
   case ::nm::CopyOfA::Direct:
-    return CopyWay::Direct;
+    return CopyKind::Direct;
   case ::nm::CopyOfA::Matrices:
-    return CopyWay::Matrices;
+    return CopyKind::Matrices;
   case ::nm::CopyOfA::Elements:
-    return CopyWay::Elements;
+    return CopyKind::Elements;
   case ::nm::CopyOfA::Squares:
-    return CopyWay::Squares;
+    return CopyKind::Squares;
   }
   llvm_unreachable("a way of copying");
 }
 
 static TileOrder getTileOrder(::nm::LayoutOfA layout) {
   switch (layout) {
-  case ::nm::LayoutOfA::KMajor:
-    return TileOrder::KMajor;
+  case ::nm::LayoutOfA::MMajor:
+    return TileOrder::MMajor;
   case ::nm::LayoutOfA::Interleaved:
     return TileOrder::Interleaved;
   case ::nm::LayoutOfA::RowMajor:
@@ -69,9 +69,9 @@ static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
   return getCheckedAt<SimtScheduleAttr>(
       op, tile.block, tile.warp, tile.thread, chosen.stages, chosen.splitK,
       chosen.clusterK, chosen.sliceK, std::optional(groupM),
-      getCopyWay(chosen.copies.copyA), getTileOrder(chosen.copies.layoutA),
+      getCopyKind(chosen.copies.copyA), getTileOrder(chosen.copies.layoutA),
       chosen.copies.prefetch, chosen.copies.defer, chosen.pack,
-      onlyIf(chosen.totals), packing);
+      onlyIf(chosen.promote), packing);
 }
 
 /// What the cost model may do about rows of A that no column uses.
@@ -133,7 +133,7 @@ public:
     product.rowPacking = getRowPacking(request.op, given);
     product.isPacked = request.packs;
     if (given)
-      product.totals = given.getTotals();
+      product.promote = given.getPromote();
     ::nm::Result<GpuSchedule> chosen =
         ::nm::selectSimtSchedule(product, request.chip);
     if (!chosen)
@@ -148,13 +148,13 @@ public:
   }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
-                           bool isKMajor) const override {
+                           bool isMMajor) const override {
     auto simt = cast<SimtScheduleAttr>(schedule);
-    if (isKMajor)
+    if (isMMajor)
       return 1;
     if (simt.getOrderOfA() == TileOrder::RowMajor)
       return ::nm::kLineRowBytes;
-    return simt.getCopyA().value_or(CopyWay::Elements) == CopyWay::Elements
+    return simt.getCopyA().value_or(CopyKind::Elements) == CopyKind::Elements
                ? 1
                : ::nm::kBulkRowBytes;
   }

@@ -177,7 +177,7 @@ bool Staging::hasFullTiles() {
   block.threads = tile.threads();
   block.stages = tile.stages;
   block.sliceK = tile.sliceK;
-  block.isKMajor = op.getTransposeA();
+  block.isMMajor = op.getTransposeA();
   block.packsRows = rows.has_value();
   block.strideOfA = getStrideFactors(op.getA())[0];
   block.widthOfA = widthOfA();
@@ -228,7 +228,7 @@ void Staging::copyA() {
   if (copies.copyA == CopyOfA::Direct)
     return awaited.copy(op.getA(), tileOfA, /*transpose=*/false, rows);
   awaited.copyThroughRegisters(
-      copies.copyA == CopyOfA::Squares ? CopyWay::Squares : CopyWay::Elements,
+      copies.copyA == CopyOfA::Squares ? CopyKind::Squares : CopyKind::Elements,
       op.getA(), tileOfA, /*transpose=*/true, rows);
 }
 
@@ -238,7 +238,7 @@ void Staging::copyToStagingBuffer() {
   stagingBuffer = memref::AllocOp::create(builder, loc, typeOfStagingBuffer());
   int64_t parts = block.fragmentsPerWarp();
   for (int64_t part = 0; part < parts; ++part) {
-    auto copied = CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+    auto copied = CopyOp::create(builder, loc, CopyKind::Direct, op.getA(),
                                  stagingBuffer, {part, parts});
     partTokens.push_back(
         GroupOp::create(builder, loc, copied.getToken()).getGroup());
@@ -249,7 +249,7 @@ void Staging::copyFromStagingBuffer() {
   int64_t parts = int64_t(partTokens.size());
   for (int64_t part = 0; part < parts; ++part) {
     AwaitOp::create(builder, loc, SyncScope::Warp, partTokens[part]);
-    CopyOp::create(builder, loc, CopyWay::Matrices, stagingBuffer, tileOfA,
+    CopyOp::create(builder, loc, CopyKind::Matrices, stagingBuffer, tileOfA,
                    {part, parts});
     ReleaseOp::create(builder, loc, SyncScope::Warp, stagingBuffer);
   }

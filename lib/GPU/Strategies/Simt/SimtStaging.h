@@ -9,26 +9,26 @@
 namespace mlir::nm {
 
 /// The cases of #nm.simt's fields that the cost model has others for.
-inline ::nm::CopyOfA getCopyOfA(CopyWay way) {
+inline ::nm::CopyOfA getCopyOfA(CopyKind way) {
   switch (way) {
-  case CopyWay::Direct:
+  case CopyKind::Direct:
     return ::nm::CopyOfA::Direct;
-  case CopyWay::Matrices:
+  case CopyKind::Matrices:
     return ::nm::CopyOfA::Matrices;
-  case CopyWay::Elements:
+  case CopyKind::Elements:
     return ::nm::CopyOfA::Elements;
-  case CopyWay::Squares:
+  case CopyKind::Squares:
     return ::nm::CopyOfA::Squares;
-  case CopyWay::Bulk:
-  case CopyWay::Tensor:
+  case CopyKind::Bulk:
+  case CopyKind::Tensor:
     break;
   }
   llvm_unreachable("a way of copying of strategy simt");
 }
 inline ::nm::LayoutOfA getLayoutOfA(TileOrder order) {
   switch (order) {
-  case TileOrder::KMajor:
-    return ::nm::LayoutOfA::KMajor;
+  case TileOrder::MMajor:
+    return ::nm::LayoutOfA::MMajor;
   case TileOrder::Interleaved:
     return ::nm::LayoutOfA::Interleaved;
   case TileOrder::RowMajor:

@@ -31,9 +31,9 @@ int64_t nm::partBytes(const GpuSchedule &tile) {
   return 4 * tile.blockM * tile.blockN * tile.sliceK;
 }
 
-bool nm::wantsTotals(const GpuProduct &product) {
-  return product.totals.value_or(product.pattern.condensedRows(product.k) >
-                                 kLongSumRows);
+bool nm::wantsPromotion(const GpuProduct &product) {
+  return product.promote.value_or(product.pattern.condensedRows(product.k) >
+                                  kLongSumRows);
 }
 
 int64_t nm::unitColumns(const Pattern &pattern, const GpuSchedule &tile) {
@@ -100,10 +100,10 @@ SimtBlock nm::describeBlock(const GpuProduct &product,
   block.threadN = tile.threadN;
   block.stages = tile.stages;
   block.sliceK = tile.sliceK;
-  block.totalBytes = tile.totals ? 4 * block.m * block.n * tile.sliceK : 0;
+  block.totalBytes = tile.promote ? 4 * block.m * block.n * tile.sliceK : 0;
   block.threads =
       block.m / tile.warpM * (block.n / tile.warpN) * tile.sliceK * kWarpSize;
-  block.isKMajor = product.isKMajor;
+  block.isMMajor = product.isMMajor;
   block.packsRows = tile.pack;
   setRows(product, tile, block);
   block.stagedRows = block.k;
@@ -129,11 +129,11 @@ void nm::completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
 
 void nm::completeSimtTile(const GpuProduct &product, const GpuChip &chip,
                           const GivenSimtCopies &given, GpuSchedule &tile) {
-  tile.totals = wantsTotals(product);
+  tile.promote = wantsPromotion(product);
   completeSimtCopies(product, chip, given, tile);
-  if (product.totals || sharedBytes(product, tile) <= chip.sharedPerBlock)
+  if (product.promote || sharedBytes(product, tile) <= chip.sharedPerBlock)
     return;
-  tile.totals = false;
+  tile.promote = false;
   completeSimtCopies(product, chip, given, tile);
 }
 

@@ -20,8 +20,8 @@ int64_t countThreads(const GpuSchedule &tile);
 /// Bytes of shared memory that a block's slices share their sums in.
 int64_t partBytes(const GpuSchedule &tile);
 
-/// Whether sums are to have totals: as is given, or where they are long.
-bool wantsTotals(const GpuProduct &product);
+/// Whether sums are to are promoted: as is given, or where they are long.
+bool wantsPromotion(const GpuProduct &product);
 
 /// Columns that share their rows of A.
 int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
@@ -29,8 +29,8 @@ int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
 /// The tile of a block, as its operands' copies see it.
 SimtBlock describeBlock(const GpuProduct &product, const GpuSchedule &tile);
 
-/// Bytes of shared memory of all stages, of what they share and of totals; sums
-/// of parts take their place.
+/// Bytes of shared memory of all stages, of what they share and of promoted
+/// sums; sums of parts take their place.
 int64_t sharedBytes(const GpuProduct &product, const GpuSchedule &tile);
 
 } // namespace nm

@@ -9,7 +9,7 @@
 
 #include "GPU/Expand/WeightTile.h"
 #include "GPU/Strategies/Simt/SimtTile.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
@@ -71,7 +71,7 @@ private:
                                              WeightTile &weights,
                                              Value firstUnit, int64_t units);
   SmallVector<Value> loadRowOfA(OpBuilder &builder, SpMMOp op, Value window,
-                                Value unitPlace, Value rowInUnit);
+                                Value unitOffset, Value rowInUnit);
   SmallVector<SmallVector<Value>> loadOperandsOfA(OpBuilder &builder, SpMMOp op,
                                                   const KeptRow &kept,
                                                   ArrayRef<Value> places);
@@ -271,7 +271,7 @@ SmallVector<SmallVector<Value>> SimtExpansion::loadPlaces(OpBuilder &builder,
 
 /// The thread's chunks of the row of A that a kept unit names.
 SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
-                                             Value window, Value unitPlace,
+                                             Value window, Value unitOffset,
                                              Value rowInUnit) {
   Location loc = op.getLoc();
   auto constant = [&](int64_t value) -> Value {
@@ -283,7 +283,7 @@ SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
       loc,
       builder.createOrFold<arith::AddIOp>(loc, place(builder, loc, first),
                                           place(builder, loc, rowInUnit)),
-      unitPlace);
+      unitOffset);
   auto type = VectorType::get(kChunk, builder.getF32Type());
   SmallVector<Value> chunks;
   for (Value row : rows)
@@ -302,11 +302,11 @@ SimtExpansion::loadOperandsOfA(OpBuilder &builder, SpMMOp op,
   llvm::SmallDenseMap<Value, SmallVector<Value>> loaded;
   SmallVector<SmallVector<Value>> operands;
   for (int64_t column = 0; column < tile.threadN; ++column) {
-    Value unitPlace = places[hasUnitPerChunk() ? column / kChunk : column];
-    SmallVector<Value> &elements = loaded[unitPlace];
+    Value unitOffset = places[hasUnitPerChunk() ? column / kChunk : column];
+    SmallVector<Value> &elements = loaded[unitOffset];
     if (elements.empty())
       for (Value chunk :
-           loadRowOfA(builder, op, kept.window, unitPlace, kept.rowInUnit))
+           loadRowOfA(builder, op, kept.window, unitOffset, kept.rowInUnit))
         for (int64_t i = 0; i < kChunk; ++i)
           elements.push_back(
               vector::ExtractOp::create(builder, op.getLoc(), chunk, i));
@@ -414,7 +414,7 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
     // but moves none past a barrier; that of a warp costs nothing.
     NVVM::SyncWarpOp::create(
         builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
-    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+    copyAddresses.push_back(&*std::prev(builder.getInsertionPoint()));
   };
   for (int64_t i = defers ? 0 : 1; i < count; ++i) {
     RowOperands next = load(i);
@@ -469,7 +469,7 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
   if (!isStaged || !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
                        cast<MemRefType>(op.getA().getType())))
     return op.emitOpError() << "expected operands in workgroup memory, with A "
-                               "k-major, as nm-stage-shared-memory makes them";
+                               "m-major, as nm-stage-shared-memory makes them";
   if (failed(WeightTile::verify(op)))
     return failure();
   if (int64_t units = WeightTile(op).unitRows(); units % tile.sliceK != 0)

@@ -24,14 +24,14 @@ static std::pair<Value, Value> split(OpBuilder &builder, Location loc,
 
 SimtTileExpansion::SimtTileExpansion(SpMMOp op, const GpuTile &tile)
     : tile(tile), pattern(op.getPattern().getPattern()) {
-  if (!cast<SimtScheduleAttr>(op.getScheduleAttr()).hasTotals())
+  if (!cast<SimtScheduleAttr>(op.getScheduleAttr()).isPromoted())
     return;
   std::optional<int64_t> tiles;
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     if (std::optional<APInt> count = loop.getStaticTripCount())
       tiles = count->getSExtValue();
-  totals.emplace(countSums(), tile.threads(),
-                 WeightTile(op).rows() / tile.sliceK, tiles);
+  promoted.emplace(countSums(), tile.threads(),
+                   WeightTile(op).rows() / tile.sliceK, tiles);
 }
 
 SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
@@ -67,8 +67,8 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(builder.getF32Type()));
   SmallVector<Value> carried(countSums() + countDeferred(), zero);
-  if (totals)
-    carried.push_back(totals->begin(builder, loc));
+  if (promoted)
+    carried.push_back(promoted->begin(builder, loc));
   return carried;
 }
 
@@ -84,10 +84,10 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
                                              SparseProductOpInterface product,
                                              ArrayRef<Value> carried) {
   auto op = cast<SpMMOp>(*product);
-  if (!totals)
+  if (!promoted)
     return addTile(builder, op, carried);
   SmallVector<Value> result = addTile(builder, op, carried.drop_back());
-  result.push_back(totals->endTile(
+  result.push_back(promoted->endTile(
       builder, op.getLoc(), MutableArrayRef(result).take_front(countSums()),
       carried.back()));
   return result;
@@ -99,7 +99,7 @@ SmallVector<Value> SimtTileExpansion::addTile(OpBuilder &builder, SpMMOp op,
   Location loc = op.getLoc();
   int64_t rowCount = WeightTile(op).rows() / tile.sliceK,
           count = unrolledRows(rowCount);
-  copyPlaces.clear();
+  copyAddresses.clear();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -115,7 +115,7 @@ SmallVector<Value> SimtTileExpansion::addTile(OpBuilder &builder, SpMMOp op,
             expandRows(builder, op, first, count, SmallVector<Value>(sums)));
       });
   // Copies are issued once, not in each round.
-  copyPlaces.clear();
+  copyAddresses.clear();
   return SmallVector<Value>(loop.getResults());
 }
 
@@ -181,9 +181,9 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             ArrayRef<Value> carried, Value initial) {
   auto op = cast<SpMMOp>(*product);
   SmallVector<Value> sums =
-      addDeferred(builder, op.getLoc(), carried.drop_back(totals ? 1 : 0));
-  if (totals)
-    sums = totals->finish(builder, op.getLoc(), sums);
+      addDeferred(builder, op.getLoc(), carried.drop_back(promoted ? 1 : 0));
+  if (promoted)
+    sums = promoted->finish(builder, op.getLoc(), sums);
   TileStores stores(builder, op, sharedC ? sharedC : Value(op.getC()), initial,
                     epilogue);
   bool isPart = PartSums::areNeeded(tile);

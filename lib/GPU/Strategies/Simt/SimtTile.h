@@ -4,7 +4,7 @@
 #define NM_LIB_GPU_STRATEGIES_SIMT_SIMTTILE_H
 
 #include "GPU/Expand/TileExpansion.h"
-#include "GPU/Strategies/Simt/SharedTotals.h"
+#include "GPU/Strategies/Simt/SharedPromotion.h"
 
 namespace mlir::nm {
 class TileStores;
@@ -70,7 +70,7 @@ protected:
 
 private:
   /// Of long sums; the number of the tile is then carried behind all else.
-  std::optional<SharedTotals> totals;
+  std::optional<SharedPromotion> promoted;
 };
 
 /// The expansion where a warp is wider than a unit, for an op that

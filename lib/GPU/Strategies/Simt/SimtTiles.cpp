@@ -53,7 +53,7 @@ static constexpr Shape kRowShapes[] = {{1, 16, 8, 4, 8, 4}, {2, 8, 8, 4, 8, 4}};
 static constexpr int64_t kMaxStages = 3;
 
 static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
-                            int64_t windows, bool packs, bool hasTotals) {
+                            int64_t windows, bool packs, bool isPromoted) {
   GpuSchedule tile;
   tile.threadM = shape.threadM;
   tile.threadN = shape.threadN;
@@ -65,7 +65,7 @@ static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
   tile.packing.panel = choosePanel(product.pattern, tile.blockN, tile.warpN);
   tile.packing.indexBits = 8;
   tile.pack = packs;
-  tile.totals = hasTotals;
+  tile.promote = isPromoted;
   return tile;
 }
 
@@ -162,10 +162,10 @@ static void forEachSlicing(const GpuProduct &product, GpuSchedule tile,
       visit(tile);
 }
 
-/// Calls `visit` with every candidate that fits, with totals or without.
+/// Calls `visit` with every candidate that fits, with promotion or without.
 template <typename Visit>
 static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
-                             bool hasTotals, Visit visit) {
+                             bool isPromoted, Visit visit) {
   int64_t windowRows = product.pattern.windowRows();
   int64_t most = std::max<int64_t>(1, kMaxTileRows / windowRows);
   most =
@@ -174,7 +174,7 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
     for (int64_t windows = most; windows >= 1; windows /= 2)
       for (bool packs : packingChoices(product))
         forEachSlicing(product,
-                       makeTile(product, shape, windows, packs, hasTotals),
+                       makeTile(product, shape, windows, packs, isPromoted),
                        [&](const GpuSchedule &tile) {
                          forEachPipeline(product, chip, tile, visit);
                        });
@@ -191,7 +191,7 @@ bool nm::canGatherUnits(const Pattern &pattern) {
 /// one, which a block's columns must share: a dense product of the kept rows.
 template <typename Visit>
 static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
-                             bool hasTotals, Visit visit) {
+                             bool isPromoted, Visit visit) {
   const Pattern &pattern = product.pattern;
   if (!canGatherUnits(pattern) || product.rowPacking == RowPacking::Always)
     return;
@@ -201,7 +201,7 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
     kept.pattern = {1, 1, rows, pattern.bn};
     kept.k = pattern.condensedRows(product.k);
     kept.strideOfA = product.k;
-    forEachCandidate(kept, chip, hasTotals, [&](GpuSchedule tile) {
+    forEachCandidate(kept, chip, isPromoted, [&](GpuSchedule tile) {
       if (tile.blockN == pattern.bn && tile.blockK == rows && tile.splitK == 1)
         visit(kept, tile);
     });
@@ -216,8 +216,8 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
 /// one row of at least four warps and the largest tiles a thread. Smaller ones
 /// take up to twice as long.
 static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
-  // Shorter copies of a k-major A would be as many as its elements.
-  bool isAligned = !product.isKMajor || (product.m != GpuProduct::kUnknown &&
+  // Shorter copies of an m-major A would be as many as its elements.
+  bool isAligned = !product.isMMajor || (product.m != GpuProduct::kUnknown &&
                                          product.m % kAccessWords == 0);
   return isAligned && tile.blockM == tile.warpM &&
          tile.blockN >= 4 * tile.warpN && tile.threadM == 16 &&
@@ -240,7 +240,7 @@ static double getCost(const GpuSchedule &tile) {
 namespace {
 /// What is asked of tiles besides that they fit.
 struct Demands {
-  /// Long sums are made in chains, with totals.
+  /// Long sums are made in chains, with promotion.
   bool isPrecise;
   /// Threads do not spill, and the time is known.
   bool mustNotSpill;
@@ -272,10 +272,10 @@ findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
     if (!best || getCost(tile) < getCost(*best))
       best = tile;
   };
-  bool hasTotals = demands.isPrecise && wantsTotals(product);
-  forEachCandidate(product, chip, hasTotals,
+  bool isPromoted = demands.isPrecise && wantsPromotion(product);
+  forEachCandidate(product, chip, isPromoted,
                    [&](GpuSchedule tile) { consider(product, tile); });
-  forEachGathering(product, chip, hasTotals, consider);
+  forEachGathering(product, chip, isPromoted, consider);
   return best;
 }
 

@@ -6,8 +6,9 @@
 // chunks of 16 bytes, those of 64 columns side by side, and A in panels of 128
 // bytes or fewer, swizzled, or as nm-pack-weights has put it into panels of 16.
 //
-// With totals, registers hold the sums of a tile of no more than 128 rows of A
-// beside them: a warpgroup of 256 rows makes two products one after the other.
+// With promoted sums, registers hold the sums of a tile of no more than 128
+// rows of A beside them: a warpgroup of 256 rows makes two products one after
+// the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,8 @@ using ::nm::MatrixSwizzle;
 
 /// Bytes of k of an instruction.
 static constexpr int64_t kInstructionK = 32;
-/// With totals, the most rows of A whose sums of a tile have registers beside
-/// them.
+/// With promoted sums, the most rows of A whose sums of a tile have registers
+/// beside them.
 static constexpr int64_t kMaxRowsOfSums = 128;
 
 namespace {
@@ -38,7 +39,7 @@ class BytesExpansion : public WarpgroupExpansion {
 public:
   BytesExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(), getSum(op),
-                           getSchedule(op).hasTotals()),
+                           getSchedule(op).isPromoted()),
         element(op.getValuesType().getElementType()),
         rowsAtOnce(getRowsAtOnce(op)) {}
 
@@ -57,7 +58,7 @@ private:
   }
   static int64_t getRowsAtOnce(SpMMOp op) {
     int64_t rows = getSchedule(op).getWarpgroup()[0];
-    return getSchedule(op).hasTotals() ? std::gcd(rows, kMaxRowsOfSums) : rows;
+    return getSchedule(op).isPromoted() ? std::gcd(rows, kMaxRowsOfSums) : rows;
   }
   /// Sums that an instruction makes.
   int64_t sumsAtOnce() const {
@@ -73,8 +74,8 @@ private:
                  Value sums, bool addsToSums);
   void multiplyRows(ThreadEmitter &emitter, SpMMOp op, int64_t firstRow,
                     MutableArrayRef<Value> sums, bool addsToSums);
-  SmallVector<Value> expandWithTotals(ThreadEmitter &emitter, SpMMOp op,
-                                      ArrayRef<Value> totals);
+  SmallVector<Value> expandPromoted(ThreadEmitter &emitter, SpMMOp op,
+                                    ArrayRef<Value> promoted);
 
   Type element;
   /// Of A, in an instruction.
@@ -171,12 +172,12 @@ void BytesExpansion::multiplyRows(ThreadEmitter &emitter, SpMMOp op,
   }
 }
 
-SmallVector<Value> BytesExpansion::expandWithTotals(ThreadEmitter &emitter,
-                                                    SpMMOp op,
-                                                    ArrayRef<Value> totals) {
+SmallVector<Value> BytesExpansion::expandPromoted(ThreadEmitter &emitter,
+                                                  SpMMOp op,
+                                                  ArrayRef<Value> promoted) {
   OpBuilder &builder = emitter.builder;
   Location loc = op.getLoc();
-  SmallVector<Value> result(totals);
+  SmallVector<Value> result(promoted);
   for (int64_t row = 0; row < warpgroupM; row += rowsAtOnce) {
     // Undefined: the first product does not add to sums, but makes them.
     Value none = LLVM::UndefOp::create(builder, loc, getTypeAtOnce());
@@ -200,8 +201,8 @@ SmallVector<Value> BytesExpansion::expand(OpBuilder &builder,
                                           ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  if (hasTotals)
-    return expandWithTotals(emitter, op, sums);
+  if (isPromoted)
+    return expandPromoted(emitter, op, sums);
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
   multiplyRows(emitter, op, /*firstRow=*/0, result, /*addsToSums=*/true);

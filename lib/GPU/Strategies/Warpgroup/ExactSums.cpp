@@ -1,18 +1,18 @@
-//===- ExactSums.cpp - Sums of terms that are made again ------------------===//
+//===- ExactSums.cpp - Sums of splits that are made again -----------------===//
 //
-// A term that is NaN says that the value is huge, infinite or NaN. It makes the
-// sum NaN, which is then made again of the values themselves, by multiply-adds
-// of f32 in the order of k.
+// A split that is NaN says that the value is huge, infinite or NaN. It makes
+// the sum NaN, which is then made again of the values themselves, by
+// multiply-adds of f32 in the order of k.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Warpgroup/ExactSums.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 #include "nm/Format/MmaFragments.h"
 #include "nm/Format/SparseOperand.h"
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -83,7 +83,7 @@ public:
   SparseWeights(ThreadEmitter &emitter, RecomputeFromOp op)
       : ExactWeights(emitter, op) {
     operand.order = SparseOperand::Order::Wgmma;
-    operand.terms = op.getPacking().countTerms();
+    operand.splits = op.getPacking().countSplits();
   }
 
   Value rows() override {
@@ -91,11 +91,11 @@ public:
   }
   Value kOf(Value row, Value block, Value column) override;
   Value value(Value row, Value block, Value column) override {
-    return emitJoinTerms(builder, loc, loadTerms(row, block, column));
+    return emitJoinFloats(builder, loc, loadSplits(row, block, column));
   }
 
 private:
-  SmallVector<Value> loadTerms(Value row, Value block, Value column);
+  SmallVector<Value> loadSplits(Value row, Value block, Value column);
   /// `block`, or the last one for columns past the end, whose sums are not
   /// stored.
   Value within(Value block) {
@@ -132,12 +132,12 @@ Value PanelWeights::value(Value row, Value block, Value column) {
   Value first =
       emitter.add(emitter.mul(number, packing.storedTileRows()), inRows);
   SmallVector<Value> loaded;
-  for (int64_t term = 0; term < packing.terms; ++term)
+  for (int64_t split = 0; split < packing.splits; ++split)
     loaded.push_back(
         load(op.getValues(),
              {emitter.index(0),
-              emitter.add(first, term * packing.filledTileRows()), inPanel}));
-  return emitJoinTerms(builder, loc, loaded);
+              emitter.add(first, split * packing.filledTileRows()), inPanel}));
+  return emitJoinFloats(builder, loc, loaded);
 }
 
 Value PanelWeights::kOf(Value row, Value, Value) {
@@ -151,17 +151,17 @@ Value PanelWeights::kOf(Value row, Value, Value) {
   return emitter.add(k, inUnit);
 }
 
-SmallVector<Value> SparseWeights::loadTerms(Value row, Value block,
-                                            Value column) {
+SmallVector<Value> SparseWeights::loadSplits(Value row, Value block,
+                                             Value column) {
   auto [step, inStep] = emitter.split(row, SparseOperand::kStepValues);
   EmittedIndex ofColumn{&emitter, column}, ofValue{&emitter, inStep};
   Value position = operand.positionOf<EmittedIndex>({ofColumn, ofValue}).value;
   SmallVector<Value> loaded;
-  for (int64_t term = 0; term < operand.terms; ++term)
+  for (int64_t split = 0; split < operand.splits; ++split)
     loaded.push_back(
         load(op.getValues(),
              {within(block), step,
-              emitter.add(position, term * operand.valuesOfStep())}));
+              emitter.add(position, split * operand.valuesOfStep())}));
   return loaded;
 }
 
@@ -181,7 +181,7 @@ Value SparseWeights::kOf(Value row, Value block, Value column) {
       emitter.mul(step, SparseOperand::kStepRows),
       emitter.add(emitter.mul(group, SparseOperand::kGroupRows), position));
   Value isFilled = emitIsFilled(
-      builder, loc, ArrayRef(loadTerms(row, block, column)).take_front(2));
+      builder, loc, ArrayRef(loadSplits(row, block, column)).take_front(2));
   return arith::SelectOp::create(builder, loc, isFilled,
                                  emitter.index(::nm::kMaxSize), k);
 }
@@ -196,7 +196,7 @@ class ExactSums {
 public:
   ExactSums(ThreadEmitter &emitter, RecomputeFromOp op)
       : emitter(emitter), builder(emitter.builder), loc(emitter.loc), op(op),
-        terms(op.getPacking().countTerms()),
+        splits(op.getPacking().countSplits()),
         weights(ExactWeights::get(emitter, op)) {}
 
   /// Whether A has row `m` of C.
@@ -212,33 +212,33 @@ private:
   OpBuilder &builder;
   Location loc;
   RecomputeFromOp op;
-  int64_t terms;
+  int64_t splits;
   std::unique_ptr<ExactWeights> weights;
 };
 } // namespace
 
 Value ExactSums::hasRow(Value m) {
-  int64_t group = ::nm::kTermColumns * terms;
+  int64_t group = ::nm::kSplitColumns * splits;
   Value columns = builder.createOrFold<memref::DimOp>(
       loc, op.getA(), cast<MemRefType>(op.getA().getType()).getRank() - 1);
   return emitter.less(
-      m, emitter.mul(emitter.div(columns, group), ::nm::kTermColumns));
+      m, emitter.mul(emitter.div(columns, group), ::nm::kSplitColumns));
 }
 
 Value ExactSums::loadA(Value k, Value m) {
-  auto [group, column] = emitter.split(m, ::nm::kTermColumns);
+  auto [group, column] = emitter.split(m, ::nm::kSplitColumns);
   Value first =
-      emitter.add(emitter.mul(group, terms * ::nm::kTermColumns), column);
+      emitter.add(emitter.mul(group, splits * ::nm::kSplitColumns), column);
   int64_t rank = cast<MemRefType>(op.getA().getType()).getRank();
   // A block has one of each batch dimension.
   SmallVector<Value> position(rank, emitter.index(0));
   position[rank - 2] = k;
   SmallVector<Value> loaded;
-  for (int64_t term = 0; term < terms; ++term) {
-    position[rank - 1] = emitter.add(first, term * ::nm::kTermColumns);
+  for (int64_t split = 0; split < splits; ++split) {
+    position[rank - 1] = emitter.add(first, split * ::nm::kSplitColumns);
     loaded.push_back(memref::LoadOp::create(builder, loc, op.getA(), position));
   }
-  return emitJoinTerms(builder, loc, loaded);
+  return emitJoinFloats(builder, loc, loaded);
 }
 
 Value ExactSums::sum(Value m, Value block, Value column) {
@@ -293,7 +293,7 @@ SmallVector<Value> mlir::nm::remakeSums(ThreadEmitter &emitter,
           ExactSums exact(emitter, op);
           auto [block, inBlock] = emitter.split(i, sumsPerBlock);
           // The thread's i-th of the instruction's sums, see
-          // getWarpgroupSumPlace.
+          // getWarpgroupSumOffset.
           auto [step, inStep] = emitter.split(inBlock, 4);
           auto [lower, odd] = emitter.split(inStep, 2);
           auto [row, quad] = emitter.split(fragment.lane, 4);

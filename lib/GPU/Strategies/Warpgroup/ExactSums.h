@@ -1,4 +1,4 @@
-//===- ExactSums.h - Sums of terms that are made again ----------*- C++ -*-===//
+//===- ExactSums.h - Sums of splits that are made again ---------*- C++ -*-===//
 
 #ifndef NM_LIB_GPU_STRATEGIES_WARPGROUP_EXACTSUMS_H
 #define NM_LIB_GPU_STRATEGIES_WARPGROUP_EXACTSUMS_H

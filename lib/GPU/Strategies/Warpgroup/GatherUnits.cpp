@@ -48,7 +48,7 @@ bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   if (hasBytes(op))
     return ::nm::gathersByteUnits(pattern, getBlockK(op));
   if (isWgmma)
-    return ::nm::gathersWgmmaUnits(pattern, op.countTerms());
+    return ::nm::gathersWgmmaUnits(pattern, op.countSplits());
   return packing && packing.getIndexBits() == 8 &&
          packing.getPanel() == pattern.bn && packing.getColInfo() == 0 &&
          tile.n == pattern.bn && ::nm::canGatherUnits(pattern) &&
@@ -100,11 +100,11 @@ static TileOperands findPartOfUnit(IndexEmitter &emitter,
                                    SparseProductOpInterface op, Value part) {
   OpBuilder &builder = emitter.builder;
   ::nm::Pattern pattern = op.getPattern();
-  int64_t rows = rowsOfTile(op), terms = op.countTerms();
+  int64_t rows = rowsOfTile(op), splits = op.countSplits();
   Value unit = emitter.div(part, pattern.bk / rows);
   Value row = emitter.mul(part, rows);
-  // The values have a row for each term.
-  Part values = {emitter.mul(row, terms), builder.getIndexAttr(rows * terms)},
+  // The values have a row for each split.
+  Part values = {emitter.mul(row, splits), builder.getIndexAttr(rows * splits)},
        indices = {unit, builder.getIndexAttr(1)};
   Value rowInUnit = emitter.rem(row, pattern.bk);
   return {findRows(emitter, op, unit, rowInUnit), values, indices,

@@ -32,11 +32,11 @@ static bool readsNoOutput(SparseProductOpInterface op) {
 }
 
 bool mlir::nm::canOverlapTiles(SparseProductOpInterface op) {
-  // Of a k-major A, tensor copies that do not begin with a line of memory take
+  // Of an m-major A, tensor copies that do not begin with a line of memory take
   // longer than rows that are filled: 51 us in place of 35 of 1000 rows.
   auto product = dyn_cast<SpMMOp>(*op);
   if (!product || !isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) ||
-      product.getTransposeA() || op.countTerms() > 1 || !readsNoOutput(op))
+      product.getTransposeA() || op.countSplits() > 1 || !readsNoOutput(op))
     return false;
   if (!product.getTransposeC())
     return true;

@@ -9,7 +9,7 @@
 
 #include "GPU/Copies/BulkCopies.h"
 #include "GPU/Copies/ListedCopy.h"
-#include "GPU/Tile/TilePlaces.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
 

@@ -2,7 +2,7 @@
 
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
 
-#include "GPU/Strategies/Warpgroup/SlotStores.h"
+#include "GPU/Strategies/Warpgroup/BufferedStores.h"
 #include "GPU/Sums/CompleteSums.h"
 #include "GPU/Sums/TileStores.h"
 
@@ -33,9 +33,10 @@ LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>()) {
     most = role.getRegisters().value_or(most);
-    if (role.getInTurn() && sumsOfElement == 1)
-      return role.emitOpError() << "expected totals for 'in_turn', but its "
-                                   "products are not waited for";
+    if (role.getOrdered() && sumsOfElement == 1)
+      return role.emitOpError()
+             << "expected promoted sums for 'ordered', but its "
+                "products are not waited for";
   }
   if (sums + kOtherRegisters <= most)
     return success();
@@ -65,8 +66,8 @@ SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
   int64_t groupsM = tile.m / warpgroupM;
   groupM = emitter.rem(group, groupsM);
   groupN = emitter.div(group, groupsM);
-  turns = ProductTurns(builder, loc, group);
-  if (hasTotals)
+  turns = ProductOrder(builder, loc, group);
+  if (isPromoted)
     return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
                               emitter.zero(sum));
   Value zeros = LLVM::ZeroOp::create(builder, loc, getSumsType());
@@ -207,8 +208,8 @@ void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
   for (int64_t i = 0; i < int64_t(sums.size()); i += perLine) {
     int64_t block = i / sumsPerBlock(), inBlock = i % sumsPerBlock();
     // As far from the first as in the first thread.
-    ::nm::MmaPlace place =
-        ::nm::getWarpgroupSumPlace(/*thread=*/0, static_cast<int>(inBlock));
+    ::nm::FragmentOffset place =
+        ::nm::getWarpgroupSumOffset(/*thread=*/0, static_cast<int>(inBlock));
     Value row = emitter.add(n, block * ::nm::kWarpgroupM + place.row),
           column = emitter.add(m, place.column);
     Value line = vector::FromElementsOp::create(builder, loc, type,
@@ -223,7 +224,7 @@ void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
 SmallVector<Value> WarpgroupExpansion::complete(OpBuilder &builder,
                                                 Location loc,
                                                 ArrayRef<Value> carried) {
-  if (hasTotals)
+  if (isPromoted)
     return SmallVector<Value>(carried);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
   return extractSums(builder, loc, carried);
@@ -255,7 +256,7 @@ void WarpgroupExpansion::end(OpBuilder &builder,
   WgmmaSums fragment = getFragment(emitter, sums);
   Value c = epilogue ? epilogue->getC() : getC(op);
   if (StageStoresOp staged = findStagedStores(c))
-    storeThroughSlots(emitter, op, fragment, staged, initial, epilogue, tile);
+    storeThroughBuffers(emitter, op, fragment, staged, initial, epilogue, tile);
   else
     storeWgmmaSums(emitter, op, fragment, c, initial, epilogue, tile);
 }

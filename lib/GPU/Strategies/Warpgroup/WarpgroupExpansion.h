@@ -5,7 +5,7 @@
 
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Expand/TileExpansion.h"
-#include "GPU/Strategies/Warpgroup/ProductTurns.h"
+#include "GPU/Strategies/Warpgroup/ProductOrder.h"
 #include "GPU/Strategies/Warpgroup/WgmmaStores.h"
 #include "GPU/Sums/SharedSums.h"
 
@@ -23,9 +23,9 @@ namespace mlir::nm {
 /// fragment of C^T, are a struct for each 64 columns. They leave through shared
 /// memory, or from registers where other warps copy to that.
 ///
-/// The tensor cores cut sums of 8-bit floats and of terms off. With totals, the
-/// sums of each tile are waited for and added, rounded, to f32 values, which
-/// the loop over k carries in place of the structs.
+/// The tensor cores cut sums of 8-bit floats and of splits off. With promoted
+/// sums, the sums of each tile are waited for and added, rounded, to f32
+/// values, which the loop over k carries in place of the structs.
 class WarpgroupExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -37,20 +37,21 @@ public:
 protected:
   /// `part` is a warpgroup's of `tile`, with sums of type `sum`, f32 or i32.
   WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part, Type sum,
-                     bool hasTotals)
+                     bool isPromoted)
       : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum),
-        hasTotals(hasTotals) {}
+        isPromoted(isPromoted) {}
 
   /// Checks that a thread has registers for the sums of such a part [m, n]:
-  /// `sumsOfElement` of each element of C, 2 with totals. The totals are of all
-  /// m rows, and the sums of a tile of `rows` of them at a time, all if null.
+  /// `sumsOfElement` of each element of C, 2 with promotion. The promoted sums
+  /// are of all m rows, and the sums of a tile of `rows` of them at a time, all
+  /// if null.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
                                   ArrayRef<int64_t> part, int64_t sumsOfElement,
                                   std::optional<int64_t> rows = {});
   /// The fragment of a thread, of which `sums` are the sums.
   WgmmaSums getFragment(ThreadEmitter &emitter, ArrayRef<Value> sums) const;
 
-  /// Ends the tile's group of products. They may be under way until the next
+  /// Ends the tile's group of products. They may be in flight until the next
   /// tile's are, unless what follows releases the operands that they read.
   static void commitProducts(OpBuilder &builder, SpMMOp op);
 
@@ -72,11 +73,11 @@ protected:
   GpuTile tile;
   int64_t warpgroupM, warpgroupN;
   Type sum;
-  bool hasTotals;
+  bool isPromoted;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
   /// Of products that are waited for.
-  ProductTurns turns;
+  ProductOrder turns;
 
 private:
   /// The tile of C that is stored, before an epilogue.

@@ -36,10 +36,10 @@ static constexpr int64_t kTilesAtOnceM = 4;
 /// Multiply-adds of the tensor cores of a multiprocessor, a clock.
 static constexpr double kTensorRate = 4096;
 /// Clocks of a step's barriers beside its products or copies; sums that are
-/// added to totals in a clock; and how many times longer that takes, with what
-/// waits for it. Measured on an H200 (2026-11-23) as all rates here: m of 64 to
-/// 4096, k and n of 4096 and 11008, units of 16 and 64 rows, 64 and 128
-/// columns, at 50 to 87.5 %.
+/// added to promoted sums in a clock; and how many times longer that takes,
+/// with what waits for it. Measured on an H200 (2026-11-23) as all rates here:
+/// m of 64 to 4096, k and n of 4096 and 11008, units of 16 and 64 rows, 64 and
+/// 128 columns, at 50 to 87.5 %.
 static constexpr double kStepClocks = 30, kAddedSums = 128, kAddFactor = 1.2;
 /// Bytes that a multiprocessor receives in a clock.
 static constexpr double kIngress = 44;
@@ -69,7 +69,7 @@ static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
 /// 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and 87.5 %,
 /// and 88.5, 50.4 and 32.4 with stores from registers (one H100, 2026-11-26).
 static constexpr int64_t kLeastTurns = 3;
-static constexpr double kSlotStoreRate = 40;
+static constexpr double kBufferedStoreRate = 40;
 
 bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
   if (pattern.m <= 1)
@@ -142,7 +142,7 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
   schedule.producers = kProducers;
-  schedule.totals = product.hasTotalsOfFloat8();
+  schedule.promote = product.promotesFloat8();
   schedule.panelsOfA = hasPanelsOfA;
   schedule.tensorCopies = !hasPanelsOfA && prefersTensorCopies();
   schedule.blocks = chip.multiprocessors;
@@ -166,19 +166,19 @@ int64_t Candidate::countTurns() const {
 }
 
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
-/// and rows are few, or totals leave threads few registers for copies.
+/// and rows are few, or promoted sums leave threads few registers for copies.
 bool Candidate::prefersTensorCopies() const {
   if (product.factorOfRows() % kBulkRowBytes != 0 ||
       product.pattern.bk % kWideBytes != 0 || product.m == GpuProduct::kUnknown)
     return false;
   return product.m <= kTensorRows ||
-         (schedule.totals && schedule.blockN == kMaxPanel);
+         (schedule.promote && schedule.blockN == kMaxPanel);
 }
 
 double Candidate::multiplyClocks() const {
   double sums = double(schedule.blockM * schedule.blockN);
   double clocks = double(rows.kept) * sums / kTensorRate;
-  if (schedule.totals)
+  if (schedule.promote)
     clocks += kAddFactor * sums / kAddedSums;
   return clocks;
 }
@@ -236,7 +236,8 @@ void Candidate::estimate() {
   double step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
-  double storeRate = schedule.slotsOfC != 0 ? kSlotStoreRate : kStoreRate;
+  double storeRate =
+      schedule.storeBuffers != 0 ? kBufferedStoreRate : kStoreRate;
   double clocks = kStartClocks +
                   double(turns) * (double(steps) * step + stored / storeRate);
   schedule.microseconds =
@@ -247,7 +248,7 @@ void Candidate::estimate() {
 bool nm::canHavePanels(const GpuProduct &product, int64_t rowsOfB) {
   int64_t windowRows = product.pattern.windowRows(),
           filled = ceilDiv(product.k, windowRows) * windowRows;
-  return !product.isKMajor && product.k % kCopyBytes == 0 &&
+  return !product.isMMajor && product.k % kCopyBytes == 0 &&
          product.pattern.bk % kCopyBytes == 0 &&
          (rowsOfB < windowRows || filled % rowsOfB == 0);
 }
@@ -259,8 +260,8 @@ static Error refuse(const std::string &reason) {
 static std::optional<Error> whyNot(const GpuProduct &product) {
   if (product.type != ElementType::I8 && !isFloat8(product.type))
     return refuse("multiplies no " + std::string(elementName(product.type)));
-  if (product.isKMajor)
-    return refuse("cannot transpose a k-major A of " +
+  if (product.isMMajor)
+    return refuse("cannot transpose an m-major A of " +
                   std::string(elementName(product.type)));
   if (product.pattern.bk % kCopyBytes != 0)
     return refuse("copies units of a multiple of " +

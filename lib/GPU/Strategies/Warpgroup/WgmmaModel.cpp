@@ -9,7 +9,7 @@
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include "GPU/Select/GpuModels.h"
-#include "GPU/Strategies/Warpgroup/TermsModel.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
@@ -51,7 +51,7 @@ static constexpr double kClockUnderLoad = 0.8;
 static constexpr int64_t kProducers = 4;
 static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
                         kRoleStepClocks = 150, kRoleCopyClocks = 100,
-                        kRoleStoreRate = 20, kSlotStoreRate = 25,
+                        kRoleStoreRate = 20, kBufferedStoreRate = 25,
                         kRoleStartClocks = 2000, kRoleClock = 0.9,
                         kRoleMicroseconds = 0.5;
 /// Bytes that a multiprocessor receives a clock with producers: of long rows,
@@ -61,10 +61,10 @@ static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
                         kTurnsIngress = 44;
 /// The same of blocks that have one tile, some of them with a part of its rows;
 /// and of A alone, where its rows do not start with lines: 1000 and 3000 rows
-/// of a k-major A, k = n = 4096, take 1.4 and 1.8 times as long in vectors of
+/// of an m-major A, k = n = 4096, take 1.4 and 1.8 times as long in vectors of
 /// 128 and 64 as copied ones. Measured on an H200 (2026-11-23), m of 100 to
 /// 3000.
-static constexpr double kRaggedIngress = 45, kUnalignedIngress = 25.5,
+static constexpr double kPartialTileIngress = 45, kUnalignedIngress = 25.5,
                         kUnalignedIngressOfFew = 31;
 static constexpr int64_t kLineBytes = 128;
 /// The same of few rows of A, whose weights come from memory. Measured on an
@@ -76,7 +76,7 @@ static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
-/// The same of products of terms of f32: how much longer they take than the
+/// The same of products of split floats: how much longer they take than the
 /// tensor cores at their best, by two warpgroups and by one, which adds sums up
 /// while no other multiplies, and of 128 rows of A and of 64, for which
 /// instructions read all that shared memory gives; that with few stages; a
@@ -84,15 +84,15 @@ static constexpr int64_t kMaxCopies = 32;
 /// Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to 11008,
 /// tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean
 /// square).
-static constexpr double kTermsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
-static constexpr double kFewStagesTermsFactor = 1.03, kTermsStepClocks = 100,
-                        kTermsIngress = 44, kTermsStoreRate = 10,
-                        kTermsStartClocks = 1000;
+static constexpr double kSplitsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
+static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStepClocks = 100,
+                        kSplitsIngress = 44, kSplitsStoreRate = 10,
+                        kSplitsStartClocks = 1000;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
-static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
-/// Parts of k of products of terms, at most.
-static constexpr int64_t kMaxPartsOfTerms = 64;
+static constexpr int64_t kMaxSplitsRows = 64, kMaxSplitsGroupM = 128;
+/// Parts of k of products of split floats, at most.
+static constexpr int64_t kMaxPartsOfSplits = 64;
 /// Bytes of the mbarriers of a ring and its alignment.
 static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
@@ -117,17 +117,17 @@ static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
 /// (one H100, 2026-11-25).
 static constexpr int64_t kSlots = 2, kSlotBytes = 64 * 64 * 2;
 
-bool nm::isLongSumOfTerms(const GpuProduct &product) {
+bool nm::isLongSumOfSplitFloats(const GpuProduct &product) {
   constexpr int64_t kAsAccurate = 3;
-  return product.terms == kAsAccurate &&
+  return product.splits == kAsAccurate &&
          product.pattern.condensedRows(product.k) > kLongSumRows;
 }
 
-bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t terms) {
+bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t splits) {
   int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
   // Parts of units that are tiles by themselves need no lists; smaller ones are
-  // better than too many rows, of which terms have three times the bytes.
-  int64_t fullTile = terms > 1 ? kRowsOfSmallTile : kRowsOfTile;
+  // better than too many rows, of which splits have three times the bytes.
+  int64_t fullTile = splits > 1 ? kRowsOfSmallTile : kRowsOfTile;
   bool areTiles = rows >= kRowsOfSmallTile && kept > fullTile;
   bool mustBe = rows % kInstructionK == 0 && kept > kMaxListedRows;
   return pattern.m > 1 && (areTiles || mustBe);
@@ -172,7 +172,7 @@ private:
   bool isEven() const {
     int64_t ofWarp = rows.padded / kProducers, ofWindow = pattern.keptRows();
     return rows.padded == rows.kept &&
-           (gathersWgmmaUnits(pattern, schedule.terms) ||
+           (gathersWgmmaUnits(pattern, schedule.splits) ||
             ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0);
   }
   double clocksOfTile(int64_t together) const;
@@ -193,12 +193,13 @@ private:
     return bytesOfRows() + rows.padded * schedule.blockN * elementBytes();
   }
   /// Bytes of A that a thread copies at once: rows start at multiples of m, and
-  /// those of terms at whole lines.
+  /// those of splits at whole lines.
   int64_t copyWidth() const {
-    return schedule.terms > 1 ? kMaxAccessBytes
-                              : std::gcd(product.factorOfRows() *
-                                             int64_t(elementSize(product.type)),
-                                         kMaxAccessBytes);
+    return schedule.splits > 1
+               ? kMaxAccessBytes
+               : std::gcd(product.factorOfRows() *
+                              int64_t(elementSize(product.type)),
+                          kMaxAccessBytes);
   }
   /// Of a tile, with producers that receive so many bytes a clock.
   double clocksToCopy(double ingress) const;
@@ -214,21 +215,21 @@ private:
     return ceilDiv(pattern.condensedRows(product.k), rows.kept);
   }
   int64_t countPartsOfIdle() const;
-  std::vector<int64_t> listPartsOfTerms() const;
+  std::vector<int64_t> listPartsOfSplits() const;
   double microsecondsToAdd() const;
   void setFloors();
   /// Bytes of an operand's element in shared memory.
   int64_t elementBytes() const {
-    return schedule.terms > 1 ? bytesOfTerms(product)
-                              : int64_t(elementSize(product.type));
+    return schedule.splits > 1 ? bytesOfSplits(product)
+                               : int64_t(elementSize(product.type));
   }
   /// Products of the tensor cores that make up for one.
   double productsOfOne() const {
-    return schedule.terms > 1
-               ? double(productsOfTerms(product, schedule.residuals))
+    return schedule.splits > 1
+               ? double(productsOfSplitFloats(product, schedule.compensated))
                : 1;
   }
-  double clocksOfTerms() const;
+  double clocksOfSplits() const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -240,11 +241,11 @@ private:
 void WgmmaSchedule::pack(const Pattern &pattern) {
   packing = PanelPacking();
   packing.panel = blockN;
-  packing.terms = terms;
+  packing.splits = splits;
   if (producers == 0)
     return;
   bool areParts = (elementBytes == 1 ? gathersByteUnits(pattern, blockK)
-                                     : gathersWgmmaUnits(pattern, terms)) &&
+                                     : gathersWgmmaUnits(pattern, splits)) &&
                   blockK < pattern.windowRows();
   if (elementBytes == 1 && areParts) {
     packing.tileRows = blockK;
@@ -263,7 +264,7 @@ static TileRows makeRows(int64_t ofB, int64_t kept) {
 static std::vector<TileRows> listRows(const GpuProduct &product) {
   const Pattern &pattern = product.pattern;
   std::vector<TileRows> list;
-  if (gathersWgmmaUnits(pattern, product.terms)) {
+  if (gathersWgmmaUnits(pattern, product.splits)) {
     for (int64_t most : {kRowsOfSmallTile, kRowsOfTile, kMaxListedRows}) {
       int64_t rows = std::gcd(pattern.bk, most);
       if (list.empty() || list.back().kept != rows)
@@ -282,19 +283,19 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows) {
   rows = tileRows;
   schedule = WgmmaSchedule();
-  schedule.terms = product.terms;
+  schedule.splits = product.splits;
   int64_t groupsN = panel / kPanel;
   if (groups % groupsN != 0)
     return false;
-  if (schedule.terms > 1 &&
-      (groupM > kMaxTermsGroupM || rows.padded > kMaxTermsRows))
+  if (schedule.splits > 1 &&
+      (groupM > kMaxSplitsGroupM || rows.padded > kMaxSplitsRows))
     return false;
   schedule.blockM = groupM * (groups / groupsN);
   schedule.blockN = panel;
   schedule.blockK = rows.ofB;
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
-  schedule.residuals = wantsResiduals(product, schedule.terms, rows.kept);
+  schedule.compensated = wantsCompensation(product, schedule.splits, rows.kept);
   schedule.pack(pattern);
   int64_t bytes = bytesOfTile();
   bool isSmall = rows.padded <= kRowsOfSmallTile;
@@ -323,7 +324,7 @@ bool Candidate::setProducers() {
   schedule.producers = kProducers;
   schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
   schedule.pack(pattern);
-  if (schedule.terms == 1 && countBlocks() > schedule.blocks)
+  if (schedule.splits == 1 && countBlocks() > schedule.blocks)
     takeSlots(schedule, product, chip);
   return true;
 }
@@ -337,7 +338,7 @@ void nm::takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
   if (!product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
-  schedule.slotsOfC = kSlots;
+  schedule.storeBuffers = kSlots;
   schedule.sharedBytes += bytes;
 }
 
@@ -380,23 +381,24 @@ double Candidate::clocksOfBlocks() const {
 }
 
 /// Of blocks that take turns at tiles of C.
-double Candidate::clocksOfTerms() const {
+double Candidate::clocksOfSplits() const {
   int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
   int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
   bool isNarrow = schedule.groupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
                 schedule.groupM * schedule.groupN;
-  double ingress = isEven() ? kTermsIngress : kTermsIngress / kUnevenFactor;
-  double factor = kTermsFactors[isNarrow][hasTwo];
+  double ingress = isEven() ? kSplitsIngress : kSplitsIngress / kUnevenFactor;
+  double factor = kSplitsFactors[isNarrow][hasTwo];
   if (schedule.stages == kMinStages)
-    factor *= kFewStagesTermsFactor;
+    factor *= kFewStagesSplitsFactor;
   double step =
       std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
-      kTermsStepClocks;
-  if (schedule.residuals)
-    step += clocksOfResiduals(rows.padded);
-  return kTermsStartClocks + double(turns) * (double(tiles) * step +
-                                              bytesOfStore() / kTermsStoreRate);
+      kSplitsStepClocks;
+  if (schedule.compensated)
+    step += clocksOfCompensation(rows.padded);
+  return kSplitsStartClocks +
+         double(turns) *
+             (double(tiles) * step + bytesOfStore() / kSplitsStoreRate);
 }
 
 double Candidate::clocksToCopy(double ingress) const {
@@ -414,13 +416,13 @@ double Candidate::clocksToCopy(double ingress) const {
 
 /// The same, by warps of their own that copy.
 double Candidate::clocksWithProducers() const {
-  if (schedule.terms > 1)
-    return clocksOfTerms();
+  if (schedule.splits > 1)
+    return clocksOfSplits();
   int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
-  bool isRagged = product.rows() % schedule.blockM != 0;
-  double ingress = turns > 1  ? kTurnsIngress
-                   : isRagged ? kRaggedIngress
-                              : kOneTurnIngress;
+  bool isPartial = product.rows() % schedule.blockM != 0;
+  double ingress = turns > 1   ? kTurnsIngress
+                   : isPartial ? kPartialTileIngress
+                               : kOneTurnIngress;
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
   if (product.rows() <= kFewRows)
@@ -431,7 +433,8 @@ double Candidate::clocksWithProducers() const {
   factor *= isEven() ? 1 : kUnevenFactor;
   double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
                          clocksToCopy(ingress) + kRoleCopyClocks);
-  double storeRate = schedule.slotsOfC != 0 ? kSlotStoreRate : kRoleStoreRate;
+  double storeRate =
+      schedule.storeBuffers != 0 ? kBufferedStoreRate : kRoleStoreRate;
   return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
                                              bytesOfStore() / storeRate);
 }
@@ -444,17 +447,17 @@ int64_t Candidate::countPartsOfIdle() const {
   return std::max<int64_t>(1, parts);
 }
 
-/// Of products of terms: those of whole tiles, of which all but the last have
-/// as many, and in long sums no more rows than one sum of tiles may have.
-std::vector<int64_t> Candidate::listPartsOfTerms() const {
+/// Of products of split floats: those of whole tiles, of which all but the last
+/// have as many, and in long sums no more rows than one sum of tiles may have.
+std::vector<int64_t> Candidate::listPartsOfSplits() const {
   int64_t tiles = countTiles(), most = std::max<int64_t>(1, tiles / kMaxStages),
           tilesOfPart = tiles;
-  if (isLongSumOfTerms(product)) {
-    most = kMaxPartsOfTerms;
-    tilesOfPart = std::max<int64_t>(1, kTermsPartRows / rows.kept);
+  if (isLongSumOfSplitFloats(product)) {
+    most = kMaxPartsOfSplits;
+    tilesOfPart = std::max<int64_t>(1, kSplitPartRows / rows.kept);
   }
   std::vector<int64_t> list;
-  for (int64_t parts = 1; parts <= std::min(most, kMaxPartsOfTerms); ++parts)
+  for (int64_t parts = 1; parts <= std::min(most, kMaxPartsOfSplits); ++parts)
     if (ceilDiv(tiles, parts) <= tilesOfPart &&
         ceilDiv(tiles, ceilDiv(tiles, parts)) == parts)
       list.push_back(parts);
@@ -463,10 +466,10 @@ std::vector<int64_t> Candidate::listPartsOfTerms() const {
 
 std::vector<int64_t> Candidate::listParts() const {
   // Parts of k are of whole windows, not of tiles that are parts of units.
-  if (gathersWgmmaUnits(pattern, schedule.terms))
+  if (gathersWgmmaUnits(pattern, schedule.splits))
     return {1};
-  if (schedule.terms > 1)
-    return listPartsOfTerms();
+  if (schedule.splits > 1)
+    return listPartsOfSplits();
   return {schedule.producers != 0 ? 1 : countPartsOfIdle()};
 }
 
@@ -484,7 +487,7 @@ void Candidate::setFloors() {
 double Candidate::microsecondsToAdd() const {
   if (schedule.splitK == 1)
     return 0;
-  if (schedule.terms > 1)
+  if (schedule.splits > 1)
     return addMicroseconds(product, chip, schedule.splitK);
   double bytes =
       double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
@@ -501,7 +504,7 @@ void Candidate::estimate(int64_t parts) {
   schedule.microseconds =
       std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
       (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
-      (schedule.terms > 1 ? splitMicroseconds(product, chip) : 0) +
+      (schedule.splits > 1 ? splitMicroseconds(product, chip) : 0) +
       microsecondsToAdd();
 }
 
@@ -510,17 +513,17 @@ static Error refuse(const std::string &reason) {
 }
 
 static std::optional<Error> whyNot(const GpuProduct &product) {
-  bool hasTerms = product.type == ElementType::F32 && product.terms > 1;
+  bool hasSplits = product.type == ElementType::F32 && product.splits > 1;
   if (product.type != ElementType::F16 && product.type != ElementType::BF16 &&
-      !hasTerms)
+      !hasSplits)
     return refuse("multiplies f16, bf16, i8, f8E4M3FN and f8E5M2");
-  // Terms of A are k-major, and filled up, whatever A is.
-  if (!product.isKMajor && !hasTerms)
-    return refuse("gathers rows of a k-major A, but got a row-major one");
+  // Splits of A are m-major, and filled up, whatever A is.
+  if (!product.isMMajor && !hasSplits)
+    return refuse("gathers rows of an m-major A, but got a row-major one");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
   int64_t rowBytes =
       product.factorOfRows() * int64_t(elementSize(product.type));
-  if (!hasTerms && rowBytes % kAsyncRowBytes != 0)
+  if (!hasSplits && rowBytes % kAsyncRowBytes != 0)
     return refuse("copies rows of A of an even m");
   return std::nullopt;
 }
@@ -565,7 +568,7 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
               !candidate.set(panel, groupM, groups, ofTile))
             continue;
           for (bool hasProducers : {false, true}) {
-            if (hasProducers ? !candidate.setProducers() : product.terms > 1)
+            if (hasProducers ? !candidate.setProducers() : product.splits > 1)
               continue;
             for (int64_t parts : candidate.listParts()) {
               candidate.estimate(parts);

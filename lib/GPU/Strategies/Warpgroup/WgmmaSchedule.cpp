@@ -14,7 +14,7 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
                                      const WgmmaSchedule &chosen) {
   SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK},
                        warpgroup = {chosen.groupM, chosen.groupN};
-  std::optional<int64_t> producers, blocks, groupM, groupN, slotsOfC;
+  std::optional<int64_t> producers, blocks, groupM, groupN, storeBuffers;
   if (chosen.producers != 0) {
     producers = chosen.producers;
     blocks = chosen.blocks;
@@ -22,17 +22,17 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
     if (chosen.tilesAtOnceN != 1)
       groupN = chosen.tilesAtOnceN;
   }
-  if (chosen.slotsOfC != 0)
-    slotsOfC = chosen.slotsOfC;
-  std::optional<CopyWay> copyA;
+  if (chosen.storeBuffers != 0)
+    storeBuffers = chosen.storeBuffers;
+  std::optional<CopyKind> copyA;
   if (chosen.tensorCopies)
-    copyA = CopyWay::Tensor;
+    copyA = CopyKind::Tensor;
   else if (chosen.panelsOfA)
-    copyA = CopyWay::Bulk;
+    copyA = CopyKind::Bulk;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
-      groupM, groupN, copyA, onlyIf(chosen.totals), onlyIf(chosen.residuals),
-      slotsOfC, PackingAttr::get(op->getContext(), chosen.packing));
+      groupM, groupN, copyA, onlyIf(chosen.promote), onlyIf(chosen.compensated),
+      storeBuffers, PackingAttr::get(op->getContext(), chosen.packing));
 }
 
 /// Puts what is given in place of what was chosen.
@@ -42,8 +42,8 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::GpuProduct &product,
   takeSizes(given.getWarpgroup(), {&chosen.groupM, &chosen.groupN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
-  // Parts of k are faster without, but terms have no other copies.
-  bool isCut = chosen.splitK > 1 && chosen.terms == 1;
+  // Parts of k are faster without, but splits have no other copies.
+  bool isCut = chosen.splitK > 1 && chosen.splits == 1;
   chosen.producers =
       given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
@@ -52,14 +52,14 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::GpuProduct &product,
     chosen.tensorCopies = given.hasTensorCopies();
     chosen.panelsOfA = given.hasPanelsOfA();
   }
-  chosen.totals = given.getTotals().value_or(chosen.totals);
+  chosen.promote = given.getPromote().value_or(chosen.promote);
   takeSlots(given, chosen);
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
   else
     chosen.pack(product.pattern);
-  chosen.residuals = given.getResiduals().value_or(::nm::wantsResiduals(
-      product, chosen.packing.terms, chosen.packing.tileRows));
+  chosen.compensated = given.getCompensated().value_or(::nm::wantsCompensation(
+      product, chosen.packing.splits, chosen.packing.tileRows));
 }
 
 namespace {
@@ -81,7 +81,7 @@ public:
         ::nm::selectWgmmaSchedule(request.product, request.chip, panelsOfA);
     if (!chosen)
       return chosen.error();
-    if (::nm::isLongSumOfTerms(request.product) && chosen->splitK == 1 &&
+    if (::nm::isLongSumOfSplitFloats(request.product) && chosen->splitK == 1 &&
         !request.given)
       return ::nm::Error{"strategy wgmma has no parts of long sums of f32 "
                          "whose tiles are parts of units"};
@@ -95,8 +95,8 @@ public:
       ScheduleAttrInterface byModel = choice.schedule;
       const ::nm::Pattern &pattern = request.product.pattern;
       takeGiven(given, request.product, *chosen);
-      if (chosen->terms > 1 && chosen->splitK > 1 &&
-          ::nm::gathersWgmmaUnits(pattern, chosen->terms) &&
+      if (chosen->splits > 1 && chosen->splitK > 1 &&
+          ::nm::gathersWgmmaUnits(pattern, chosen->splits) &&
           chosen->blockK < pattern.windowRows())
         return ::nm::Error{"strategy wgmma has no parts of k of f32 whose "
                            "tiles are parts of units, as those of " +
@@ -119,7 +119,7 @@ public:
 
   /// A in panels is made for the schedule.
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
-                           bool isKMajor) const override {
+                           bool isMMajor) const override {
     auto wgmma = cast<WgmmaScheduleAttr>(schedule);
     if (wgmma.hasPanelsOfA())
       return 1;

@@ -37,7 +37,7 @@ static constexpr int64_t kMaxGroups = 2;
 /// Rows of B of a tile at most, and its steps of whole instructions.
 static constexpr int64_t kMaxRowsOfB = 512, kTileSteps[] = {1, 2, 4};
 static constexpr int64_t kProducers = 4, kMaxStages = 8;
-/// Tiles under way at least. The smallest ones of panels that are not swizzled
+/// Tiles in flight at least. The smallest ones of panels that are not swizzled
 /// may have 480 rows of B, two of which are as many as three of 320.
 static constexpr int64_t kMinStages = 3, kMinLongStages = 2;
 /// Tiles along m whose blocks are neighbours, as in strategy wgmma.
@@ -52,13 +52,13 @@ static constexpr int64_t kCopyBytes = 16, kStageAlign = 128,
 /// have at most, and what these have beside sums.
 static constexpr int64_t kRegisterStep = 8, kProducerRegisters = 40,
                          kMostRegisters = 240, kOtherRegisters = 80;
-/// Columns of a block at most with totals, for which threads of wider ones
+/// Columns of a block at most with promotion, for which threads of wider ones
 /// select again for each 64 columns, and of a block of one warpgroup, beside
 /// whose products no other's words are selected: of 256 columns, 1:8 of
 /// f8E4M3FN takes 99 us where 128 x 128 tiles take 61.
-static constexpr int64_t kMaxTotals = 192, kMaxColumnsAlone = 192;
-/// Columns whose sums of a tile are all made at a time beside totals; of more,
-/// those of 64.
+static constexpr int64_t kMaxPromoted = 192, kMaxColumnsAlone = 192;
+/// Columns whose sums of a tile are all made at a time beside promoted sums; of
+/// more, those of 64.
 static constexpr int64_t kMostAtOnce = 128, kColumnsAtOnce = 64;
 
 /// Multiply-adds of 8 bits of the tensor cores of a multiprocessor, a clock.
@@ -83,12 +83,12 @@ static constexpr double kSelectRate = 64, kLoadOperations = 2.8;
 static constexpr int64_t kFreeAccesses = 2;
 /// The share of what threads select that products and copies are not beside.
 static constexpr double kSelectShare = 0.45;
-/// Sums that are added to totals in a clock, with what waits for it; and how
-/// often products, and copies, wait for that.
+/// Sums that are added to promoted sums in a clock, with what waits for it; and
+/// how often products, and copies, wait for that.
 static constexpr double kAddedSums = 107, kAddsOfProducts = 2,
                         kAddsOfCopies = 0.5;
 /// How many times longer a step takes whose sums are made of 64 columns after
-/// the other: 192 columns with totals, in vectors of 48 and 96.
+/// the other: 192 columns with promotion, in vectors of 48 and 96.
 static constexpr double kApart = 1.55;
 /// Clocks of a step's barriers, and those that products of a step take longer
 /// than by their rate.
@@ -157,7 +157,7 @@ private:
   double selectClocks() const;
   double clocksToAdd() const {
     double sums = double(schedule.blockM * schedule.blockN);
-    return schedule.totals ? sums / kAddedSums : 0;
+    return schedule.promote ? sums / kAddedSums : 0;
   }
   void setFloors();
 
@@ -196,7 +196,7 @@ bool Candidate::hasRegisters() const {
       kMostRegisters,
       roundDown((ofBlock - producers * kProducerRegisters) / consumers));
   int64_t sums = kGroupM * schedule.groupN / kWarpgroupThreads;
-  if (schedule.totals)
+  if (schedule.promote)
     sums += schedule.groupN > kMostAtOnce
                 ? kGroupM * kColumnsAtOnce / kWarpgroupThreads
                 : sums;
@@ -216,7 +216,7 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   schedule.groupM = kGroupM;
   schedule.groupN = columns;
   schedule.producers = kProducers;
-  schedule.totals = product.hasTotalsOfFloat8();
+  schedule.promote = product.promotesFloat8();
   schedule.blocks = chip.multiprocessors;
   schedule.tilesAtOnceM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);
@@ -225,7 +225,7 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   schedule.sharedBytes = schedule.stages * bytesOfStage() + kBarrierBytes;
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
-  bool isWide = (schedule.totals && columns > kMaxTotals) ||
+  bool isWide = (schedule.promote && columns > kMaxPromoted) ||
                 (groups == 1 && columns > kMaxColumnsAlone);
   bool isLong = !bytes.isSwizzled() && kept == bytes.tileStep();
   return schedule.blockK <= kMaxRowsOfB && hasRegisters() && !isWide &&
@@ -274,7 +274,7 @@ void Candidate::estimate() {
       std::max(std::max(products, copies) + kSelectShare * selectClocks(),
                selectClocks()) +
       kStepClocks;
-  if (schedule.totals && schedule.blockN > kMostAtOnce)
+  if (schedule.promote && schedule.blockN > kMostAtOnce)
     step *= kApart;
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
@@ -318,8 +318,8 @@ static std::optional<Error> whyNot(const GpuProduct &product,
     return refuse("multiplies weights of the type of A, but got quantized ones "
                   "of " +
                   std::to_string(product.weightBits) + " bits");
-  if (product.isKMajor)
-    return refuse("cannot transpose a k-major A of " + type);
+  if (product.isMMajor)
+    return refuse("cannot transpose an m-major A of " + type);
   if (std::optional<Error> reason = whyNotPattern(product.pattern))
     return reason;
   if (product.factorOfRows() % kBulkRowBytes != 0)

@@ -16,7 +16,7 @@ static WgmmaSelectScheduleAttr toAttribute(Operation *op,
                        warpgroup = {chosen.groupM, chosen.groupN};
   return getCheckedAt<WgmmaSelectScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.producers, chosen.blocks,
-      chosen.tilesAtOnceM, onlyIf(chosen.totals),
+      chosen.tilesAtOnceM, onlyIf(chosen.promote),
       PackingAttr::get(op->getContext(), chosen.packing));
 }
 
@@ -29,7 +29,7 @@ static void takeGiven(WgmmaSelectScheduleAttr given,
   chosen.producers = given.getProducers().value_or(chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
   chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
-  chosen.totals = given.getTotals().value_or(chosen.totals);
+  chosen.promote = given.getPromote().value_or(chosen.promote);
   chosen.packing =
       given.getPacking()
           ? given.getPacking().getPacking()
@@ -73,7 +73,7 @@ public:
   bool tellsLayoutsApart() const override { return true; }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
-                           bool isKMajor) const override {
+                           bool isMMajor) const override {
     return ::nm::kBulkRowBytes;
   }
 

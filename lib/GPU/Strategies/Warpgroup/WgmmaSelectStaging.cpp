@@ -95,10 +95,10 @@ void WgmmaSelectStaging::emit() {
   if (cast<MemRefType>(op.getA().getType()).isDynamicDim(0))
     unfilled = 0;
   Value a =
-      copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA(), unfilled);
+      copies.bulkCopyToNew(CopyKind::Tensor, op.getA(), typeOfA(), unfilled);
   auto copyWeights = [&](Value source, MemRefType type) {
     return copies.bulkCopyToNew(
-        CopyWay::Bulk, castToWhole(builder, loc, source, type.getDimSize(1)),
+        CopyKind::Bulk, castToWhole(builder, loc, source, type.getDimSize(1)),
         type);
   };
   Value values = copyWeights(op.getValues(), typeOfValues()),

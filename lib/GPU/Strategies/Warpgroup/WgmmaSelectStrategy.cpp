@@ -5,10 +5,11 @@
 // words of A's tile in shared memory. Which those are, and how it selects, is
 // in SelectedBytes.h and SelectedFragments.h. The second operand are the
 // weights of up to 64 columns, packed in chunks of 16 bytes of each column. A
-// thread's next words are loaded while products of the last ones are under way.
+// thread's next words are loaded while products of the last ones are in flight.
 //
-// Sums of f8 are cut off after 13 bits of mantissa or so. With totals those of
-// a tile are made for 64 columns at a time, or 128, waited for, and added.
+// Sums of f8 are cut off after 13 bits of mantissa or so. With promoted sums
+// those of a tile are made for 64 columns at a time, or 128, waited for, and
+// added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,7 @@ static constexpr int64_t kChunkBytes = 16, kSelectorBytes = 2,
 /// Columns that a thread has side by side, of each 16, and lines whose loads,
 /// for an epilogue, do not wait for stores of others.
 static constexpr int64_t kPerLine = 4, kColumnsOfLine = 16, kLinesAtOnce = 8;
-/// Registers of words that instructions under way may read: a thread has others
+/// Registers of words that instructions in flight may read: a thread has others
 /// for sums, and for words that are loaded. Of tiles of many steps, fewer.
 static constexpr int64_t kMostWords = 48, kMostWordsOfMany = 32;
 /// Sums of a thread of 64 columns.
@@ -90,12 +91,12 @@ struct SelectTile {
 
 class WgmmaSelectExpansion : public WarpgroupExpansion {
 public:
-  /// Sums are carried one by one, as with totals: instructions of fewer than 64
-  /// columns make some of a block's.
+  /// Sums are carried one by one, as with promotion: instructions of fewer than
+  /// 64 columns make some of a block's.
   WgmmaSelectExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
-                           SparseTypes(op).sum, /*hasTotals=*/true),
-        addsTotals(getSchedule(op).hasTotals()), types(op),
+                           SparseTypes(op).sum, /*isPromoted=*/true),
+        addsPromotedSums(getSchedule(op).isPromoted()), types(op),
         bytes(*SelectedBytes::of(op.getPattern().getPattern())),
         columnsOfUnit(op.getPattern().getPattern().bn) {}
 
@@ -105,8 +106,8 @@ public:
                             ArrayRef<Value> sums) override;
   SmallVector<Value> complete(OpBuilder &builder, Location loc,
                               ArrayRef<Value> sums) override {
-    return addsTotals ? SmallVector<Value>(sums)
-                      : completeSums(builder, loc, sums);
+    return addsPromotedSums ? SmallVector<Value>(sums)
+                            : completeSums(builder, loc, sums);
   }
   void end(OpBuilder &builder, SparseProductOpInterface op,
            ArrayRef<Value> sums, Value initial) override;
@@ -115,8 +116,8 @@ private:
   static WgmmaSelectScheduleAttr getSchedule(SpMMOp op) {
     return cast<WgmmaSelectScheduleAttr>(op.getScheduleAttr());
   }
-  /// Blocks of 64 columns whose sums of a tile have registers beside totals of
-  /// `columns`: all of two blocks, or one of more.
+  /// Blocks of 64 columns whose sums of a tile have registers beside promoted
+  /// sums of `columns`: all of two blocks, or one of more.
   static int64_t blocksAtOnce(int64_t columns) {
     int64_t blocks = columns / ::nm::kWarpgroupM;
     return blocks <= 2 ? blocks : 1;
@@ -146,7 +147,7 @@ private:
     return std::gcd(columnsOfUnit, ::nm::kWarpgroupM);
   }
 
-  SelectTile openTile(ThreadEmitter &emitter, SpMMOp op);
+  SelectTile partialTile(ThreadEmitter &emitter, SpMMOp op);
   Value rowOfThread(ThreadEmitter &emitter);
   /// What a thread makes of its words `2 * step` and `2 * step + 1`.
   SelectedWord wordOf(int64_t step, int64_t half) const {
@@ -174,7 +175,7 @@ private:
                     int64_t firstBlock, int64_t numBlocks,
                     MutableArrayRef<Value> sums, bool addsToSums);
 
-  bool addsTotals;
+  bool addsPromotedSums;
   SparseTypes types;
   SelectedBytes bytes;
   int64_t columnsOfUnit;
@@ -199,7 +200,7 @@ LogicalResult WgmmaSelectExpansion::verify(SpMMOp op, const GpuTile &tile) {
            << "expected a warpgroup's " << warpgroup[1]
            << " columns to be whole units of " << unit << ", or a part of one";
   int64_t beside = blocksAtOnce(warpgroup[1]) * ::nm::kWarpgroupM;
-  return verifySums(op, tile, warpgroup, getSchedule(op).hasTotals() ? 2 : 1,
+  return verifySums(op, tile, warpgroup, getSchedule(op).isPromoted() ? 2 : 1,
                     /*rows=*/
                     llvm::divideCeil(::nm::kWarpgroupM * beside, warpgroup[1]));
 }
@@ -217,7 +218,8 @@ Value WgmmaSelectExpansion::rowOfThread(ThreadEmitter &emitter) {
                      bytes.rowOfLanes(lanes).value);
 }
 
-SelectTile WgmmaSelectExpansion::openTile(ThreadEmitter &emitter, SpMMOp op) {
+SelectTile WgmmaSelectExpansion::partialTile(ThreadEmitter &emitter,
+                                             SpMMOp op) {
   SelectTile in;
   in.a = flattenBuffer(emitter, op.getA());
   in.selectors = flattenBuffer(emitter, op.getIndices());
@@ -508,9 +510,9 @@ WgmmaSelectExpansion::expand(OpBuilder &builder,
   auto op = cast<SpMMOp>(*product);
   Location loc = op.getLoc();
   ThreadEmitter emitter{builder, loc};
-  SelectTile in = openTile(emitter, op);
+  SelectTile in = partialTile(emitter, op);
   SmallVector<Value> result(sums);
-  if (!addsTotals) {
+  if (!addsPromotedSums) {
     multiplyTile(emitter, in, /*firstBlock=*/0, blocks(), result,
                  /*addsToSums=*/true);
     return result;
@@ -521,10 +523,10 @@ WgmmaSelectExpansion::expand(OpBuilder &builder,
     Value none = LLVM::UndefOp::create(builder, loc, sum);
     SmallVector<Value> parts(atOnce * kSumsOfBlock, none);
     multiplyTile(emitter, in, block, atOnce, parts, /*addsToSums=*/false);
-    auto totals = MutableArrayRef(result).slice(size_t(block * kSumsOfBlock),
-                                                parts.size());
+    auto promoted = MutableArrayRef(result).slice(size_t(block * kSumsOfBlock),
+                                                  parts.size());
     for (auto [part, total] :
-         llvm::zip_equal(completeSums(builder, loc, parts), totals))
+         llvm::zip_equal(completeSums(builder, loc, parts), promoted))
       total = addSums(builder, loc, total, part);
   }
   return result;

@@ -55,9 +55,9 @@ static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
 /// The clock of short products, whose weights are no more than the second-level
-/// cache keeps: 256 rows of a k-major A take 13.2 to 13.6 us with two blocks in
-/// a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128, and
-/// 128 rows 10.4. Of a row-major one, 256 rows are the producers', in 13.2.
+/// cache keeps: 256 rows of an m-major A take 13.2 to 13.6 us with two blocks
+/// in a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128,
+/// and 128 rows 10.4. Of a row-major one, 256 rows are the producers', in 13.2.
 static constexpr double kShortClock = 0.8;
 static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
                          kMostShortRowMajorRows = 128,
@@ -85,8 +85,9 @@ static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
 /// and where C leaves through slots, those of a warpgroup. 32 tiles in all take
 /// 128 us in f16, and 131 with slots (one H100, 2026-11-25).
 static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
-/// Registers of a thread that multiplies. With totals of 192 x 64, which leave
-/// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
+/// Registers of a thread that multiplies. With promoted sums of 192 x 64, which
+/// leave 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x
+/// 64 79.
 static constexpr int64_t kRoleRegisters = 232;
 /// Bytes that a multiprocessor receives by tensor copies in such a clock, that
 /// instructions get of shared memory, and that are stored while the next tile
@@ -96,16 +97,16 @@ static constexpr int64_t kRoleRegisters = 232;
 static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
                         kRoleStoreRate = 48, kRoleLatency = 1400;
 /// Clocks of a tile in which the tensor cores wait, by the rows of A that an
-/// instruction has: 256; fewer; fewer of a k-major A; and 64 in 8-bit types.
-/// Where a block's only warpgroup adds to totals, which no other multiplies
-/// beside: clocks of a tile, and of each of its rows of k.
+/// instruction has: 256; fewer; fewer of an m-major A; and 64 in 8-bit types.
+/// Where a block's only warpgroup adds to promoted sums, which no other
+/// multiplies beside: clocks of a tile, and of each of its rows of k.
 static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
-                        kTurnedTileClocks = 120, kShortByteTileClocks = 200,
-                        kLoneTotalsClocks = 90, kLoneRowClocks = 0.7;
+                        kOrderedTileClocks = 120, kShortByteTileClocks = 200,
+                        kLonePromotionClocks = 90, kLoneRowClocks = 0.7;
 static constexpr double kRoleStartMicroseconds = 0.5;
 /// Bytes of A that tensor copies, and others, bring in such a clock where its
-/// rows do not start with a line of 128 bytes: of a k-major A, 1000 and 3000
+/// rows do not start with a line of 128 bytes: of an m-major A, 1000 and 3000
 /// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
 /// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
@@ -119,7 +120,7 @@ static constexpr int64_t kBoxRows = 64;
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
 /// Of a row-major A, whose last block begins early, 1.14 of 500 rows of
 /// 11008x4096.
-static constexpr double kMeasuredRaggedRows = 1.2, kMeasuredEarlyRows = 1.1;
+static constexpr double kMeasuredPartialRows = 1.2, kMeasuredEarlyRows = 1.1;
 /// How many times longer than that tiles of 64 x 64 take where producers copy a
 /// row-major A: 1.11 to 1.19 of 64 to 256 rows, n x k of 4096x4096 and
 /// 2048x8192, on an H200 (2026-11-23).
@@ -131,20 +132,20 @@ static constexpr MmaTileShape kShapes[] = {
     {128, 128, 128, 64}, {128, 64, 128, 64},  {64, 256, 64, 128},
     {64, 128, 64, 64},   {64, 64, 64, 64},
 };
-/// The largest beside which totals have registers.
-static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
+/// The largest beside which promoted sums have registers.
+static constexpr MmaTileShape kPromotedShape{192, 128, 192, 64};
 
 /// Rows of k of a tile are those of a line of memory, or of some where sums are
-/// added to totals, or where warps of their own copy.
+/// added to promoted sums, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
-/// Sums that a multiprocessor adds to totals in a clock, and the share of that
-/// time that no other warpgroup's products hide: on an H200 whose warpgroups
-/// start at once, and on an H100 in turn.
-static constexpr double kAddedSums = 128, kOpenShare = 0.5;
+/// Sums that a multiprocessor adds to promoted sums in a clock, and the share
+/// of that time that no other warpgroup's products hide: on an H200 whose
+/// warpgroups start at once, and on an H100 in turn.
+static constexpr double kAddedSums = 128, kPartialTileShare = 0.5;
 
-/// Whether a tile has sums of its own, which are added to totals.
-static bool hasTotals(const GpuProduct &product) {
-  return product.hasTotalsOfFloat8();
+/// Whether a tile has sums of its own, which are added to promoted sums.
+static bool isPromoted(const GpuProduct &product) {
+  return product.promotesFloat8();
 }
 
 namespace {
@@ -188,7 +189,7 @@ private:
   }
   int64_t sumsOfThread() const {
     return schedule.warpM * schedule.warpN / kWarpgroupThreads *
-           (hasTotals(product) ? 2 : 1);
+           (isPromoted(product) ? 2 : 1);
   }
   double multiplyClocks(double sharedBytesPerClock) const;
   double waitClocks() const;
@@ -238,7 +239,7 @@ static bool isOfHalves(const GpuProduct &product) {
 /// begins where it is whole.
 static bool endsInBlock(const GpuProduct &product, int64_t rows) {
   return product.rows() % rows != 0 &&
-         (product.isKMajor || product.rows() < rows);
+         (product.isMMajor || product.rows() < rows);
 }
 
 /// Bytes between rows of A, or what they are a multiple of.
@@ -302,7 +303,7 @@ void Candidate::setOrder() {
   if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
-  schedule.slotsOfC = kSlots;
+  schedule.storeBuffers = kSlots;
   schedule.sharedBytes += bytes;
 }
 
@@ -325,7 +326,7 @@ void Candidate::estimateRoles() {
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
   double clocks = turns * (steps * step + stored / kRoleStoreRate);
-  if (isOfHalves(product) && !product.isKMajor &&
+  if (isOfHalves(product) && !product.isMMajor &&
       schedule.blockM * schedule.blockN == kColumns * kColumns)
     clocks *= kMeasuredLeastTile;
   schedule.microseconds =
@@ -336,13 +337,13 @@ void Candidate::estimateRoles() {
 
 /// Of a tile, in which the tensor cores wait for warps.
 double Candidate::waitClocks() const {
-  if (hasTotals(product) && groups() == 1)
-    return kLoneTotalsClocks + kLoneRowClocks * double(schedule.blockK);
+  if (isPromoted(product) && groups() == 1)
+    return kLonePromotionClocks + kLoneRowClocks * double(schedule.blockK);
   if (schedule.warpM >= kLongInstruction)
     return kLongTileClocks;
   if (schedule.warpM == kShortInstruction && sparseBytes(product) == 1)
     return kShortByteTileClocks;
-  return product.isKMajor ? kTurnedTileClocks : kTileClocks;
+  return product.isMMajor ? kOrderedTileClocks : kTileClocks;
 }
 
 /// Of a tile: the tensor cores', or those of shared memory, from which
@@ -358,11 +359,12 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
                                  bytes / sharedBytesPerClock);
 }
 
-/// Of a tile, what adds its sums to totals.
+/// Of a tile, what adds its sums to promoted sums.
 double Candidate::addClocks() const {
-  if (!hasTotals(product))
+  if (!isPromoted(product))
     return 0;
-  return kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
+  return kPartialTileShare * double(schedule.blockM * schedule.blockN) /
+         kAddedSums;
 }
 
 /// Of a tile; narrow copies take as long as wide ones.
@@ -388,7 +390,7 @@ double Candidate::tileClocks(int64_t blocks) const {
 static bool isShort(const GpuProduct &product) {
   return isOfHalves(product) && product.rows() > kColdRows &&
          product.rows() <=
-             (product.isKMajor ? kMostShortRows : kMostShortRowMajorRows) &&
+             (product.isMMajor ? kMostShortRows : kMostShortRowMajorRows) &&
          product.k * product.n <= kMostShortWeights;
 }
 
@@ -415,7 +417,7 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
     schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasuredFewRows;
   else if (product.rows() % schedule.blockM != 0)
     schedule.microseconds *= endsInBlock(product, schedule.blockM)
-                                 ? kMeasuredRaggedRows
+                                 ? kMeasuredPartialRows
                                  : kMeasuredEarlyRows;
   if (hasClusters)
     schedule.microseconds += sparseBytes(product) == 1
@@ -460,16 +462,16 @@ static std::optional<std::string> whyNot(const GpuProduct &product,
   if (!chip.hasWgmma)
     return "chip sm_90a, but got " + std::string(chip.name);
   if (std::optional<std::string> reason =
-          whyNoSparseOperand(product, product.terms))
+          whyNoSparseOperand(product, product.splits))
     return reason;
-  // A kernel before makes A's terms, whatever its rows are.
-  if (product.terms > 1)
+  // A kernel before makes A's splits, whatever its rows are.
+  if (product.splits > 1)
     return std::nullopt;
   if (strideBytes(product) % kAsyncRowBytes != 0) {
     bool isByte = sparseBytes(product) == 1;
     return std::string("rows of A of ") +
            (isByte ? "a multiple of four in " : "an even ") +
-           (product.isKMajor ? "m" : "k") + ", which it copies";
+           (product.isMMajor ? "m" : "k") + ", which it copies";
   }
   return std::nullopt;
 }
@@ -478,14 +480,14 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy wgmma_sp expected " + *reason};
-  if (product.terms > 1)
-    return selectWgmmaSpTerms(product, chip);
+  if (product.splits > 1)
+    return selectWgmmaSpSplitFloats(product, chip);
   std::optional<GpuSchedule> best;
-  int64_t mostLines = hasTotals(product) ? kMostLines : 1;
+  int64_t mostLines = isPromoted(product) ? kMostLines : 1;
   int64_t mostOfProducers = std::max(mostLines, kMostProducedLines);
   std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));
-  if (hasTotals(product))
-    shapes.push_back(kShapeWithTotals);
+  if (isPromoted(product))
+    shapes.push_back(kPromotedShape);
   for (const MmaTileShape &shape : shapes)
     for (int64_t together = 1; together <= kMaxBlocks; ++together)
       for (int64_t lines = 1; lines <= mostOfProducers; lines *= 2) {

@@ -2,7 +2,7 @@
 
 #include "GPU/Strategies/Mma/SparseOperandSchedule.h"
 
-#include "nm/Format/SplitTerms.h"
+#include "nm/Format/SplitFloats.h"
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
@@ -16,7 +16,8 @@ public:
   choose(const ScheduleRequest &request) const override {
     ::nm::Result<ScheduleChoice> chosen =
         SparseOperandStrategy::choose(request);
-    if (chosen && !request.given && ::nm::isLongSumOfTerms(request.product) &&
+    if (chosen && !request.given &&
+        ::nm::isLongSumOfSplitFloats(request.product) &&
         chosen->schedule.getTiling().splitK == 1)
       return ::nm::Error{"strategy wgmma_sp has no parts of this long sum of "
                          "f32 that are whole tiles"};
@@ -26,7 +27,7 @@ public:
   bool tellsLayoutsApart() const override { return true; }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
-                           bool isKMajor) const override {
+                           bool isMMajor) const override {
     bool hasProducers =
         cast<WgmmaSpScheduleAttr>(schedule).countProducers() != 0;
     return hasProducers ? ::nm::kBulkRowBytes : ::nm::kAsyncRowBytes;
@@ -44,9 +45,10 @@ private:
   WgmmaSpScheduleAttr
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
-    std::optional<int64_t> producers, blocks, groupM, groupN, terms, slotsOfC;
-    if (chosen.terms > 1)
-      terms = chosen.terms;
+    std::optional<int64_t> producers, blocks, groupM, groupN, splits,
+        storeBuffers;
+    if (chosen.splits > 1)
+      splits = chosen.splits;
     if (chosen.producers != 0) {
       producers = chosen.producers;
       groupM = chosen.tilesAtOnceM;
@@ -55,31 +57,31 @@ private:
       if (chosen.blocks != 0)
         blocks = chosen.blocks;
     }
-    if (chosen.slotsOfC != 0)
-      slotsOfC = chosen.slotsOfC;
+    if (chosen.storeBuffers != 0)
+      storeBuffers = chosen.storeBuffers;
     return getCheckedAt<WgmmaSpScheduleAttr>(
         op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, producers, blocks, groupM, groupN, terms,
-        onlyIf(chosen.residuals), slotsOfC);
+        chosen.clusterK, producers, blocks, groupM, groupN, splits,
+        onlyIf(chosen.compensated), storeBuffers);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
     SparseOperandStrategy::takeGiven(given, chosen);
     takeCluster(given, chosen);
-    chosen.terms = given.getTerms().value_or(chosen.terms);
-    chosen.residuals = given.getResiduals().value_or(
-        chosen.residuals && chosen.terms == ::nm::kMaxTerms);
-    // Producers copy whole tiles, at which parts of k need not end. Terms have
+    chosen.splits = given.getSplits().value_or(chosen.splits);
+    chosen.compensated = given.getCompensated().value_or(
+        chosen.compensated && chosen.splits == ::nm::kMaxSplits);
+    // Producers copy whole tiles, at which parts of k need not end. Splits have
     // no other copies.
     bool isChosen =
-        (given.getBlock().empty() && chosen.splitK == 1) || chosen.terms > 1;
+        (given.getBlock().empty() && chosen.splitK == 1) || chosen.splits > 1;
     chosen.producers =
         given.getProducers().value_or(isChosen ? chosen.producers : 0);
     if (chosen.producers != 0 && !given.getClusterK()) {
       chosen.clusterK = 1;
-      // The parts that are chosen for terms are whole tiles.
+      // The parts that are chosen for splits are whole tiles.
       chosen.splitK =
-          given.getSplitK().value_or(chosen.terms > 1 ? chosen.splitK : 1);
+          given.getSplitK().value_or(chosen.splits > 1 ? chosen.splitK : 1);
     }
     chosen.blocks = given.getBlocks().value_or(chosen.blocks);
     takeGroups(given, chosen);

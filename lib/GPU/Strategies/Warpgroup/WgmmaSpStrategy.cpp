@@ -6,17 +6,17 @@
 // where 16-byte words of a column's values stand 1024 bytes apart, and A in
 // swizzled panels with rows of 128 bytes, of k or of m as it comes. A thread
 // has a word of metadata for 64 rows of k, which instructions read until they
-// end: it is loaded to another register while they are under way.
+// end: it is loaded to another register while they are in flight.
 //
-// Sums of f8, which are cut off after 13 bits of mantissa or so, have totals.
-// So have those of bf16 terms of f32, several products of which make up for
+// Sums of f8, which are cut off after 13 bits of mantissa or so, are promoted.
+// So have those of bf16 split floats, several products of which make up for
 // one, with the same metadata.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Mma/SparseOperands.h"
 #include "GPU/Strategies/Warpgroup/ExactSums.h"
-#include "GPU/Strategies/Warpgroup/TermsExpansion.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatExpansion.h"
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
 
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
@@ -46,17 +46,18 @@ class WgmmaSpExpansion : public WarpgroupExpansion {
 public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
-                           SparseTypes(op).sum, mlir::nm::hasTotals(op)),
-        isKMajor(op.getTransposeA()), types(op),
-        form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)) {}
+                           SparseTypes(op).sum, mlir::nm::isPromoted(op)),
+        isMMajor(op.getTransposeA()), types(op),
+        form(types.form(SparseOperand::Order::Wgmma)), splits(countSplits(op)) {
+  }
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
-  /// The products of the tile before may be under way, whose registers of
+  /// The products of the tile before may be in flight, whose registers of
   /// metadata must be others.
-  int64_t countTurnsAtOnce() const override { return hasTotals ? 1 : 2; }
+  int64_t countTurnsAtOnce() const override { return isPromoted ? 1 : 2; }
   SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
                                ArrayRef<Value> sums) override;
 
@@ -64,11 +65,11 @@ private:
   static WgmmaSpScheduleAttr getSchedule(SpMMOp op) {
     return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
   }
-  static int64_t countTerms(SpMMOp op) {
-    return cast<SparseProductOpInterface>(*op).countTerms();
+  static int64_t countSplits(SpMMOp op) {
+    return cast<SparseProductOpInterface>(*op).countSplits();
   }
   int64_t steps() const { return tile.k / kStepRows; }
-  /// Of the values of 64 columns and a step, or of a term of each.
+  /// Of the values of 64 columns and a step, or of a split of each.
   int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
   Value loadWord(ThreadEmitter &emitter, SpMMOp op, int64_t block,
                  int64_t step);
@@ -81,25 +82,25 @@ private:
   /// One instruction along k for each 64 columns.
   void multiplyRows(ThreadEmitter &emitter, const TileOperands &operands,
                     int64_t instruction, MutableArrayRef<Value> sums,
-                    SumsUse use = SumsUse::Add, TermPair pair = {0, 0});
+                    SumsUse use = SumsUse::Add, SplitPair pair = {0, 0});
   TileOperands getOperands(ThreadEmitter &emitter, SpMMOp op);
-  SmallVector<Value> addToTotals(ThreadEmitter &emitter,
-                                 const TileOperands &operands,
-                                 ArrayRef<Value> totals);
-  SmallVector<Value> addTermsToTotals(ThreadEmitter &emitter, SpMMOp op,
-                                      const TileOperands &operands,
-                                      ArrayRef<Value> totals);
+  SmallVector<Value> addToPromoted(ThreadEmitter &emitter,
+                                   const TileOperands &operands,
+                                   ArrayRef<Value> promoted);
+  SmallVector<Value> promoteSplitFloats(ThreadEmitter &emitter, SpMMOp op,
+                                        const TileOperands &operands,
+                                        ArrayRef<Value> promoted);
 
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
   Value advanceActivations(ThreadEmitter &emitter, Value descriptor,
-                           int64_t step, int64_t half, int64_t term) const;
+                           int64_t step, int64_t half, int64_t split) const;
 
   /// Whether A's tile is [k x m].
-  bool isKMajor;
+  bool isMMajor;
   SparseTypes types;
   SparseOperand form;
   /// Of each element.
-  int64_t terms;
+  int64_t splits;
 };
 } // namespace
 
@@ -114,7 +115,7 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
   return verifySums(op, tile, getSchedule(op).getWarpgroup(),
-                    mlir::nm::hasTotals(op) ? 2 : 1);
+                    mlir::nm::isPromoted(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.
@@ -131,9 +132,9 @@ Value WgmmaSpExpansion::loadWord(ThreadEmitter &emitter, SpMMOp op,
 
 /// The first rows of k of the warpgroup's rows of A.
 Value WgmmaSpExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
-  return isKMajor ? getPanelDescriptor(emitter, op.getA(),
-                                       emitter.mul(firstPanel(emitter), terms),
-                                       tile.k, /*apart=*/terms)
+  return isMMajor ? getPanelDescriptor(emitter, op.getA(),
+                                       emitter.mul(firstPanel(emitter), splits),
+                                       tile.k, /*apart=*/splits)
                   : getKMajorDescriptor(emitter, op.getA(),
                                         emitter.mul(groupM, warpgroupM));
 }
@@ -141,12 +142,12 @@ Value WgmmaSpExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
 /// Those of an instruction.
 Value WgmmaSpExpansion::advanceActivations(ThreadEmitter &emitter,
                                            Value descriptor, int64_t step,
-                                           int64_t half, int64_t term) const {
+                                           int64_t half, int64_t split) const {
   int64_t k = step * kStepRows + half * form.instructionRows();
-  // Each panel of 64 rows of A has one for each of their terms.
-  if (isKMajor)
+  // Each panel of 64 rows of A has one for each of their splits.
+  if (isMMajor)
     return advanceDescriptor(emitter, descriptor,
-                             (term * tile.k + k) * kPanelRowBytes);
+                             (split * tile.k + k) * kPanelRowBytes);
   // Each panel has as much of k as fits in its rows.
   int64_t bytes = k * types.bits() / 8;
   return advanceDescriptor(emitter, descriptor,
@@ -204,7 +205,7 @@ Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
   return LLVM::InlineAsmOp::create(
              builder, loc, sums.getType(), operands,
              getText(count, warpgroupM, types, form.instructionRows(), selector,
-                     /*isTransposed=*/isKMajor, use),
+                     /*isTransposed=*/isMMajor, use),
              getConstraints(count, sum.isInteger()), /*has_side_effects=*/true,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
@@ -215,20 +216,20 @@ Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
 Value WgmmaSpExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
   return getChunkDescriptor(
       emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), steps() * terms * stepBytes()));
+      emitter.mul(firstBlock(emitter), steps() * splits * stepBytes()));
 }
 
 void WgmmaSpExpansion::multiplyRows(ThreadEmitter &emitter,
                                     const TileOperands &operands,
                                     int64_t instruction,
                                     MutableArrayRef<Value> sums, SumsUse use,
-                                    TermPair pair) {
+                                    SplitPair pair) {
   int64_t step = instruction / form.instructions(),
           part = instruction % form.instructions(),
           bytes = stepBytes() / form.instructions();
   Value ofA = advanceActivations(emitter, operands.a, step, part, pair.ofA);
   for (auto [block, ofBlock] : llvm::enumerate(sums)) {
-    int64_t ofStep = (int64_t(block) * steps() + step) * terms;
+    int64_t ofStep = (int64_t(block) * steps() + step) * splits;
     Value ofWeights = advanceDescriptor(emitter, operands.weights,
                                         (ofStep + pair.ofWeight) * stepBytes() +
                                             part * bytes);
@@ -252,9 +253,9 @@ TileOperands WgmmaSpExpansion::getOperands(ThreadEmitter &emitter, SpMMOp op) {
   return {a, weights, loadTile(emitter, op)};
 }
 
-SmallVector<Value> WgmmaSpExpansion::addToTotals(ThreadEmitter &emitter,
-                                                 const TileOperands &operands,
-                                                 ArrayRef<Value> totals) {
+SmallVector<Value> WgmmaSpExpansion::addToPromoted(ThreadEmitter &emitter,
+                                                   const TileOperands &operands,
+                                                   ArrayRef<Value> promoted) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   // Undefined: the first product does not add to sums, but makes them.
@@ -267,26 +268,26 @@ SmallVector<Value> WgmmaSpExpansion::addToTotals(ThreadEmitter &emitter,
   turns.await(builder, loc);
   SmallVector<Value> result;
   for (auto [part, total] :
-       llvm::zip_equal(extractSums(builder, loc, blocks), totals))
+       llvm::zip_equal(extractSums(builder, loc, blocks), promoted))
     result.push_back(addSums(builder, loc, total, part));
   return result;
 }
 
 SmallVector<Value>
-WgmmaSpExpansion::addTermsToTotals(ThreadEmitter &emitter, SpMMOp op,
-                                   const TileOperands &operands,
-                                   ArrayRef<Value> totals) {
-  auto multiply = [&](TermPair pair, int64_t step,
+WgmmaSpExpansion::promoteSplitFloats(ThreadEmitter &emitter, SpMMOp op,
+                                     const TileOperands &operands,
+                                     ArrayRef<Value> promoted) {
+  auto multiply = [&](SplitPair pair, int64_t step,
                       MutableArrayRef<Value> blocks, SumsUse use) {
     multiplyRows(emitter, operands, step, blocks, use, pair);
   };
   Value none =
       LLVM::UndefOp::create(emitter.builder, emitter.loc, getSumsType());
   SmallVector<Value> blocks(blocksOfColumns(), none);
-  return addTermProducts(
-      emitter.builder, emitter.loc,
-      {terms, instructions(), getSchedule(op).hasResiduals(), turns, multiply},
-      blocks, totals);
+  return addSplitProducts(emitter.builder, emitter.loc,
+                          {splits, instructions(),
+                           getSchedule(op).isCompensated(), turns, multiply},
+                          blocks, promoted);
 }
 
 SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
@@ -295,10 +296,10 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
   TileOperands operands = getOperands(emitter, op);
-  if (terms > 1)
-    return addTermsToTotals(emitter, op, operands, sums);
-  if (hasTotals)
-    return addToTotals(emitter, operands, sums);
+  if (splits > 1)
+    return promoteSplitFloats(emitter, op, operands, sums);
+  if (isPromoted)
+    return addToPromoted(emitter, operands, sums);
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
   for (int64_t i = 0; i < instructions(); ++i)

@@ -29,7 +29,7 @@ public:
   WgmmaStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         pattern(op.getPattern().getPattern()),
-        terms(cast<SparseProductOpInterface>(*op).countTerms()),
+        splits(cast<SparseProductOpInterface>(*op).countSplits()),
         element(op.getValuesType().getElementType()),
         rows(llvm::alignTo(countKeptRows(), instructionK())) {}
 
@@ -43,7 +43,7 @@ private:
   MemRefType typeOfOperand(int64_t columns, bool isPacked);
   MemRefType typeOfA() {
     return isOfBytes() ? typeOfBytes()
-                       : typeOfOperand(terms * tile.m, /*isPacked=*/false);
+                       : typeOfOperand(splits * tile.m, /*isPacked=*/false);
   }
   MemRefType typeOfBytes();
   MemRefType typeOfValues();
@@ -66,7 +66,7 @@ private:
   /// A window of one unit keeps all rows, as do the units that
   /// nm-tile-to-blocks has cut them to.
   bool keepsAllRows() const { return pattern.n == pattern.m; }
-  Value copy(CopyWay way, Value source, MemRefType type, Value list = {},
+  Value copy(CopyKind way, Value source, MemRefType type, Value list = {},
              RowListAttr listAttr = {});
   Value castPanels();
   RowListAttr getListOfA();
@@ -83,7 +83,7 @@ private:
   const GpuTile &tile;
   ::nm::Pattern pattern;
   /// Of each element.
-  int64_t terms;
+  int64_t splits;
   Type element;
   /// Kept rows of the tile, and rows of zeros that fill up an instruction.
   int64_t rows;
@@ -103,7 +103,7 @@ MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
 MemRefType WgmmaStaging::typeOfValues() {
   if (!hasProducers())
     return typeOfOperand(tile.n, /*isPacked=*/true);
-  return getWorkgroupType({1, terms * rows, tile.n},
+  return getWorkgroupType({1, splits * rows, tile.n},
                           MemRefLayoutAttrInterface(),
                           op.getValuesType().getElementType());
 }
@@ -156,12 +156,12 @@ LogicalResult WgmmaStaging::verifyRowsOfA(const ::nm::GpuChip &chip) {
 
 LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
   if (!isOfBytes() && !op.getTransposeA())
-    return op.emitOpError() << "expected a k-major A, with transpose_a, for "
+    return op.emitOpError() << "expected an m-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
   if (!isOfBytes() &&
-      (getSchedule().hasTotals() || getSchedule().hasTensorCopies() ||
+      (getSchedule().isPromoted() || getSchedule().hasTensorCopies() ||
        getSchedule().hasPanelsOfA()))
-    return op.emitOpError() << "expected operands of 8 bits for 'totals' and "
+    return op.emitOpError() << "expected operands of 8 bits for 'promote' and "
                                "'copy_a = tensor' or 'bulk', but got "
                             << element;
   if (isOfBytes() && failed(verifyBytes()))
@@ -196,8 +196,8 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   return success();
 }
 
-Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
-                         RowListAttr listAttr) {
+Value WgmmaStaging::copy(CopyKind way, Value source, MemRefType type,
+                         Value list, RowListAttr listAttr) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
   tokens.push_back(CopyOp::create(builder, loc, way, source, buffer,
                                   /*part=*/ArrayRef<int64_t>(), list, listAttr)
@@ -230,7 +230,7 @@ RowListAttr WgmmaStaging::getListOfA() {
 
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
-  CopyWay way = getSchedule().getCopyA().value_or(CopyWay::Direct);
+  CopyKind way = getSchedule().getCopyA().value_or(CopyKind::Direct);
   Value source = isInPanels() ? castPanels() : op.getA();
   if (keepsAllRows())
     return copy(way, source, typeOfA());
@@ -244,9 +244,9 @@ Value WgmmaStaging::copyA() {
 Value WgmmaStaging::copyValues() {
   MemRefType type = typeOfValues();
   if (!hasProducers())
-    return copy(CopyWay::Direct, op.getValues(), type);
-  return copy(CopyWay::Bulk,
-              castToWhole(builder, loc, op.getValues(), terms * rows), type);
+    return copy(CopyKind::Direct, op.getValues(), type);
+  return copy(CopyKind::Bulk,
+              castToWhole(builder, loc, op.getValues(), splits * rows), type);
 }
 
 /// The index of a unit that is all rows, which no one reads.

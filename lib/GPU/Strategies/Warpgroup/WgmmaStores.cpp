@@ -66,7 +66,7 @@ static bool exchangesSums(SpMMOp op, Value c,
   Value stored = epilogue ? epilogue->getC() : c;
   bool isNarrow =
       cast<MemRefType>(stored.getType()).getElementTypeBitWidth() < 32 ||
-      findTermsOfTile(stored);
+      findSplitsOfTile(stored);
   return op.getTransposeC() && isNarrow;
 }
 

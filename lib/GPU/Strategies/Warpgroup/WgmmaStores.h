@@ -23,7 +23,7 @@ struct WgmmaSums {
 };
 
 /// Stores them without shared memory, in whole sectors of 32 bytes of each row.
-/// Where C is transposed and its elements have 16 bits, or its terms are
+/// Where C is transposed and its elements have 16 bits, or its splits are
 /// stored, lanes exchange sums for that. `initial` and `epilogue` are as for
 /// TileStores.
 void storeWgmmaSums(ThreadEmitter &emitter, SpMMOp op, const WgmmaSums &sums,

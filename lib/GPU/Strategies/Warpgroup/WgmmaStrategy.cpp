@@ -3,13 +3,13 @@
 // A warpgroup multiplies the transposed weights of 64 columns by rows of A:
 // wgmma's first operand is the weights, its second the rows of A that they
 // keep, and both are contiguous along the dimension that is not k. An
-// instruction is under way while the next tile's are issued, which must not
+// instruction is in flight while the next tile's are issued, which must not
 // touch its operands.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Warpgroup/BytesExpansion.h"
-#include "GPU/Strategies/Warpgroup/TermsExpansion.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatExpansion.h"
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -24,7 +24,7 @@ public:
   WgmmaExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
                            Float32Type::get(op.getContext()),
-                           /*hasTotals=*/false),
+                           /*isPromoted=*/false),
         element(op.getValuesType().getElementType()) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
@@ -91,8 +91,8 @@ mlir::nm::createWgmmaExpansion(SparseProductOpInterface product,
     return createBytesExpansion(op, tile);
   if (failed(WgmmaExpansion::verify(op, tile)))
     return failure();
-  if (cast<SparseProductOpInterface>(*op).countTerms() > 1)
-    return createTermsExpansion(op, tile);
+  if (cast<SparseProductOpInterface>(*op).countSplits() > 1)
+    return createSplitFloatExpansion(op, tile);
   return std::unique_ptr<TileExpansion>(
       std::make_unique<WgmmaExpansion>(op, tile));
 }

@@ -478,7 +478,7 @@ func.func @packing_c5_index_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>
 // -----
 
 func.func @wgmma_c6_producers(%a: tensor<64x2048xi8>, %v: tensor<1x128x64xi8>, %i: tensor<1x2x1xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
-  // expected-error @+1 {{expected producers, and no terms, for 'totals' and 'copy_a = tensor' or 'bulk', but got #nm.wgmma<}}
+  // expected-error @+1 {{expected producers, and no splits, for 'promote' and 'copy_a = tensor' or 'bulk', but got #nm.wgmma<}}
   %r = nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8>
     schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], copy_a = tensor, packing = <panel = 64, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x2048xi8>, tensor<1x128x64xi8>, tensor<1x2x1xi8>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>

@@ -53,8 +53,8 @@ func.func @warps_c3() {
 // -----
 
 func.func @warps_c4_warps() {
-  // expected-error @+1 {{expected two whole warpgroups or more for 'in_turn', but got warps 2 to 10}}
-  nm.warps 2 to 10 in_turn {
+  // expected-error @+1 {{expected two whole warpgroups or more for 'ordered', but got warps 2 to 10}}
+  nm.warps 2 to 10 ordered {
   }
   return
 }
@@ -62,8 +62,8 @@ func.func @warps_c4_warps() {
 // -----
 
 func.func @warps_c4_one() {
-  // expected-error @+1 {{expected two whole warpgroups or more for 'in_turn', but got warps 0 to 4}}
-  nm.warps 0 to 4 registers 200 in_turn {
+  // expected-error @+1 {{expected two whole warpgroups or more for 'ordered', but got warps 0 to 4}}
+  nm.warps 0 to 4 registers 200 ordered {
   }
   return
 }

@@ -183,7 +183,7 @@ func.func @copy_ranks(%a: memref<8xf32>, %b: memref<8x8xf32, #gpu.address_space<
 
 // nm.copy (C2)
 
-func.func @copy_way(%a: memref<8x8xf32>, %b: memref<8x8xf32, #gpu.address_space<workgroup>>) {
+func.func @copy_kind(%a: memref<8x8xf32>, %b: memref<8x8xf32, #gpu.address_space<workgroup>>) {
   // expected-error @+1 {{expected 'direct', 'matrices', 'bulk' or 'tensor', but got 'squares', which nm.load_tile has}}
   nm.copy <squares> %a to %b : memref<8x8xf32> to memref<8x8xf32, #gpu.address_space<workgroup>>
   return

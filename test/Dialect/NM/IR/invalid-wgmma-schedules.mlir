@@ -47,18 +47,18 @@ func.func private @wgmma_c5_group() attributes {s = #nm.wgmma<group_n = 0>}
 
 // -----
 
-// expected-error @+1 {{expected c_slots in 0..16, but got 17}}
-func.func private @wgmma_c7_count() attributes {s = #nm.wgmma<c_slots = 17>}
+// expected-error @+1 {{expected store_buffers in 0..16, but got 17}}
+func.func private @wgmma_c7_count() attributes {s = #nm.wgmma<store_buffers = 17>}
 
 // -----
 
-// expected-error @+1 {{expected producers for 'c_slots', but got none}}
-func.func private @wgmma_c7_producers() attributes {s = #nm.wgmma<producers = 0, c_slots = 2>}
+// expected-error @+1 {{expected producers for 'store_buffers', but got none}}
+func.func private @wgmma_c7_producers() attributes {s = #nm.wgmma<producers = 0, store_buffers = 2>}
 
 // -----
 
-// expected-error @+1 {{expected k in one part for 'c_slots', but got 2}}
-func.func private @wgmma_c7_parts() attributes {s = #nm.wgmma<split_k = 2, c_slots = 2>}
+// expected-error @+1 {{expected k in one part for 'store_buffers', but got 2}}
+func.func private @wgmma_c7_parts() attributes {s = #nm.wgmma<split_k = 2, store_buffers = 2>}
 
 // -----
 
@@ -106,13 +106,13 @@ func.func private @wgmma_sp_c4_groups() attributes {s = #nm.wgmma_sp<group_m = 4
 
 // -----
 
-// expected-error @+1 {{expected c_slots to divide the 3 parts of 64 x 64 of a warpgroup's tile, but got 2}}
-func.func private @wgmma_sp_c6_divides() attributes {s = #nm.wgmma_sp<block = [192, 64, 64], warpgroup = [192, 64], c_slots = 2>}
+// expected-error @+1 {{expected store_buffers to divide the 3 parts of 64 x 64 of a warpgroup's tile, but got 2}}
+func.func private @wgmma_sp_c6_divides() attributes {s = #nm.wgmma_sp<block = [192, 64, 64], warpgroup = [192, 64], store_buffers = 2>}
 
 // -----
 
-// expected-error @+1 {{expected k of the block to be 64, with terms, but got 128}}
-func.func private @wgmma_sp_c5_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4, terms = 3>}
+// expected-error @+1 {{expected k of the block to be 64, with splits, but got 128}}
+func.func private @wgmma_sp_c5_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4, splits = 3>}
 
 // -----
 

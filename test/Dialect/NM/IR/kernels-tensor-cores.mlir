@@ -125,7 +125,7 @@ func.func @sparse24(%a: memref<4096x4096xf16>, %v: memref<64x64x2048xf16>, %meta
 !v_slot_32 = memref<8x32x32xf16, strided<[1024, 32, 1], offset: ?>, #gpu.address_space<workgroup>>
 !c_of_32 = memref<128x256xf16, strided<[4096, 1], offset: ?>>
 
-// 8:32 in vectors of 32 by mma.sync: of a k-major A all rows of four windows
+// 8:32 in vectors of 32 by mma.sync: of an m-major A all rows of four windows
 // come as they are, and ldmatrix picks those that indices name. Eight warps
 // multiply, and free a slot each.
 // CHECK-LABEL: func.func @mma_sync

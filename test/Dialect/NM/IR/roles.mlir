@@ -115,13 +115,13 @@ func.func @sparse_operand(%a: memref<8x64x128xf16>, %v: memref<8x32x128xf16>, %m
 }
 
 // Warpgroups that start their products one after another.
-// CHECK-LABEL: func.func @in_turn
-// CHECK: nm.warps 0 to 8 registers 232 in_turn {
-// CHECK: nm.warps 8 to 20 in_turn {
-func.func @in_turn() {
-  nm.warps 0 to 8 registers 232 in_turn {
+// CHECK-LABEL: func.func @ordered
+// CHECK: nm.warps 0 to 8 registers 232 ordered {
+// CHECK: nm.warps 8 to 20 ordered {
+func.func @ordered() {
+  nm.warps 0 to 8 registers 232 ordered {
   }
-  nm.warps 8 to 20 in_turn {
+  nm.warps 8 to 20 ordered {
   }
   return
 }

@@ -55,12 +55,12 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 }
 
 // CHECK-LABEL: func.func private @schedules
-// CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true, totals = true>
+// CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true, promote = true>
 // CHECK-SAME: c = #nm.simt, d = #nm.loops, e = #nm.cublas
 // CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4>
 // CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, cluster_k = 2, slice_k = 4, pack = true>
 func.func private @schedules() attributes {
-  a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<totals = true, prefetch = true>,
+  a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<promote = true, prefetch = true>,
   c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
   f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<slice_k = 4, split_k = 2, stages = 2>,
   i = #nm.mma_sync<pack = true, slice_k = 4, stages = 4, warp = [128, 32], cluster_k = 2, split_k = 2, block = [128, 256, 64]>
@@ -153,9 +153,9 @@ func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %
 // CHECK-LABEL: func.func @spmm_wgmma_select
 func.func @spmm_wgmma_select(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>,
                              %c: tensor<70x100xi32>) -> tensor<70x100xi32> {
-  // CHECK: nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, totals = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>> ins
+  // CHECK: nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>> ins
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>
-    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, totals = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>)
     outs(%c : tensor<70x100xi32>) -> tensor<70x100xi32>
   return %r : tensor<70x100xi32>

@@ -11,9 +11,9 @@ func.func @slots(%c: memref<256x128xf16, strided<[4096, 1], offset: ?>>, %slots:
 }
 
 // CHECK-LABEL: func.func private @wgmma()
-// CHECK: #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, blocks = 132, group_n = 16, c_slots = 2, packing = <panel = 128, index_bits = 8, tile_rows = 64>>
-func.func private @wgmma() attributes {s = #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, blocks = 132, group_n = 16, c_slots = 2, packing = <panel = 128, index_bits = 8, tile_rows = 64>>}
+// CHECK: #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, blocks = 132, group_n = 16, store_buffers = 2, packing = <panel = 128, index_bits = 8, tile_rows = 64>>
+func.func private @wgmma() attributes {s = #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, blocks = 132, group_n = 16, store_buffers = 2, packing = <panel = 128, index_bits = 8, tile_rows = 64>>}
 
 // CHECK-LABEL: func.func private @wgmma_sp
-// CHECK: #nm.wgmma_sp<producers = 4, group_n = 16, c_slots = 2>
-func.func private @wgmma_sp() attributes {s = #nm.wgmma_sp<producers = 4, group_n = 16, c_slots = 2>}
+// CHECK: #nm.wgmma_sp<producers = 4, group_n = 16, store_buffers = 2>
+func.func private @wgmma_sp() attributes {s = #nm.wgmma_sp<producers = 4, group_n = 16, store_buffers = 2>}

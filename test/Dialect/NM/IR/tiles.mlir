@@ -57,7 +57,7 @@ func.func @staging_buffer(%a: memref<64x64xf32>, %more: i1) {
   return
 }
 
-// Rows that a list names; k-major activations are copied just so.
+// Rows that a list names; m-major activations are copied just so.
 // CHECK-LABEL: func.func @listed_rows
 // CHECK: nm.copy <direct> %{{.*}} to %{{.*}} rows %{{.*}} <pattern = <3:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2> : memref<4x6x1xi8> : memref<64x64xf32> to
 func.func @listed_rows(%a: memref<64x64xf32>, %list: memref<4x6x1xi8>) {

@@ -30,7 +30,7 @@ func.func @f(%a: tensor<200x512xi8>, %v: tensor<256x64xi8> {nm.values_of = 1 : i
 // CHECK: nm.spmm <2:4, block = 16x64> panels_a 128 {{.*}} : tensor<2x32x?xf8E4M3FN>
 func.func @unknown(%a: tensor<2x?x512xf8E4M3FN>, %v: tensor<256x64xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<16x1xi8> {nm.indices_of = 1 : i64}, %c: tensor<2x?x64xf32>) -> tensor<2x?x64xf32> {
   %r = nm.spmm <2:4, block = 16x64>
-    schedule #nm.wgmma<block = [128, 64, 256], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+    schedule #nm.wgmma<block = [128, 64, 256], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
     ins(%a, %v, %i : tensor<2x?x512xf8E4M3FN>, tensor<256x64xf8E4M3FN>, tensor<16x1xi8>) outs(%c : tensor<2x?x64xf32>) -> tensor<2x?x64xf32>
   return %r : tensor<2x?x64xf32>
 }
@@ -45,7 +45,7 @@ func.func @unknown(%a: tensor<2x?x512xf8E4M3FN>, %v: tensor<256x64xf8E4M3FN> {nm
 // CHECK: nm.spmm <2:4, block = 16x64> panels_a 128 {{.*}} : tensor<36x2048xf8E4M3FN>
 func.func @ragged(%a: tensor<128x528xf8E4M3FN>, %v: tensor<288x64xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<18x1xi8> {nm.indices_of = 1 : i64}, %c: tensor<128x64xf32>) -> tensor<128x64xf32> {
   %r = nm.spmm <2:4, block = 16x64>
-    schedule #nm.wgmma<block = [128, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32>>
+    schedule #nm.wgmma<block = [128, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 32>>
     ins(%a, %v, %i : tensor<128x528xf8E4M3FN>, tensor<288x64xf8E4M3FN>, tensor<18x1xi8>) outs(%c : tensor<128x64xf32>) -> tensor<128x64xf32>
   return %r : tensor<128x64xf32>
 }

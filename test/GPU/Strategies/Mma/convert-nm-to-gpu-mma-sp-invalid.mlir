@@ -45,7 +45,7 @@ func.func @f8_before_sm_89(%a: memref<64x64xf8E4M3FN>, %v: memref<8x1x512xf8E4M3
 
 // -----
 
-func.func @k_major_bytes(%a: memref<64x64xi8>, %v: memref<8x1x512xi8>, %i: memref<8x1x128xi8>, %c: memref<64x128xi32>) {
+func.func @m_major_bytes(%a: memref<64x64xi8>, %v: memref<8x1x512xi8>, %i: memref<8x1x128xi8>, %c: memref<64x128xi32>) {
   scf.forall (%m, %n) in (1, 1) {
     // expected-error @+1 {{expected a row-major A for strategy mma_sp, which cannot transpose 'i8'}}
     nm.spmm <2:4> transpose_a packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [64, 128, 64], warp = [32, 64]>

@@ -28,7 +28,7 @@ func.func @vector(%a: tensor<64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi8
 
 // -----
 
-func.func @k_major_bytes(%a: tensor<64x64xi8>, %v: tensor<32x64xi8>, %i: tensor<32x64xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
+func.func @m_major_bytes(%a: tensor<64x64xi8>, %v: tensor<32x64xi8>, %i: tensor<32x64xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
   // expected-error @+1 {{strategy mma_sp expected a row-major A, for no instruction transposes i8}}
   %r = nm.spmm <2:4> transpose_a ins(%a, %v, %i : tensor<64x64xi8>, tensor<32x64xi8>, tensor<32x64xi8>)
     outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>

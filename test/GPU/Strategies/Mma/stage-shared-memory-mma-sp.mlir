@@ -23,13 +23,13 @@ func.func @row_major(%a: memref<64x64xf16>, %v: memref<8x1x512xf16>, %i: memref<
 
 // -----
 
-// So does a k-major one. Rows whose elements are too few for an asynchronous
+// So does an m-major one. Rows whose elements are too few for an asynchronous
 // copy go through registers.
-// CHECK-LABEL: func.func @k_major
+// CHECK-LABEL: func.func @m_major
 // CHECK: memref.alloc() : memref<64x32xf16, #nm.tile_layout<[32, 1], xor = [1:3 with 0:1 for 2]>, #gpu.address_space<workgroup>>
 // CHECK: nm.load_tile <elements>
 // CHECK: nm.spmm <2:4> transpose_a
-func.func @k_major(%a: memref<50x31xf16>, %v: memref<1x1x512xf16>, %i: memref<1x1x128xi8>, %c: memref<31x16xf32>) {
+func.func @m_major(%a: memref<50x31xf16>, %v: memref<1x1x512xf16>, %i: memref<1x1x128xi8>, %c: memref<31x16xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:4> transpose_a packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [32, 16, 64], warp = [32, 16], stages = 2>
       ins(%a, %v, %i : memref<50x31xf16>, memref<1x1x512xf16>, memref<1x1x128xi8>)

@@ -1,6 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
 
-// A k-major tile and the kept rows of the weights are copied as they are, with
+// An m-major tile and the kept rows of the weights are copied as they are, with
 // the 16-byte words of eight rows in different banks: in rows of 128 bytes and
 // more they are XORed with three bits of the row, in rows of 64 with two.
 // Indices stay.

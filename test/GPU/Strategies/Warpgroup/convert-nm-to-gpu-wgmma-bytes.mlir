@@ -40,7 +40,7 @@ func.func @direct(%a: memref<64x4096xi8>, %v: memref<1x256x64xi8>, %i: memref<1x
 
 // Of tensor copies one thread loads the list, in front of its wait, and starts
 // one for each unit. Sums of f8 are those of a tile and half of the rows of A,
-// and are added to totals.
+// and are added to promoted sums.
 // CHECK-LABEL: func.func @tensor
 // CHECK: nm.tensor_map %{{.*}} box [256, 64] swizzled
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, {{.*}}f32
@@ -69,7 +69,7 @@ func.func @tensor(%a: memref<256x4096xf8E4M3FN>, %v: memref<1x256x64xf8E4M3FN>, 
       %vt = memref.subview %v[0, %row, 0] [1, 128, 64] [1, 1, 1] : memref<1x256x64xf8E4M3FN> to memref<1x128x64xf8E4M3FN, strided<[16384, 64, 1], offset: ?>>
       %it = memref.subview %i[0, %unit, 0] [1, 2, 1] [1, 1, 1] : memref<1x4x1xi8> to memref<1x2x1xi8, strided<[4, 1, 1], offset: ?>>
       nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>
-        schedule #nm.wgmma<block = [256, 64, 128], warpgroup = [256, 64], stages = 3, producers = 4, copy_a = tensor, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+        schedule #nm.wgmma<block = [256, 64, 128], warpgroup = [256, 64], stages = 3, producers = 4, copy_a = tensor, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
         ins(%at, %vt, %it : memref<256x2048xf8E4M3FN, strided<[4096, 1], offset: ?>>, memref<1x128x64xf8E4M3FN, strided<[16384, 64, 1], offset: ?>>, memref<1x2x1xi8, strided<[4, 1, 1], offset: ?>>)
         outs(%c : memref<256x64xf32>)
     }

@@ -29,7 +29,7 @@ func.func @two_of_eight(%a: memref<64x128xi8>, %v: memref<1x32x64xi8>, %i: memre
 }
 
 // Of 4:8 a word is of eight bytes, and one permutation. The products of a tile
-// of f8 begin at zero, and are added to totals.
+// of f8 begin at zero, and are added to promoted sums.
 // CHECK-LABEL: func.func @four_of_eight
 // CHECK: vector.load %{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xf8E5M2>
 // CHECK-COUNT-4: nvvm.prmt
@@ -43,7 +43,7 @@ func.func @two_of_eight(%a: memref<64x128xi8>, %v: memref<1x32x64xi8>, %i: memre
 func.func @four_of_eight(%a: memref<64x128xf8E5M2>, %v: memref<1x64x64xf8E5M2>, %i: memref<1x16x2xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <4:8, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 64>
-      schedule #nm.wgmma_select<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, totals = true, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 64>>
+      schedule #nm.wgmma_select<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, promote = true, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 64>>
       ins(%a, %v, %i : memref<64x128xf8E5M2>, memref<1x64x64xf8E5M2>, memref<1x16x2xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

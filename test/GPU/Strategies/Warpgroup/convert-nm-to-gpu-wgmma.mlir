@@ -3,7 +3,7 @@
 // Two warpgroups make 64 columns each of 128 rows. Entries of a list are loaded
 // before copies are issued, and in the loop before those of a tile are awaited.
 // Threads make what they copied visible to wgmma before others are told. Copies
-// of a later tile come behind the products, of which one may be under way.
+// of a later tile come behind the products, of which one may be in flight.
 // CHECK-LABEL: func.func @row_major
 // CHECK: gpu.launch blocks({{.*}}) threads({{.*}}) in (%{{.*}} = %c256,
 // CHECK: %[[GROUP:.*]] = nvvm.shfl.sync idx

@@ -1,6 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --canonicalize --cse | FileCheck %s
 
-// A product is under way while the next one starts, and reads its slot: of four
+// A product is in flight while the next one starts, and reads its slot: of four
 // stages copies run two ahead. They are issued behind the product.
 // CHECK-LABEL: func.func @pipelined
 // CHECK: %[[RING:.*]] = memref.alloc() : memref<4x64x64xf16, #nm.tile_layout<[4096, 64, 1], panels = [64, 4096], xor = [2:3 with 1:0 for 3]>

@@ -15,12 +15,12 @@ func.func @integers(%a: tensor<4096x4096xi8>, %v: tensor<1024x4096xi8> {nm.value
 
 // -----
 
-// Totals leave registers for half the columns.
+// Promoted sums leave registers for half the columns.
 // REMARK: nm.spmm <4:8, block = 1x64> {{.*}}, f8E4M3FN: strategy wgmma_select on sm_90; estimated
 // CHECK-LABEL: func.func @floats
-// CHECK: schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, {{.*}}, totals = true, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 128>>
+// CHECK: schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, {{.*}}, promote = true, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 128>>
 // GIVEN-LABEL: func.func @floats
-// GIVEN: stages = 3, {{.*}}, totals = true
+// GIVEN: stages = 3, {{.*}}, promote = true
 func.func @floats(%a: tensor<4096x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<2048x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <4:8, block = 1x64> ins(%a, %v, %i : tensor<4096x4096xf8E4M3FN>, tensor<2048x4096xf8E4M3FN>, tensor<2048x64xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>

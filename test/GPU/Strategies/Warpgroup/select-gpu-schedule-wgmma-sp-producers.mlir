@@ -34,7 +34,7 @@ func.func @half_a_line(%a: tensor<4096x4160xi8>, %v: tensor<2080x4096xi8>, %i: t
 
 // -----
 
-// Totals leave registers for 128 rows and 64 columns of a warpgroup.
+// Promoted sums leave registers for 128 rows and 64 columns of a warpgroup.
 // CHECK-LABEL: func.func @floats
 // CHECK: schedule #nm.wgmma_sp<block = [128, 128, 256], warpgroup = [128, 64], {{.*}}, producers = 4
 func.func @floats(%a: tensor<777x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN>, %i: tensor<2048x4096xi8>, %c: tensor<777x4096xf32>) -> tensor<777x4096xf32> {

@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file --verify-diagnostics
 // RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file
 
-func.func @k_major(%a: memref<2048x64xi8>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
+func.func @m_major(%a: memref<2048x64xi8>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
     // expected-error @+1 {{expected a row-major A for strategy wgmma, which cannot transpose 'i8'}}
     nm.spmm <2:32, block = 64x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>
@@ -55,9 +55,9 @@ func.func @rows_at_odd_places(%a: memref<64x2048xi8, strided<[2052, 1]>>, %v: me
 
 func.func @totals_of_f16(%a: memref<128x64xf16>, %v: memref<1x32x64xf16>, %i: memref<1x32x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected operands of 8 bits for 'totals' and 'copy_a = tensor' or 'bulk', but got 'f16'}}
+    // expected-error @+1 {{expected operands of 8 bits for 'promote' and 'copy_a = tensor' or 'bulk', but got 'f16'}}
     nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 32>
-      schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32>>
+      schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 32>>
       ins(%a, %v, %i : memref<128x64xf16>, memref<1x32x64xf16>, memref<1x32x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

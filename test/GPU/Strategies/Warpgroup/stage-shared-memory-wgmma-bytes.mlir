@@ -44,7 +44,7 @@ func.func @tensor(%a: memref<64x2048xi8>, %v: memref<1x128x64xi8>, %i: memref<1x
 func.func @narrow(%a: memref<64x256xf8E4M3FN>, %v: memref<1x128x64xf8E4M3FN>, %i: memref<1x8x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:4, block = 16x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>
-      schedule #nm.wgmma<block = [64, 64, 256], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = tensor, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      schedule #nm.wgmma<block = [64, 64, 256], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = tensor, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
       ins(%a, %v, %i : memref<64x256xf8E4M3FN>, memref<1x128x64xf8E4M3FN>, memref<1x8x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

@@ -5,7 +5,7 @@
 
 func.func @row_major(%a: memref<64x128xf16>, %v: memref<1x32x128xf16>, %i: memref<1x32x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected a k-major A, with transpose_a, for strategy wgmma, which copies its rows}}
+    // expected-error @+1 {{expected an m-major A, with transpose_a, for strategy wgmma, which copies its rows}}
     nm.spmm <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8>
       schedule #nm.wgmma<block = [64, 128, 128], warpgroup = [64, 64], stages = 3, packing = <panel = 128, index_bits = 8>>
       ins(%a, %v, %i : memref<64x128xf16>, memref<1x32x128xf16>, memref<1x32x1xi8>)

@@ -30,7 +30,7 @@ func.func @listed(%a: memref<128x1024xi8>, %v: memref<1x128x64xi8>, %i: memref<1
 func.func @part(%a: memref<4x?xf8E4M3FN, strided<[?, 1], offset: ?>>, %v: memref<1x64x64xf8E4M3FN>, %i: memref<1x1x1xi8>, %c: memref<?x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <1:1, block = 64x64> panels_a 64 packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 64>
-      schedule #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 64>>
+      schedule #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = bulk, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 64>>
       ins(%a, %v, %i : memref<4x?xf8E4M3FN, strided<[?, 1], offset: ?>>, memref<1x64x64xf8E4M3FN>, memref<1x1x1xi8>)
       outs(%c : memref<?x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

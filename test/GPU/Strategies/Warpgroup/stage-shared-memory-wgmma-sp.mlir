@@ -61,16 +61,16 @@ func.func @producers_end(%a: memref<128x?xf16, strided<[512, 1]>>, %v: memref<2x
   return
 }
 
-// Of terms, a slot has three panels of A for 64 rows, and of each step of
+// Of splits, a slot has three panels of A for 64 rows, and of each step of
 // weights three of values and one of metadata.
-// CHECK-LABEL: func.func @terms
+// CHECK-LABEL: func.func @splits
 // CHECK: memref.alloc() : memref<64x384xbf16, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <tensor>
 // CHECK: nm.copy <bulk> {{.*}} to memref<2x1x6144xbf16,
 // CHECK: nm.copy <bulk> {{.*}} to memref<2x1x512xi8,
-func.func @terms(%a: memref<64x384xbf16>, %v: memref<2x1x6144xbf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
+func.func @splits(%a: memref<64x384xbf16>, %v: memref<2x1x6144xbf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, terms = 3> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4, terms = 3>
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, splits = 3> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4, splits = 3>
       ins(%a, %v, %i : memref<64x384xbf16>, memref<2x1x6144xbf16>, memref<2x1x512xi8>)
       outs(%c : memref<128x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

@@ -43,7 +43,7 @@ func.func @part_of_unit(%a: tensor<64x1024xi8>, %v: tensor<1x512x64xi8>, %i: ten
 
 func.func @windows(%a: tensor<64x1024xf8E4M3FN>, %v: tensor<1x512x64xf8E4M3FN>, %i: tensor<1x32x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %r = nm.spmm <2:4, block = 16x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>
-    schedule #nm.wgmma<block = [64, 64, 256], warpgroup = [64, 64], stages = 4, producers = 4, totals = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+    schedule #nm.wgmma<block = [64, 64, 256], warpgroup = [64, 64], stages = 4, producers = 4, promote = true, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
     ins(%a, %v, %i : tensor<64x1024xf8E4M3FN>, tensor<1x512x64xf8E4M3FN>, tensor<1x32x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }

@@ -193,7 +193,7 @@ def mark_loops(lines):
 def make_main(lines):
     """@main, which the runner calls. A[m, k] is k + m, all weights are one.
 
-    So the rows of C differ. A is k-major where its elements have 16 bits.
+    So the rows of C differ. A is m-major where its elements have 16 bits.
     """
     signature = next(l for l in lines if "func.func @matmul(" in l)
     types = re.findall(r"%\w+: (memref<[^>]*>)", signature)

@@ -66,9 +66,9 @@ SmallVector<int64_t> getBufferStrides(MemRefType type);
 /// Its bytes, from its first element to its last row's end.
 int64_t getBufferBytes(MemRefType type);
 
-/// The columns of an A of `terms` terms that nm.split_terms makes of m; dynamic
-/// where that is.
-int64_t countTermColumns(int64_t m, int64_t terms);
+/// The columns of an A of `splits` splits that nm.split_floats makes of m;
+/// dynamic where that is.
+int64_t countSplitColumns(int64_t m, int64_t splits);
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_IR_NM_H

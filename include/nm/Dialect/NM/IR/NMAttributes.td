@@ -81,7 +81,7 @@ def NM_EncodingAttr
 def NM_PackingAttr
     : NM_Attr<"Packing", "packing",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
-                                           ["getPackedType", "countTerms"]>]> {
+                                           ["getPackedType", "countSplits"]>]> {
   let summary = "how weights are re-laid for one schedule (the packed form)";
   let description = [{
     Columns are cut into panels of `panel`, each panel stored whole, so that a
@@ -113,10 +113,10 @@ def NM_PackingAttr
     include/nm/Format/PackedForm.h has the layout. Where bk divides `tile_rows`,
     the last tile's indices are filled up with zeros, too.
 
-    With `terms` of 2 or 3, each f32 weight is stored as a sum of so many bf16
-    terms, the largest first, of which include/nm/Format/SplitTerms.h says what
-    they are. All rows of a tile are there once for each term. Products of such
-    weights take A as `nm.split_terms` makes it.
+    With `splits` of 2 or 3, each f32 weight is stored as a sum of so many bf16
+    splits, the largest first, of which include/nm/Format/SplitFloats.h says what
+    they are. All rows of a tile are there once for each split. Products of such
+    weights take A as `nm.split_floats` makes it.
 
     With `lane_words` of L, each of four threads takes 4·L kept rows that follow
     one another, as strategy wgmma_select does. Of each 16·L rows of a tile, in
@@ -135,14 +135,14 @@ def NM_PackingAttr
       elements of 16 bits, or a multiple of 32 for those of 8, in panels of a
       multiple of 64 columns without chunks or col_info. index_rows·bk divides
       it where index_rows is not 1.
-    * (C6) terms is 1, 2 or 3; with more than one, tile_rows is not 0, and
+    * (C6) splits is 1, 2 or 3; with more than one, tile_rows is not 0, and
       weights are f32 before they are packed and bf16 behind.
     * (C7) 1 ≤ lane_words ≤ 65536; with more than 1, bk = 1, index_rows = 4, and
       tile_rows is a multiple of 16·lane_words.
 
     ```mlir
     #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
-    #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+    #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
     #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>
     #nm.packing<panel = 16, index_bits = 2>
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
@@ -156,7 +156,7 @@ def NM_PackingAttr
     DefaultValuedParameter<"int64_t", "1">:$index_rows,
     DefaultValuedParameter<"int64_t", "0">:$col_info,
     DefaultValuedParameter<"int64_t", "0">:$tile_rows,
-    DefaultValuedParameter<"int64_t", "1">:$terms,
+    DefaultValuedParameter<"int64_t", "1">:$splits,
     DefaultValuedParameter<"int64_t", "1">:$lane_words);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -164,14 +164,14 @@ def NM_PackingAttr
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
                    packing.chunkColumns, packing.indexRows, packing.colInfo,
-                   packing.tileRows, packing.terms, packing.laneWords);
+                   packing.tileRows, packing.splits, packing.laneWords);
     }]>
   ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Format takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
-              getIndexRows(), getColInfo(), getTileRows(), getTerms(),
+              getIndexRows(), getColInfo(), getTileRows(), getSplits(),
               getLaneWords()};
     }
   }];
@@ -189,7 +189,7 @@ def NM_SparseOperandAttr
     : NM_Attr<"SparseOperand", "sparse_operand",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
                                            ["getPackedPattern",
-                                            "getPackedType", "countTerms"]>]> {
+                                            "getPackedType", "countSplits"]>]> {
   let summary = "weights as the sparse operand of a tensor core";
   let description = [{
     Of each aligned group of four along k, two are stored, so that the tensor
@@ -212,11 +212,11 @@ def NM_SparseOperandAttr
     Of weights of 4 bits, 2:4 then takes 0.1875 of what dense ones of f16 take,
     scales not counted.
 
-    With `terms` of 2 or 3, each f32 weight is stored as a sum of so many bf16
-    terms (include/nm/Format/SplitTerms.h), of which a step has all first ones,
-    then all second ones, and so on: values are `[⌈n/C⌉ × ⌈k/64⌉ × terms·32·C]`.
-    Products of such weights take A as `nm.split_terms` makes it. A zero that
-    fills up has terms that no weight has, so that it can be told apart from a
+    With `splits` of 2 or 3, each f32 weight is stored as a sum of so many bf16
+    splits (include/nm/Format/SplitFloats.h), of which a step has all first ones,
+    then all second ones, and so on: values are `[⌈n/C⌉ × ⌈k/64⌉ × splits·32·C]`.
+    Products of such weights take A as `nm.split_floats` makes it. A zero that
+    fills up has splits that no weight has, so that it can be told apart from a
     kept zero.
 
     Constraints:
@@ -224,21 +224,21 @@ def NM_SparseOperandAttr
       M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
       units have any number of columns.
     * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2; with `bits`, they are
-      i8 and activations f16 or bf16; with `terms`, they are f32 before they are
+      i8 and activations f16 or bf16; with `splits`, they are f32 before they are
       packed and bf16 behind.
     * (C3) `bits` is 4 or 8, or left out.
-    * (C4) `terms` is 1, 2 or 3; with more than one, `order` is not `mma`.
+    * (C4) `splits` is 1, 2 or 3; with more than one, `order` is not `mma`.
 
     ```mlir
     #nm.sparse_operand<mma>
-    #nm.sparse_operand<wgmma_pairs, terms = 3>
+    #nm.sparse_operand<wgmma_pairs, splits = 3>
     #nm.sparse_operand<mma, bits = 4>
     ```
   }];
   let parameters = (ins EnumParameter<NM_SparseOrder>:$order,
                         DefaultValuedParameter<"int64_t", "0">:$bits,
-                        DefaultValuedParameter<"int64_t", "1">:$terms);
-  let assemblyFormat = "`<` $order (`,` struct($bits, $terms)^)? `>`";
+                        DefaultValuedParameter<"int64_t", "1">:$splits);
+  let assemblyFormat = "`<` $order (`,` struct($bits, $splits)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The form of weights of type `element`, as the format arithmetic of
@@ -306,7 +306,7 @@ def NM_ArithmeticAttr : EnumAttr<NM_Dialect, NM_Arithmetic, "arithmetic"> {
     * `ieee`: multiply-adds in f32, each rounded once.
     * `f32`, the default: anything as accurate as f32. The error of a sum is at
       most 1.5 times that of a chain of f32 multiply-adds in the order of k.
-    * `bf16x3`: operands as sums of bf16 terms, three products of which are
+    * `bf16x3`: operands as sums of bf16 splits, three products of which are
       made; the error of a product is about 2^-16 of it.
     * `tf32`: operands rounded to TensorFloat-32, of 10 bits of mantissa.
     * `fast_accum`, of operands of f8E4M3FN and f8E5M2: sums as the tensor cores

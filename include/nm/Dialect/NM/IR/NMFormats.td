@@ -164,7 +164,7 @@ def NM_PackOp : NM_Op<"pack", [
     Constraints:
     * (C1) inputs are in condensed form, outputs in the packed form of the same
       weights. There are `lists` where that has lists of rows, and else none.
-    * (C2) one element type for the values; with terms, f32 and bf16.
+    * (C2) one element type for the values; with splits, f32 and bf16.
     * (C3) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result for each output, of its type.
 

@@ -105,11 +105,11 @@ def NM_SparseProductOpInterface
       std::optional<int64_t> dim = $_op.getMDimOfC();
       return dim ? getCType().getDimSize(*dim) : 1;
     }
-    /// The bf16 terms whose sum is an element of A, and a weight; 1 where they
+    /// The bf16 splits whose sum is an element of A, and a weight; 1 where they
     /// are themselves.
-    int64_t countTerms() {
+    int64_t countSplits() {
       ::mlir::nm::PackedFormAttrInterface form = $_op.getPackingAttr();
-      return form ? form.countTerms() : 1;
+      return form ? form.countSplits() : 1;
     }
     /// The columns of A that are side by side in a panel; 1 where A is not in
     /// panels.

@@ -216,7 +216,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     to where they are estimated to be faster, store all zeros: there, an
     infinite or NaN activation makes every column of its row infinite or NaN.
     Of patterns other than 2:4 and 1:2, `#nm.sparse_operand` stores some zeros,
-    which all but terms of f32 are multiplied with.
+    which all but split floats are multiplied with.
     Their option `dense-fallback=false` forbids both.
 
     With `transpose_a`, A is given as [k×m]; with `transpose_c`, C is given as
@@ -237,8 +237,8 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
 
     Constraints:
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
-      and m. Where `packing` has terms, A is k-major and has the columns that
-      `nm.split_terms` makes of m. `panels_a`, 1 to 2^40, comes with an A of 8-bit
+      and m. Where `packing` has splits, A is m-major and has the columns that
+      `nm.split_floats` makes of m. `panels_a`, 1 to 2^40, comes with an A of 8-bit
       elements, without `transpose_a`, and with no schedule, `#nm.loops`, or
       `#nm.wgmma` with `copy_a = bulk`.
     * (C2) A and the values have the same element type, but for values that are
@@ -251,7 +251,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       is at most 2^40.
     * (C4) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result, of C's type.
-    * (C5) an `arithmetic` other than `f32` has f32 operands, or terms of them:
+    * (C5) an `arithmetic` other than `f32` has f32 operands, or splits of them:
       three for `f32`, at least two for `bf16x3` and `tf32`, and none for
       `ieee`; `fast_accum` has operands of f8E4M3FN or f8E5M2.
 
@@ -419,7 +419,7 @@ def NM_YieldOp : NM_Op<"yield", [
 }
 
 include "nm/Dialect/NM/IR/NMFormats.td"
-include "nm/Dialect/NM/IR/NMTerms.td"
+include "nm/Dialect/NM/IR/NMSplitFloats.td"
 
 //===----------------------------------------------------------------------===//
 // The program edge

@@ -21,8 +21,8 @@ def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
       "::mlir::Type", "getPackedType", (ins "::mlir::Type":$elementType), "",
       "return elementType;">,
     InterfaceMethod<[{
-        The bf16 terms whose sum a weight is stored as; 1 where it is itself.
-      }], "int64_t", "countTerms", (ins), "", "return 1;">,
+        The bf16 splits whose sum a weight is stored as; 1 where it is itself.
+      }], "int64_t", "countSplits", (ins), "", "return 1;">,
     InterfaceMethod<[{
         The shapes of weights whose condensed values are [rows × columns];
         kDynamic where those are.

@@ -33,9 +33,9 @@ def NM_WarpsOp : NM_TileOp<"warps", [
     only. With `registers`, a thread of them has so many from the start of the
     region on (PTX ISA, `setmaxnreg`).
 
-    With `in_turn`, the role's warpgroups start the products of a tile one after
+    With `ordered`, the role's warpgroups start the products of a tile one after
     another (PTX ISA, `barrier` with a number), where they wait for the sums of
-    that tile and add them to totals: while one adds, the tensor cores have the
+    that tile and add them to promoted sums: while one adds, the tensor cores have the
     products of the next. Without, all of them start at once, and all add at
     once.
 
@@ -44,11 +44,11 @@ def NM_WarpsOp : NM_TileOp<"warps", [
     * (C2) `registers` is a multiple of 8 in 24..256; then `first` and `last` are
       multiples of 4, whole warpgroups.
     * (C3) it is not inside another role.
-    * (C4) with `in_turn`, `first` and `last` are multiples of 4, and the role has
-      two warpgroups or more. To be lowered, it multiplies with totals.
+    * (C4) with `ordered`, `first` and `last` are multiples of 4, and the role has
+      two warpgroups or more. To be lowered, it multiplies with promotion.
 
     ```mlir
-    nm.warps 0 to 8 registers 232 in_turn {
+    nm.warps 0 to 8 registers 232 ordered {
       ...
     }
     nm.warps 8 to 12 registers 40 {
@@ -57,15 +57,15 @@ def NM_WarpsOp : NM_TileOp<"warps", [
     ```
   }];
   let arguments = (ins I64Attr:$first, I64Attr:$last,
-                       OptionalAttr<I64Attr>:$registers, UnitAttr:$in_turn);
+                       OptionalAttr<I64Attr>:$registers, UnitAttr:$ordered);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $first `to` $last (`registers` $registers^)? (`in_turn` $in_turn^)?
+    $first `to` $last (`registers` $registers^)? (`ordered` $ordered^)?
     attr-dict-with-keyword $body
   }];
   let builders = [OpBuilder<(ins "int64_t":$first, "int64_t":$last,
                                  "std::optional<int64_t>":$registers,
-                                 CArg<"bool", "false">:$inTurn)>];
+                                 CArg<"bool", "false">:$ordered)>];
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
@@ -108,7 +108,7 @@ def NM_SignalOp : NM_TileOp<"signal", [AttrSizedOperandSegments]> {
     `condition` is given and false, nothing is signalled.
 
     All products that were started before are over for who waits, but the last
-    one inside a loop, which may be under way.
+    one inside a loop, which may be in flight.
 
     Constraints:
     * (C1) it is in `nm.warps`, whose warps are whole warpgroups for scope

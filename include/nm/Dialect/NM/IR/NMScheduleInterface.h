@@ -23,7 +23,7 @@ struct BlockTiling {
   int64_t stages = 1;
   /// Products that a block has started and may not have ended when it starts
   /// the next.
-  int64_t productsUnderWay = 0;
+  int64_t productsInFlight = 0;
   /// Parts of k, those of them that the blocks of a cluster sum, and the warps
   /// of a block that take turns along k of one tile.
   int64_t splitK = 1, clusterK = 1, sliceK = 1;
@@ -43,7 +43,7 @@ struct BlockTiling {
   int64_t blocks = 0;
   /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
   /// where threads store it from their registers.
-  int64_t slotsOfC = 0;
+  int64_t storeBuffers = 0;
 
   /// Threads that multiply.
   int64_t countConsumers() const {

@@ -38,7 +38,7 @@ class NM_Case<string enum>
 }
 
 def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
-    I32EnumAttrCase<"KMajor", 0, "k_major">,
+    I32EnumAttrCase<"MMajor", 0, "m_major">,
     I32EnumAttrCase<"Interleaved", 1, "interleaved">,
     I32EnumAttrCase<"RowMajor", 2, "row_major">]> {
   let cppNamespace = "::mlir::nm";
@@ -177,10 +177,10 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     (2, 0), (2, 1) in groups of one, and (0, 0), (1, 0), (0, 1), (1, 1), (2, 0),
     (2, 1) in groups of two.
 
-    The tile of A is copied to shared memory in the way `copy_a`: `direct`, as
+    The tile of A is copied to shared memory in the kind `copy_a`: `direct`, as
     it is; or transposed, through registers by `elements` or by 4 x 4 `squares`,
     or by matrix loads (`matrices`) from a staging buffer, which asynchronous
-    copies fill. There it lies in the order `layout_a`: `k_major`, rows of m;
+    copies fill. There it lies in the order `layout_a`: `m_major`, rows of m;
     `interleaved`, such rows in groups of 32, each fourth one beside the other,
     so that squares are stored without bank conflicts; or `row_major`, rows of
     k, which lanes of a warp that have units of their own read by 16 bytes.
@@ -191,8 +191,8 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     tile are made with the next tile, when loads of its first operands have yet
     to arrive.
 
-    With `totals = true`, long sums keep their precision: a thread adds at most
-    96 kept rows, a chain, in its registers, and then the chains' sums to totals
+    With `promote = true`, long sums keep their precision: a thread adds at most
+    96 kept rows, a chain, in its registers, and then the chains' sums to promoted sums
     in shared memory, which take 4 · m · n · slice_k bytes beside the stages. It
     is printed where it is true, which the cost model makes it for more than
     24 576 kept rows, as far as there is memory.
@@ -204,8 +204,8 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
 
     What is left out of a schedule that an option gives, the cost model chooses.
     What an op's own leaves out is one, false or none, `split_k` what
-    `cluster_k` is, `layout_a` is `k_major`, and `copy_a` is `direct` for a
-    k-major A or a row-major tile of it, else `elements`.
+    `cluster_k` is, `layout_a` is `m_major`, and `copy_a` is `direct` for a
+    m-major A or a row-major tile of it, else `elements`.
     nm-stage-shared-memory refuses what does not fit the operands.
 
     Constraints:
@@ -225,9 +225,9 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k,
                         NM_Count:$cluster_k, NM_Count:$slice_k,
-                        NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
+                        NM_Count:$group_m, NM_Case<"CopyKind">:$copy_a,
                         NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
-                        NM_Choice:$defer, NM_Choice:$pack, NM_Choice:$totals,
+                        NM_Choice:$defer, NM_Choice:$pack, NM_Choice:$promote,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -242,12 +242,12 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
         const ::nm::Pattern &pattern) const;
 
     TileOrder getOrderOfA() const {
-      return getLayoutA().value_or(TileOrder::KMajor);
+      return getLayoutA().value_or(TileOrder::MMajor);
     }
     bool prefetchesIndices() const { return getPrefetch().value_or(false); }
     bool defersProducts() const { return getDefer().value_or(false); }
     bool packsRows() const { return getPack().value_or(false); }
-    bool hasTotals() const { return getTotals().value_or(false); }
+    bool isPromoted() const { return getPromote().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
   }];
 }

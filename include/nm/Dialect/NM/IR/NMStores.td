@@ -18,7 +18,7 @@ def NM_StageStoresOp : NM_TileOp<"stage_stores", [
     what it stores goes to `slots` first (PTX ISA, `stmatrix`), and from there
     to `tile` by tensor copies (PTX ISA, `cp.async.bulk.tensor` from
     `.shared::cta` to `.global`), which one thread of a warpgroup starts. They
-    are under way while the warpgroup multiplies its next tile.
+    are in flight while the warpgroup multiplies its next tile.
 
     `slots` is [warpgroups x slots x 64 x 64]. A warpgroup has slots of its own,
     which parts of 64 x 64 elements of its tile take in turn: with two slots, the

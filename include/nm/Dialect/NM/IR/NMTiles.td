@@ -135,7 +135,7 @@ class NM_Type<string name, string typeMnemonic>
 }
 
 def NM_TokenType : NM_Type<"Token", "token"> {
-  let summary = "a copy that is under way";
+  let summary = "a copy that is in flight";
   let description = [{
     What `nm.copy` and `nm.group` return, and `nm.await` takes. It stands for
     copies of the thread block that have been issued, and may not have arrived.
@@ -177,7 +177,7 @@ def NM_BarriersType : NM_Type<"Barriers", "barriers"> {
   let genVerifyDecl = 1;
 }
 
-def NM_CopyWay : I32EnumAttr<"CopyWay", "how a tile is copied", [
+def NM_CopyKind : I32EnumAttr<"CopyKind", "how a tile is copied", [
     I32EnumAttrCase<"Direct", 0, "direct">,
     I32EnumAttrCase<"Matrices", 1, "matrices">,
     I32EnumAttrCase<"Elements", 2, "elements">,
@@ -187,7 +187,7 @@ def NM_CopyWay : I32EnumAttr<"CopyWay", "how a tile is copied", [
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
-def NM_CopyWayAttr : EnumAttr<NM_Dialect, NM_CopyWay, "copy_way"> {
+def NM_CopyKindAttr : EnumAttr<NM_Dialect, NM_CopyKind, "copy_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -271,7 +271,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     whole: where the source is smaller, the rest is filled with zeros, and
     where `condition` is given and false, all of it is.
 
-    The way is one of
+    The kind is one of
     * `direct`: asynchronous copies of 4 to 16 bytes that go through no
       registers (PTX ISA, `cp.async`). The result is a token.
     * `matrices`: from workgroup memory, transposed on the way by `ldmatrix`
@@ -329,7 +329,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       to memref<32x128xf32, #gpu.address_space<workgroup>>
     ```
   }];
-  let arguments = (ins NM_CopyWayAttr:$way, AnyMemRef:$source,
+  let arguments = (ins NM_CopyKindAttr:$kind, AnyMemRef:$source,
                        AnyMemRef:$destination, Optional<AnyMemRef>:$rows,
                        Optional<I1>:$condition,
                        OptionalAttr<NM_RowListAttr>:$row_list,
@@ -337,7 +337,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
                        OptionalAttr<I64Attr>:$unfilled);
   let results = (outs Optional<NM_TokenType>:$token);
   let builders = [OpBuilder<(ins
-    "::mlir::nm::CopyWay":$way, "::mlir::Value":$source,
+    "::mlir::nm::CopyKind":$kind, "::mlir::Value":$source,
     "::mlir::Value":$destination,
     CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
     CArg<"::mlir::Value", "{}">:$rows,
@@ -345,12 +345,12 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     /// Whether one thread starts it, and it arrives at an mbarrier by itself.
     bool isBulk() {
-      return getWay() == ::mlir::nm::CopyWay::Bulk ||
-             getWay() == ::mlir::nm::CopyWay::Tensor;
+      return getKind() == ::mlir::nm::CopyKind::Bulk ||
+             getKind() == ::mlir::nm::CopyKind::Tensor;
     }
   }];
   let assemblyFormat = [{
-    $way $source `to` $destination (`part` $part^)? (`unfilled` $unfilled^)?
+    $kind $source `to` $destination (`part` $part^)? (`unfilled` $unfilled^)?
     (`rows` $rows^ $row_list `:` type($rows))? (`where` $condition^)?
     attr-dict `:` type($source) `to` type($destination) (`->` type($token)^)?
   }];
@@ -362,8 +362,8 @@ def NM_LoadTileOp : NM_TileOp<"load_tile", [
   let summary = "loads a tile to the registers of the block's threads";
   let description = [{
     The first half of a copy through registers, which `nm.store_tile` ends: the
-    loads are under way until then. With `transpose`, the tile that is stored
-    is the source's transpose. The way is one of
+    loads are in flight until then. With `transpose`, the tile that is stored
+    is the source's transpose. The kind is one of
     * `elements`: loads as wide as the source allows, and stores of single
       elements.
     * `squares`: a thread transposes squares of 4 x 4 elements in its registers,
@@ -380,17 +380,17 @@ def NM_LoadTileOp : NM_TileOp<"load_tile", [
       -> !nm.fragment<memref<32x64xf32, #gpu.address_space<workgroup>>>
     ```
   }];
-  let arguments = (ins NM_CopyWayAttr:$way, AnyMemRef:$source,
+  let arguments = (ins NM_CopyKindAttr:$kind, AnyMemRef:$source,
                        UnitAttr:$transpose, Optional<AnyMemRef>:$rows,
                        OptionalAttr<NM_RowListAttr>:$row_list);
   let results = (outs NM_FragmentType:$fragment);
   let builders = [OpBuilder<(ins
-    "::mlir::nm::CopyWay":$way, "::mlir::Value":$source, "bool":$transpose,
+    "::mlir::nm::CopyKind":$kind, "::mlir::Value":$source, "bool":$transpose,
     "::mlir::MemRefType":$destination,
     CArg<"::mlir::Value", "{}">:$rows,
     CArg<"::mlir::nm::RowListAttr", "{}">:$rowList)>];
   let assemblyFormat = [{
-    $way $source (`transpose` $transpose^)?
+    $kind $source (`transpose` $transpose^)?
     (`rows` $rows^ $row_list `:` type($rows))?
     attr-dict `:` type($source) `->` type($fragment)
   }];

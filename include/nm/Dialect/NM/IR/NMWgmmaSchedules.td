@@ -10,7 +10,7 @@
 def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   let summary = "exact gather: kept rows of A on a GPU's tensor cores";
   let description = [{
-    A block copies just the rows of a k-major A that its columns keep, which
+    A block copies just the rows of an m-major A that its columns keep, which
     makes the rest a dense product, C^T = B^T·A: the weights, contiguous along
     n, are wgmma's first operand of 64 rows, and the rows of A, contiguous along
     m, its second (PTX ISA, "Asynchronous Warpgroup Level Matrix
@@ -34,18 +34,18 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     blocks that run at once share the rows of A with their neighbours, and the
     weights of few tiles.
 
-    A product of f32 is one of bf16 terms, which `packing` says the number of:
-    with three, six products of terms make up for one of f32, and with two,
+    A product of f32 is one of bf16 splits, which `packing` says the number of:
+    with three, six products of split floats make up for one of f32, and with two,
     three. Tensor cores cut off what sums of theirs have no bits for, so that
     they make only the sums of a tile, which the CUDA cores add up. A kernel
-    before makes the terms of A, of whatever layout (`nm.split_terms`). A sum of
+    before makes the splits of A, of whatever layout (`nm.split_floats`). A sum of
     more than 24 576 kept rows keeps its precision in parts of k of at most 8192
     each, as the cost model has them.
 
     What is cut off a tile's sum matters where tiles are few: if one product is
     far larger than all others, a chain of multiply-adds in f32 hardly rounds.
-    With `residuals = true` sums of three terms are compensated. For each 16 kept
-    rows the tensor cores make the sum of the products of first terms alone, which
+    With `compensated = true` sums of three splits are compensated. For each 16 kept
+    rows the tensor cores make the sum of the products of first splits alone, which
     the CUDA cores add to the total. From that sum the tensor cores then subtract
     the same products again, and the five others. What is left is minus what the
     sum lacks, its residual, and is subtracted from the total. So seven products
@@ -60,11 +60,11 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     `tensor`, by one tensor copy for each unit, which one thread starts and rows
     at multiples of 16 bytes allow; or `bulk`, by one bulk copy for each 16 rows
     of a unit, of an A that `nm-pack-weights` has put into panels (`panels_a` of
-    nm.spmm), with zeros that fill k up to whole windows. With `totals = true` the tensor cores make
-    the sums of a tile, which the CUDA cores add to totals of f32: those of f8
+    nm.spmm), with zeros that fill k up to whole windows. With `promote = true` the tensor cores make
+    the sums of a tile, which the CUDA cores add to promoted sums of f32: those of f8
     are else cut off after 13 bits of mantissa or so.
 
-    With `c_slots`, C leaves through shared memory (`nm.stage_stores`): each
+    With `store_buffers`, C leaves through shared memory (`nm.stage_stores`): each
     warpgroup has so many slots of 64 x 64 elements of 16 bits, from which
     tensor copies store C while the next tile is multiplied. Without, threads
     store C from their registers.
@@ -81,24 +81,24 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` and `group_n`, of which one is 1, are 1 to 65536. `blocks` comes
       with producers, and on an op so do `group_m` > 1 and `group_n` > 1.
-    * (C6) `copy_a` is `direct`, `tensor` or `bulk`. On an op, the last two, `totals = true`
-      and operands of 8 bits come with producers, and without terms.
-    * (C7) `c_slots` is 0 to 16. Else than 0, it comes with producers and without
+    * (C6) `copy_a` is `direct`, `tensor` or `bulk`. On an op, the last two, `promote = true`
+      and operands of 8 bits come with producers, and without splits.
+    * (C7) `store_buffers` is 0 to 16. Else than 0, it comes with producers and without
       parts of k, and on an op it divides the number of 64 x 64 parts of
       `warpgroup`; rows of C, of 16-bit elements, are multiples of 16 bytes
       apart.
-    * (C8) on an op, `residuals = true` comes with a packing of three terms.
+    * (C8) on an op, `compensated = true` comes with a packing of three splits.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               producers = 4, blocks = 132, group_m = 4,
               packing = <panel = 128, index_bits = 8, tile_rows = 64>>
     #nm.wgmma<block = [512, 64, 128], warpgroup = [256, 64], stages = 3,
-              producers = 4, blocks = 132, copy_a = tensor, totals = true,
+              producers = 4, blocks = 132, copy_a = tensor, promote = true,
               packing = <panel = 64, index_bits = 8, tile_rows = 128>>
     #nm.wgmma<block = [128, 128, 64], warpgroup = [128, 64], stages = 4,
-              producers = 4, blocks = 132, residuals = true,
-              packing = <panel = 128, index_bits = 8, tile_rows = 32, terms = 3>>
+              producers = 4, blocks = 132, compensated = true,
+              packing = <panel = 128, index_bits = 8, tile_rows = 32, splits = 3>>
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               packing = <panel = 128, index_bits = 8>>
     ```
@@ -106,8 +106,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
                         NM_Count:$group_m, NM_Count:$group_n,
-                        NM_Case<"CopyWay">:$copy_a, NM_Choice:$totals,
-                        NM_Choice:$residuals, NM_Count:$c_slots,
+                        NM_Case<"CopyKind">:$copy_a, NM_Choice:$promote,
+                        NM_Choice:$compensated, NM_Count:$store_buffers,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -117,14 +117,14 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
-    bool hasTotals() const { return getTotals().value_or(false); }
-    bool hasResiduals() const { return getResiduals().value_or(false); }
+    bool isPromoted() const { return getPromote().value_or(false); }
+    bool isCompensated() const { return getCompensated().value_or(false); }
     bool hasTensorCopies() const {
-      return getCopyA().value_or(CopyWay::Direct) == CopyWay::Tensor;
+      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Tensor;
     }
     /// Whether A is in panels.
     bool hasPanelsOfA() const {
-      return getCopyA().value_or(CopyWay::Direct) == CopyWay::Bulk;
+      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Bulk;
     }
   }];
 }
@@ -150,8 +150,8 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
     `packing`, in which four indices are a selector. `stages` is the number of
     buffers that copies take turns in. `producers` warps of their own copy: rows
     of A by tensor copies, weights and selectors by bulk copies. `blocks` and
-    `group_m` are as in `#nm.wgmma`, and so is `totals`: with it the sums of each
-    tile, of 64 or 128 columns at a time, are added to totals of f32. What is left out,
+    `group_m` are as in `#nm.wgmma`, and so is `promote`: with it the sums of each
+    tile, of 64 or 128 columns at a time, are added to promoted sums of f32. What is left out,
     the cost model chooses.
 
     Constraints:
@@ -179,7 +179,7 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Choice:$totals,
+                        NM_Count:$group_m, NM_Choice:$promote,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -189,7 +189,7 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const;
-    bool hasTotals() const { return getTotals().value_or(false); }
+    bool isPromoted() const { return getPromote().value_or(false); }
   }];
 }
 
@@ -204,7 +204,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     m, the other, so that sums are of C^T. Both are read from shared memory,
     where metadata is, too, of which each thread loads a word for 64 rows of
     k. Operands of 8 bits are contiguous along k. Sums of 8-bit floats, which
-    the tensor cores cut off, are those of one tile, and are added to totals of f32.
+    the tensor cores cut off, are those of one tile, and are added to promoted sums of f32.
 
     `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
     the tile [m, n] of four warps, whose sums are in registers. `stages` is the
@@ -218,12 +218,12 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     weights and metadata by bulk copies: a thread starts each. Threads have
     pairs of columns in their registers, for which weights are packed as
     `#nm.sparse_operand<wgmma_pairs>`. `blocks`, `group_m`, `group_n` and
-    `c_slots` are as in `#nm.wgmma`.
+    `store_buffers` are as in `#nm.wgmma`.
 
-    A product of f32 is one of so many bf16 `terms`, as in `#nm.wgmma`: of a
-    tile the tensor cores make six products of terms, or three, and their sums
-    are added to totals of f32. A step of metadata serves all of them. A kernel
-    before makes the terms of A (`nm.split_terms`). `residuals` are as in
+    A product of f32 is one of so many bf16 `splits`, as in `#nm.wgmma`: of a
+    tile the tensor cores make six products of split floats, or three, and their sums
+    are added to promoted sums of f32. A step of metadata serves all of them. A kernel
+    before makes the splits of A (`nm.split_floats`). `compensated` is as in
     `#nm.wgmma`. Zeros that fill groups up are no weights: sums that are not
     finite are made again without them.
 
@@ -238,24 +238,24 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
       an op `group_m` > 1 and `group_n` > 1, come with producers; with these,
       cluster_k is 1. On an op, rows of A then start at multiples of
       16 bytes, and where k of `block` is not 64, it divides the product's k.
-    * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
+    * (C5) `splits` is 2 or 3, or left out. On an op, it comes with producers, for
       operands of f32; stages may then be 2, and k of `block` is 64.
-    * (C6) `c_slots` is as in `#nm.wgmma`.
-    * (C7) on an op, `residuals = true` comes with three terms.
+    * (C6) `store_buffers` is as in `#nm.wgmma`.
+    * (C7) on an op, `compensated = true` comes with three splits.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5,
                  producers = 4, blocks = 132>
     #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3,
-                 producers = 4, blocks = 132, terms = 3>
+                 producers = 4, blocks = 132, splits = 3>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Count:$group_n, NM_Count:$terms,
-                        NM_Choice:$residuals, NM_Count:$c_slots);
+                        NM_Count:$group_m, NM_Count:$group_n, NM_Count:$splits,
+                        NM_Choice:$compensated, NM_Count:$store_buffers);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -264,8 +264,8 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
-    int64_t countTerms() const { return getTerms().value_or(1); }
-    bool hasResiduals() const { return getResiduals().value_or(false); }
+    int64_t countSplits() const { return getSplits().value_or(1); }
+    bool isCompensated() const { return getCompensated().value_or(false); }
   }];
 }
 

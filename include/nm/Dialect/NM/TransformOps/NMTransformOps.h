@@ -1,4 +1,4 @@
-//===- NMTransformOps.h - The stages as transform ops -----------*- C++ -*-===//
+//===- NMTransformOps.h - The phases as transform ops -----------*- C++ -*-===//
 
 #ifndef NM_DIALECT_NM_TRANSFORMOPS_NMTRANSFORMOPS_H
 #define NM_DIALECT_NM_TRANSFORMOPS_NMTRANSFORMOPS_H

@@ -1,4 +1,4 @@
-//===- NMTransformOps.td - The stages as transform ops -----*- tablegen -*-===//
+//===- NMTransformOps.td - The phases as transform ops -----*- tablegen -*-===//
 //
 // In pipeline order.
 //
@@ -13,9 +13,9 @@ include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "nm/Dialect/NM/IR/NMScheduleInterface.td"
 
-/// What the pass of a stage does, to payload ops. `effects` say what becomes of
-/// the handle: most stages consume it.
-class NM_StageOp<string mnemonic, dag stageResults,
+/// What the pass of a phase does, to payload ops. `effects` say what becomes of
+/// the handle: most phases consume it.
+class NM_PhaseOp<string mnemonic, dag stageResults,
                  list<Trait> effects = [FunctionalStyleTransformOpTrait,
                                         MemoryEffectsOpInterface]>
     : Op<Transform_Dialect, "nm." # mnemonic, effects # [
@@ -29,7 +29,7 @@ class NM_StageOp<string mnemonic, dag stageResults,
   }];
 }
 
-def NM_TransformFuseEpilogueOp : NM_StageOp<"fuse_epilogue",
+def NM_TransformFuseEpilogueOp : NM_PhaseOp<"fuse_epilogue",
     (outs TransformHandleTypeInterface:$product)> {
   let summary = "fuses what follows a product to its epilogue";
   let description = [{
@@ -46,7 +46,7 @@ def NM_TransformFuseEpilogueOp : NM_StageOp<"fuse_epilogue",
   }];
 }
 
-def NM_TransformSelectScheduleOp : NM_StageOp<"select_schedule", (outs),
+def NM_TransformSelectScheduleOp : NM_PhaseOp<"select_schedule", (outs),
     [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "gives products their schedules";
   let description = [{
@@ -74,7 +74,7 @@ def NM_TransformSelectScheduleOp : NM_StageOp<"select_schedule", (outs),
   }];
 }
 
-def NM_TransformTileOp : NM_StageOp<"tile",
+def NM_TransformTileOp : NM_PhaseOp<"tile",
     (outs TransformHandleTypeInterface:$loops,
           TransformHandleTypeInterface:$products)> {
   let summary = "cuts products into the tiles of their schedules";
@@ -94,7 +94,7 @@ def NM_TransformTileOp : NM_StageOp<"tile",
   }];
 }
 
-def NM_TransformStageOp : NM_StageOp<"stage",
+def NM_TransformStageOp : NM_PhaseOp<"stage",
     (outs TransformHandleTypeInterface:$product)> {
   let summary = "copies the operand tiles of products to workgroup memory";
   let description = [{
@@ -110,7 +110,7 @@ def NM_TransformStageOp : NM_StageOp<"stage",
   }];
 }
 
-def NM_TransformPipelineOp : NM_StageOp<"pipeline",
+def NM_TransformPipelineOp : NM_PhaseOp<"pipeline",
     (outs TransformHandleTypeInterface:$products)> {
   let summary = "lets copies to workgroup memory run ahead of their use";
   let description = [{
@@ -127,7 +127,7 @@ def NM_TransformPipelineOp : NM_StageOp<"pipeline",
   }];
 }
 
-def NM_TransformExpandOp : NM_StageOp<"expand",
+def NM_TransformExpandOp : NM_PhaseOp<"expand",
     (outs TransformHandleTypeInterface:$launches)> {
   let summary = "expands tiles to what a GPU's threads do";
   let description = [{

@@ -197,8 +197,8 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     inside the function, or wanted in several forms, nm.pack stays there and runs
     at each call, which a remark says.
 
-    A is put into the form that the schedule takes, too, at each call: terms by
-    `nm.split_terms`, and with `copy_a = bulk` panels of 16 columns (`panels_a` of
+    A is put into the form that the schedule takes, too, at each call: splits by
+    `nm.split_floats`, and with `copy_a = bulk` panels of 16 columns (`panels_a` of
     nm.spmm) by a linalg.generic, to which nm-fuse-elementwise fuses what makes A.
 
     Before:

@@ -12,9 +12,9 @@ namespace mlir::nm {
 LogicalResult verifySparseProduct(SpMMOp op);
 
 /// Whether `op`, of strategy wgmma_sp, has sums of its own in each tile, which
-/// are added to totals: the tensor cores cut sums of 8-bit floats and of terms
-/// off.
-bool hasTotals(SpMMOp op);
+/// are added to promoted sums: the tensor cores cut sums of 8-bit floats and of
+/// splits off.
+bool isPromoted(SpMMOp op);
 
 /// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
 /// with `transpose_a` [k x m], with its 16-byte words swizzled; for wgmma_sp in

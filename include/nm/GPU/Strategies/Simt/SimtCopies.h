@@ -17,24 +17,24 @@
 
 namespace nm {
 
-/// How a tile of A gets to shared memory. A k-major tile is copied as it is.
+/// How a tile of A gets to shared memory. An m-major tile is copied as it is.
 /// The multiplication reads columns of A, so that a row-major tile is
 /// transposed, unless it stays row-major: through registers, by elements or by
 /// 4 x 4 squares; or by matrix loads from a staging buffer in shared memory,
 /// which asynchronous copies fill and which each warp empties for itself. The
-/// staging buffer takes no registers while copies are under way, and a fourth
+/// staging buffer takes no registers while copies are in flight, and a fourth
 /// of the instructions, but memory.
 enum class CopyOfA { Direct, Matrices, Elements, Squares };
 
 /// The order of A's tile in shared memory: rows of m, those rows in groups of
 /// 32 in which each fourth one is a neighbour, or rows of k in 16-byte words
 /// that are XORed with their row's number.
-enum class LayoutOfA { KMajor, Interleaved, RowMajor };
+enum class LayoutOfA { MMajor, Interleaved, RowMajor };
 
 /// Fields of #nm.simt.
 struct SimtCopies {
   CopyOfA copyA = CopyOfA::Elements;
-  LayoutOfA layoutA = LayoutOfA::KMajor;
+  LayoutOfA layoutA = LayoutOfA::MMajor;
   /// Whether indices that all of a warp's columns share stay in global memory,
   /// to be loaded to registers a tile ahead.
   bool prefetch = false;
@@ -74,9 +74,9 @@ struct SimtBlock {
   int64_t warpN = 1, threadM = 1, threadN = 1;
   int64_t threads = 32;
   int64_t stages = 1, sliceK = 1;
-  /// Shared memory of the totals of long sums; see SumChains.h.
+  /// Shared memory of the promoted sums of long sums; see SumChains.h.
   int64_t totalBytes = 0;
-  bool isKMajor = false;
+  bool isMMajor = false;
   /// Whether only the rows of A that the columns use are staged.
   bool packsRows = false;
   /// Columns of the panels that the weights are packed in, with indices of

@@ -18,7 +18,7 @@ namespace nm {
 /// 16-byte loads aligned.
 inline constexpr int64_t kRowPadding = 4;
 
-/// Bytes of A that a thread may have under way while it multiplies: they hold
+/// Bytes of A that a thread may have in flight while it multiplies: they hold
 /// 32 of its registers.
 inline constexpr int64_t kMaxEarlyBytes = 128;
 
@@ -30,8 +30,8 @@ inline constexpr int64_t kMaxUnrolledRows = 32;
 /// barrier, and takes registers that longer code needs itself.
 inline constexpr int64_t kMaxRowsToDefer = 16;
 
-/// The same where lanes gather from a k-major tile; longer ones have places for
-/// the stores of the next.
+/// The same where lanes gather from an m-major tile; longer ones have places
+/// for the stores of the next.
 inline constexpr int64_t kMaxGatheredRowsToDefer = 8;
 
 /// Multiply-adds of a thread that are unrolled where lanes gather rows of A,

@@ -22,19 +22,19 @@ struct WgmmaSchedule {
   int64_t blocks = 1, tilesAtOnceM = 1;
   /// Tiles along n that are numbered together, of strategy wgmma.
   int64_t tilesAtOnceN = 1;
-  /// The terms that operands of f32 are made of, 1 for f16 and bf16, and
+  /// The splits that operands of f32 are made of, 1 for f16 and bf16, and
   /// whether what the tensor cores cut off their sums is added, too.
-  int64_t terms = 1;
-  bool residuals = false;
+  int64_t splits = 1;
+  bool compensated = false;
   /// Bytes of an element of A.
   int64_t elementBytes = 2;
   /// Of operands of 8 bits: whether A goes by tensor copies, or by bulk copies
   /// of panels that a kernel before makes of it, and whether sums of tiles are
-  /// added to totals outside of the tensor cores.
-  bool tensorCopies = false, panelsOfA = false, totals = false;
+  /// added to promoted sums outside of the tensor cores.
+  bool tensorCopies = false, panelsOfA = false, promote = false;
   /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
   /// where threads store it from registers.
-  int64_t slotsOfC = 0;
+  int64_t storeBuffers = 0;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
@@ -64,20 +64,20 @@ PanelPacking packForSelection(const Pattern &pattern, int64_t columns,
                               int64_t rowsOfB);
 
 /// Whether the product is to be as accurate as f32, and so long that one f32
-/// for all sums of tiles, which the expansion of terms has, is not: of 100 000
+/// for all sums of tiles, which the expansion of splits has, is not: of 100 000
 /// equal products its relative error is 7.9e-6. Parts of k then are.
-bool isLongSumOfTerms(const GpuProduct &product);
+bool isLongSumOfSplitFloats(const GpuProduct &product);
 
-/// Whether sums of `terms` terms, in tiles of `rowsOfTile` kept rows, are to be
-/// as accurate as a chain of multiply-adds in f32, and so short that they are
-/// only with residuals.
-bool wantsResiduals(const GpuProduct &product, int64_t terms,
-                    int64_t rowsOfTile);
+/// Whether sums of `splits` splits, in tiles of `rowsOfTile` kept rows, are to
+/// be as accurate as a chain of multiply-adds in f32, and so short that they
+/// are only with error compensation.
+bool wantsCompensation(const GpuProduct &product, int64_t splits,
+                       int64_t rowsOfTile);
 
 /// Whether strategy wgmma makes each kept unit of `pattern`, or a part of one,
 /// a tile along k, whose rows of A are neighbours: windows have too many, of
-/// values that are made of `terms`.
-bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
+/// values that are made of `splits`.
+bool gathersWgmmaUnits(const Pattern &pattern, int64_t splits);
 
 /// Whether a window of operands of 8 bits can be cut into tiles of `rows` kept
 /// rows, at least 1: of whole units, whose number divides those that the window

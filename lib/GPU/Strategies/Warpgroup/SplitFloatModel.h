@@ -1,0 +1,29 @@
+//===- SplitFloatModel.h - The cost of split floats -------------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_STRATEGIES_WARPGROUP_SPLITFLOATMODEL_H
+#define NM_LIB_GPU_STRATEGIES_WARPGROUP_SPLITFLOATMODEL_H
+
+#include "GPU/Select/GpuModels.h"
+
+namespace nm {
+
+/// Of the kernel before, which makes the splits of A that `product` has.
+double splitMicroseconds(const GpuProduct &product, const GpuChip &chip);
+
+/// Of the kernel behind, which adds up `parts` parts of k; 0 for one.
+double addMicroseconds(const GpuProduct &product, const GpuChip &chip,
+                       int64_t parts);
+
+/// Bytes of the splits of an element of A or of a weight.
+int64_t bytesOfSplits(const GpuProduct &product);
+
+/// Products of splits that make up for one of f32, residuals among them.
+int64_t productsOfSplitFloats(const GpuProduct &product, bool isCompensated);
+
+/// Clocks that error compensation add to a tile of `rows` rows of the
+/// instructions' k, beside their products.
+double clocksOfCompensation(int64_t rows);
+
+} // namespace nm
+
+#endif // NM_LIB_GPU_STRATEGIES_WARPGROUP_SPLITFLOATMODEL_H

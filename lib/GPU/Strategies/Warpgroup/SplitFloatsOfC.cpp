@@ -1,0 +1,168 @@
+//===- SplitFloatsOfC.cpp - Blocks that store the splits of C -------------===//
+//
+//   %c = nm.spmm ...                        scf.forall ... shared_outs(%t) {
+//   %t = nm.split_floats ins(%c)       ->      %c = nm.spmm ... of a tile
+//   %d = nm.spmm ... ins(%t, ...)             %t = nm.split_floats ins(%c)
+//                                           }
+//                                           %d = nm.spmm ... ins(%t, ...)
+//
+// C is neither written nor read then: its splits are made of the sums that
+// threads have in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Format/SplitFloats.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Whether warpgroups store sums from registers, which have 64 m of a column
+/// side by side.
+static bool hasSumsInRegisters(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  BlockTiling tiling = schedule.getTiling();
+  return isa<WgmmaScheduleAttr, WgmmaSpScheduleAttr>(schedule) &&
+         tiling.producerWarps != 0 && tiling.storeBuffers == 0 &&
+         tiling.splitK == 1;
+}
+
+/// The only op that takes C's elements, if it splits them.
+static SplitFloatsOp findOnlyUser(SparseProductOpInterface op) {
+  SplitFloatsOp splits;
+  for (Operation *user : op->getResult(0).getUsers()) {
+    if (isa<tensor::DimOp>(user))
+      continue;
+    if (splits || !isa<SplitFloatsOp>(user))
+      return {};
+    splits = cast<SplitFloatsOp>(user);
+  }
+  return splits;
+}
+
+SplitFloatsOp mlir::nm::findSplitFloatsOfC(SparseProductOpInterface op,
+                                           const GpuTile &tile) {
+  if (!isa<SpMMOp>(op) || op->getNumResults() != 1)
+    return {};
+  SplitFloatsOp splits = findOnlyUser(op);
+  bool isFilled = op.getC().getDefiningOp<linalg::FillOp>() != nullptr;
+  if (!splits || splits.getWindows() || op.getNumBatchDims() != 0 ||
+      (!op.hasEpilogue() && !isFilled) || tile.clusterK != 1 ||
+      tile.m % ::nm::kSplitColumns != 0 || !hasSumsInRegisters(op) ||
+      !splits.getOutput().getDefiningOp<tensor::EmptyOp>())
+    return {};
+  // Where m is the last dimension of C, what splits it reads it as it is.
+  return splits.getTranspose() != cast<SpMMOp>(*op).getTransposeC() ? splits
+                                                                    : nullptr;
+}
+
+/// Who asks for C's sizes gets those of the tensor that it is written to.
+static void keepSizes(RewriterBase &rewriter, SparseProductOpInterface op) {
+  for (Operation *user :
+       llvm::make_early_inc_range(op->getResult(0).getUsers()))
+    if (auto size = dyn_cast<tensor::DimOp>(user))
+      rewriter.modifyOpInPlace(
+          size, [&] { size.getSourceMutable().assign(op.getC()); });
+}
+
+SparseProductOpInterface mlir::nm::orderSplits(RewriterBase &rewriter,
+                                               SparseProductOpInterface op,
+                                               SplitFloatsOp &splits) {
+  keepSizes(rewriter, op);
+  auto product = cast<SpMMOp>(*op);
+  if (product.getTransposeC())
+    return op;
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, op.getC());
+  std::swap(sizes[0], sizes[1]);
+  Value c = tensor::EmptyOp::create(rewriter, loc, sizes,
+                                    op.getCType().getElementType());
+  if (auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+      fill && !op.hasEpilogue())
+    c = linalg::FillOp::create(rewriter, loc, fill.value(), c).getResult(0);
+  auto turned = cast<SpMMOp>(rewriter.clone(*op));
+  turned.getCMutable().assign(c);
+  turned.setTransposeC(true);
+  turned->getResult(0).setType(cast<RankedTensorType>(c.getType()));
+  rewriter.setInsertionPoint(splits);
+  auto straight = SplitFloatsOp::create(
+      rewriter, splits.getLoc(), TypeRange{splits.getOutput().getType()},
+      splits.getSplitsAttr(), /*transpose=*/UnitAttr(), splits.getWindowsAttr(),
+      turned->getResult(0), splits.getOutput());
+  rewriter.replaceOp(splits, straight);
+  rewriter.eraseOp(op);
+  splits = straight;
+  return cast<SparseProductOpInterface>(turned.getOperation());
+}
+
+/// The tiles of `c`, which stands for `whole` in the blocks, are memory of
+/// their own.
+static void makeTilesOwn(RewriterBase &rewriter, BlockArgument c, Value whole) {
+  for (Operation *user : llvm::make_early_inc_range(c.getUsers())) {
+    if (auto size = dyn_cast<tensor::DimOp>(user))
+      rewriter.modifyOpInPlace(size,
+                               [&] { size.getSourceMutable().assign(whole); });
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice)
+      continue;
+    rewriter.setInsertionPoint(slice);
+    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(
+        slice, slice.getMixedSizes(), slice.getType().getElementType());
+  }
+}
+
+void mlir::nm::splitInBlocks(RewriterBase &rewriter, scf::ForallOp blocks,
+                             SplitFloatsOp splits) {
+  Location loc = splits.getLoc();
+  makeTilesOwn(rewriter, blocks.getRegionIterArgs()[0], blocks.getOutputs()[0]);
+  auto insert = cast<tensor::ParallelInsertSliceOp>(
+      *blocks.getTerminator().getYieldingOps().begin());
+  Value tile = insert.getSource();
+  SmallVector<OpFoldResult> offsets = insert.getMixedOffsets(),
+                            sizes = insert.getMixedSizes(),
+                            strides = insert.getMixedStrides();
+  rewriter.eraseOp(insert);
+  rewriter.setInsertionPoint(splits);
+  auto fused = scf::ForallOp::create(
+      rewriter, loc, blocks.getMixedLowerBound(), blocks.getMixedUpperBound(),
+      blocks.getMixedStep(), ValueRange{splits.getOutput()},
+      blocks.getMapping());
+  Value output = fused.getRegionIterArgs()[0];
+  // The tile's place, where it is an induction variable.
+  for (OpFoldResult &place : offsets) {
+    auto argument = dyn_cast_if_present<BlockArgument>(dyn_cast<Value>(place));
+    if (argument && argument.getOwner() == blocks.getBody())
+      place = fused.getBody()->getArgument(argument.getArgNumber());
+  }
+  rewriter.eraseOp(blocks.getTerminator());
+  rewriter.inlineBlockBefore(blocks.getBody(), fused.getTerminator(),
+                             fused.getBody()->getArguments());
+  rewriter.setInsertionPoint(fused.getTerminator());
+  int64_t each = splits.getSplits() * ::nm::kSplitColumns;
+  AffineExpr m = rewriter.getAffineSymbolExpr(0);
+  auto compute = [&](AffineExpr expr, OpFoldResult of) {
+    return affine::makeComposedFoldedAffineApply(rewriter, loc, expr, of);
+  };
+  offsets[1] = compute(m.floorDiv(::nm::kSplitColumns) * each, offsets[1]);
+  sizes[1] = compute(m.ceilDiv(::nm::kSplitColumns) * each, sizes[1]);
+  Value slice = tensor::ExtractSliceOp::create(rewriter, loc, output, offsets,
+                                               sizes, strides);
+  Value split =
+      SplitFloatsOp::create(rewriter, loc, TypeRange{slice.getType()},
+                            splits.getSplitsAttr(), /*transpose=*/UnitAttr(),
+                            splits.getWindowsAttr(), tile, slice)
+          ->getResult(0);
+  rewriter.setInsertionPointToEnd(fused.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(rewriter, loc, split, output, offsets,
+                                        sizes, strides);
+  rewriter.replaceOp(splits, fused.getResults());
+  rewriter.eraseOp(blocks);
+}

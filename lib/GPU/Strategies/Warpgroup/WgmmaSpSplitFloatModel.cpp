@@ -1,0 +1,190 @@
+//===- WgmmaSpSplitFloatModel.cpp - wgmma_sp of split floats --------------===//
+//
+// The tiles that strategy wgmma_sp has for a product of f32, which is one of
+// several bf16 splits: their sums are added to promoted sums, which take as
+// many registers, and a stage has all splits of both operands. Warps of their
+// own copy, and blocks take turns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
+
+#include "nm/Format/SparseOperand.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+using namespace nm;
+
+/// Operations of a multiprocessor and clock in 16-bit types, zeros that are
+/// skipped included, and bytes of shared memory that instructions get.
+static constexpr double kOperationsPerClock = 8192, kSharedBytesPerClock = 128;
+/// The clock that these instructions leave of the highest there is.
+static constexpr double kClockUnderLoad = 0.9;
+/// How many times longer products take than the tensor cores and shared memory
+/// allow: by two warpgroups, and by one, while which adds up sums no other
+/// multiplies. This and what follows is fitted to 38 times on an H200, m of 64
+/// to 4096, k and n of 4096 and 11008, tiles of 64 x 64 to 256 x 64 and 192 x
+/// 128, one to four parts of k: 3.5 % from them (root mean square).
+static constexpr double kTwoGroupsFactor = 1.115, kOneGroupFactor = 1.39;
+/// A step's barriers; bytes that a multiprocessor receives and stores in a
+/// clock; clocks until a copy arrives, and of the rest of a block.
+static constexpr double kStepClocks = 115, kIngress = 48, kStoreRate = 64,
+                        kLatency = 1400, kStartClocks = 620;
+static constexpr double kStartMicroseconds = 1;
+static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
+/// Of the mbarriers of producers.
+static constexpr int64_t kBarrierBytes = 256;
+static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
+/// Kept rows of a part of a long sum. A tile has half as many as one of
+/// strategy wgmma, so that half as many rows add up as many tiles, one after
+/// the other.
+static constexpr int64_t kPartRows = kSplitPartRows / 2;
+/// The most rows of A of a warpgroup whose sums are compensated: of 192, each
+/// thread spills 100 registers, and without error compensation 70.
+static constexpr int64_t kMostCompensatedRows = 128;
+/// The k of a tile and of an instruction, and columns of the latter.
+static constexpr int64_t kRows = SparseOperand::kStepRows,
+                         kInstructionRows = 32, kColumns = 64;
+
+/// Tiles of blocks and warpgroups, whose sums and promoted sums are in
+/// registers.
+static constexpr MmaTileShape kShapes[] = {
+    {192, 128, 192, 64}, {128, 128, 128, 64}, {256, 64, 128, 64},
+    {128, 64, 128, 64},  {64, 256, 64, 128},  {64, 128, 64, 64},
+    {64, 64, 64, 64},
+};
+
+namespace {
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip,
+            const MmaTileShape &shape);
+
+  /// Whether there is such a schedule, and it suits the product.
+  bool exists() const;
+  /// Numbers of parts that k may be cut into, all of as many whole tiles.
+  std::vector<int64_t> listParts() const;
+  void estimate(int64_t parts);
+
+  GpuSchedule schedule;
+
+private:
+  int64_t groups() const {
+    return schedule.blockM / schedule.warpM *
+           (schedule.blockN / schedule.warpN);
+  }
+  /// Of a tile, the metadata of 4 bits for 4 rows among them.
+  int64_t tileBytes() const {
+    return kRows * (schedule.blockM + schedule.blockN / 2) *
+               bytesOfSplits(product) +
+           schedule.blockN * kRows / 8;
+  }
+  double multiplyClocks() const;
+  double stepClocks() const;
+  int64_t products() const {
+    return productsOfSplitFloats(product, schedule.compensated);
+  }
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+};
+} // namespace
+
+Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
+                     const MmaTileShape &shape)
+    : schedule(shape.makeSchedule(kRows)), product(product), chip(chip) {
+  schedule.splits = product.splits;
+  schedule.compensated = wantsCompensation(
+      product, schedule.splits, product.pattern.condensedRows(kRows));
+  setSparseFloors(product, chip, kOperationsPerClock / double(products()),
+                  schedule);
+  schedule.stages =
+      std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) / tileBytes());
+  schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  schedule.producers = kProducers;
+  schedule.blocks = chip.multiprocessors;
+  bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
+  schedule.tilesAtOnceM = isLong ? kTilesAtOnceM : 1;
+}
+
+bool Candidate::exists() const {
+  bool spills = schedule.compensated && schedule.warpM > kMostCompensatedRows;
+  return schedule.stages >= kMinStages && !spills &&
+         !isTooLarge(product, schedule);
+}
+
+std::vector<int64_t> Candidate::listParts() const {
+  int64_t tiles = ceilDiv(product.k, kRows),
+          kept = product.pattern.condensedRows(product.k);
+  bool isLong = isLongSumOfSplitFloats(product);
+  std::vector<int64_t> list;
+  for (int64_t parts = 1; parts <= kMaxParts; ++parts) {
+    bool isWhole =
+        parts == 1 || (product.k % kRows == 0 && tiles % parts == 0 &&
+                       tiles / parts >= 2 * kMaxStages);
+    if (isWhole && (!isLong || ceilDiv(kept, parts) <= kPartRows))
+      list.push_back(parts);
+  }
+  return list.empty() ? std::vector<int64_t>{1} : list;
+}
+
+/// Of a tile: the tensor cores', or shared memory's, from which instructions
+/// read both operands.
+double Candidate::multiplyClocks() const {
+  double rows = double(schedule.warpM);
+  double operations = 2 * rows * kColumns * kInstructionRows;
+  double bytes = 2 * kInstructionRows * (double(kColumns) / 2 + rows);
+  double instructions = double(groups() * (schedule.warpN / kColumns) *
+                               (kRows / kInstructionRows) * products());
+  return instructions * std::max(operations / kOperationsPerClock,
+                                 bytes / kSharedBytesPerClock);
+}
+
+double Candidate::stepClocks() const {
+  double factor = groups() > 1 ? kTwoGroupsFactor : kOneGroupFactor;
+  // Half of the rows are kept.
+  double ofCompensation =
+      schedule.compensated ? clocksOfCompensation(kRows / 2) : 0;
+  return std::max({multiplyClocks() * factor, double(tileBytes()) / kIngress,
+                   kLatency / double(schedule.stages - 1)}) +
+         kStepClocks + ofCompensation;
+}
+
+void Candidate::estimate(int64_t parts) {
+  schedule.splitK = parts;
+  int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
+                   ceilDiv(product.n, schedule.blockN) * parts;
+  double turns = double(ceilDiv(blocks, schedule.blocks));
+  double steps = double(ceilDiv(ceilDiv(product.k, kRows), parts));
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(parts > 1 ? 4 : elementSize(product.outputType));
+  double clocks =
+      turns * (steps * stepClocks() + stored / kStoreRate) + kStartClocks;
+  schedule.microseconds =
+      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
+               schedule.memoryFloor) +
+      kStartMicroseconds + splitMicroseconds(product, chip) +
+      addMicroseconds(product, chip, parts);
+}
+
+Result<GpuSchedule> nm::selectWgmmaSpSplitFloats(const GpuProduct &product,
+                                                 const GpuChip &chip) {
+  // There is one: a tile of 64 x 64 is never too large, and its stages fit.
+  std::optional<GpuSchedule> best;
+  for (const MmaTileShape &shape : kShapes) {
+    Candidate candidate(product, chip, shape);
+    if (!candidate.exists())
+      continue;
+    for (int64_t parts : candidate.listParts()) {
+      candidate.estimate(parts);
+      if (!best || candidate.schedule.microseconds < best->microseconds)
+        best = candidate.schedule;
+    }
+  }
+  return *best;
+}
