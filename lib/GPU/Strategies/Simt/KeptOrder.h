@@ -22,7 +22,8 @@ public:
   KeptOrder(const ::nm::Pattern &pattern, int64_t windows)
       : pattern(pattern), windows(windows) {}
 
-  /// Of a part of the tile that starts at window `first`, an i32.
+  /// Makes this the order of the part of the tile that starts at window
+  /// `first`, an i32.
   void startAt(Value first) { firstWindow = first; }
   /// The number in the tile of window `number`.
   Value inTile(ThreadEmitter &emitter, Value number) const {
@@ -54,7 +55,7 @@ public:
 
 private:
   ::nm::Pattern pattern;
-  /// Of the tile, or of the part.
+  /// The number of windows of the tile, or of the part.
   int64_t windows;
   Value firstWindow;
 };

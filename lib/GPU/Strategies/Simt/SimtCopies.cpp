@@ -173,7 +173,8 @@ static Status verifyPrefetch(const SimtBlock &block) {
   return Status::success();
 }
 
-/// The same row of A is multiplied by all columns, or each lane gathers.
+/// Whether products can be deferred to the next tile: all columns of a warp are
+/// multiplied by the same row of A, or each lane gathers.
 static bool canDefer(const SimtBlock &block) {
   return block.gathers() || (block.pattern.bn % kAccessWords == 0 &&
                              block.pattern.bn % block.warpN == 0);

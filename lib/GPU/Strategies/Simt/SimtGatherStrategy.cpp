@@ -49,12 +49,13 @@ struct Step {
   int64_t row, rowCount;
   /// Counts the thread's units.
   int64_t unit;
-  /// Of the thread's rows.
+  /// The first of the thread's rows that the step takes, and their number.
   int64_t firstM, countM;
 };
 
 struct StepOperands {
-  /// Of the thread's rows, and of the unit's columns, for each kept row.
+  /// The elements of A in the thread's rows, and the weights of the unit's
+  /// columns, for each kept row.
   SmallVector<SmallVector<Value>> a, b;
 };
 
@@ -94,7 +95,7 @@ private:
   Value firstRow;
   /// Where A's tile has its words.
   ::nm::TileLayout layoutOfA;
-  /// Of the first row: its unit row, its place in the unit, and the row of A's
+  /// The unit row of the first row, its place in the unit, and the row of A's
   /// tile that its window starts at.
   Value firstUnit, firstInUnit, firstOfWindow;
   /// The positions of the thread's units, by unit row.
@@ -135,7 +136,8 @@ private:
     return wordsPerStep() + rowsPerStep * columnsPerUnit;
   }
   int64_t stepsPerRows() const { return units() * tile.threadM / heightOfStep; }
-  /// Of steps in the order of kept rows, units and the thread's rows.
+  /// Returns step `number` in the order of kept rows, units and the thread's
+  /// rows.
   Step getStep(int64_t number) const;
   int64_t deferredSteps() const {
     int64_t words = rowsPerStep == 1 ? kWordsToDefer : kWordsOfRowsToDefer;

@@ -32,19 +32,22 @@ static constexpr int64_t kPromotionRegisters = 16;
 
 /// Clocks that copies and a barrier take where there is one buffer only.
 static constexpr double kSingleBuffered = 1000;
-/// Of a barrier where there are more.
+/// Clocks that a barrier takes where there are more buffers than one.
 static constexpr double kBarrier = 40;
-/// Of the lesser of multiplications and loads, what does not overlap with the
-/// greater where a scheduler has one warp and a row is held across the barrier.
+/// The part of the lesser of multiplications and loads that does not overlap
+/// with the greater where a scheduler has one warp and a row is held across the
+/// barrier.
 static constexpr double kNotOverlapped = 0.7;
-/// The same by way of a staging buffer, with the next tile's copies and stores
-/// among all rows, and where no row is held.
+/// The part that does not overlap where A comes by way of a staging buffer,
+/// with the next tile's copies and stores among all rows; and that part where
+/// no row is held.
 static constexpr double kNotOverlappedStaging = 0.5,
                         kNotOverlappedStagingLong = 0.7;
-/// The same where lanes gather, which read some rows ahead.
+/// The part that does not overlap where lanes gather, which read some rows
+/// ahead.
 static constexpr double kNotOverlappedGathering = 0.4;
-/// Of a barrier where lanes gather: their first products wait for positions,
-/// and for the rows that those name.
+/// Clocks that a barrier takes where lanes gather: their first products wait
+/// for positions, and for the rows that those name.
 static constexpr double kGatherBarrier = 320;
 /// Clocks that 32 elements of A take of the first-level cache on their way
 /// through registers. It is the shared memory, too, and so what bounds lanes
@@ -74,7 +77,8 @@ static constexpr double kPromotionInstructions = 2;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
-/// Of a loop over more rows than are unrolled; copies stand before and after.
+/// How many times longer a loop over more rows than are unrolled takes; copies
+/// stand before and after the loop.
 static constexpr double kLoopedRows = 1.2;
 /// Slots that are no power of two in number cost their remainders, and more of
 /// them shared memory.
@@ -83,14 +87,14 @@ static constexpr double kManySlots = 1.04;
 /// staging buffer, which that takes with nothing to overlap with, besides the
 /// copies of the next.
 static constexpr double kBlockStart = 1000, kStagingBlockStart = 1500;
-/// Of a packed tile, until the list of its rows arrives.
+/// Clocks that a packed tile waits until the list of its rows arrives.
 static constexpr double kListClocks = 150;
 /// Clocks of 32 loads of single elements of four rows of A, and what loads of
 /// 16 bytes take for as many.
 static constexpr double kScatteredLoads = 4, kWideLoads = 1;
 /// Bytes that the second-level cache gives a multiprocessor in a clock.
 static constexpr double kCacheBytesPerClock = 27.5;
-/// Of a kernel in a graph.
+/// Microseconds that the launch of a kernel in a graph takes.
 static constexpr double kLaunchMicroseconds = 1.0;
 /// How much longer products of few rows take, whose weights no cache holds: the
 /// least and most of 12 kernels took 1.1 and 1.75 times as long.
@@ -128,7 +132,7 @@ double SimtEstimate::readsPerRow() const {
          double(tile.threadN) / kAccessWords * 0.5;
 }
 
-/// Of the loads of A, beyond those that are in the constants.
+/// The clocks that loads of A take beyond those that are in the constants.
 double SimtEstimate::loadClocks() const {
   if (!tile.pack || product.isMMajor)
     return 0;
@@ -137,8 +141,8 @@ double SimtEstimate::loadClocks() const {
          (kScatteredLoads * rows - kWideLoads * tile.blockK);
 }
 
-/// Of A's transposing copy, which goes element by element in blocks of many
-/// threads.
+/// The clocks of A's transposing copy, which goes element by element in blocks
+/// of many threads.
 double SimtEstimate::storeClocks() const {
   double clocks =
       double(tile.blockM) * stagedRows(product.pattern, tile) / kWarpSize;
@@ -314,8 +318,8 @@ bool SimtEstimate::fits(bool spares) const {
          blocksPerMultiprocessor() >= 1;
 }
 
-/// Of a block's slices and a cluster's blocks, which write what they have of a
-/// tile to shared memory, and read their share of it from all others.
+/// The clocks in which a block's slices and a cluster's blocks write what they
+/// have of a tile to shared memory, and read their share of it from all others.
 double SimtEstimate::partClocks() const {
   int64_t cluster = tile.clusterK;
   if (cluster * tile.sliceK == 1)
@@ -336,8 +340,8 @@ int64_t SimtEstimate::multiprocessors() const {
   return chip.multiprocessors * (tile.clusterK <= 4 ? 10 : 9) / 11;
 }
 
-/// Of the kernel that adds up partial sums: they are written, and read back
-/// from the cache as far as it holds them.
+/// The microseconds of the kernel that adds up partial sums: they are written,
+/// and read back from the cache as far as it holds them.
 double SimtEstimate::sumMicroseconds() const {
   int64_t sums = tile.splitK / tile.clusterK;
   if (sums == 1)

@@ -73,7 +73,7 @@ private:
   Value tileOfA, stagingBuffer;
   /// The copies that are awaited with the tile.
   OperandCopies awaited;
-  /// Of parts of A that are on their way to the staging buffer.
+  /// The tokens of the copies that bring parts of A to the staging buffer.
   SmallVector<Value> partTokens;
 };
 } // namespace

@@ -69,7 +69,8 @@ protected:
   SmallVector<Value> rows, columns;
 
 private:
-  /// Of long sums; the number of the tile is then carried behind all else.
+  /// The promoted sums of long sums; the number of the tile is then carried
+  /// behind all else.
   std::optional<SharedPromotion> promoted;
 };
 

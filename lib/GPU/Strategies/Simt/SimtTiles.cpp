@@ -228,7 +228,8 @@ static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
 /// are wrong, as far as 130 kernels of patterns in vectors of 32 to 128 tell.
 static constexpr double kPackedMargin = 1.01;
 
-/// The same for clusters, of 100 kernels.
+/// The margin by which clusters must be faster to be chosen, as far as 100
+/// kernels tell.
 static constexpr double kClusterMargin = 1.02;
 
 /// What tiles are compared by.
