@@ -22,7 +22,7 @@ static constexpr int64_t kMaxChunkBytes = 16;
 /// Weights that a thread loads a step ahead: as many registers as it can spare.
 static constexpr int64_t kMaxPrefetchedBytes = 128;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
-/// Of a block.
+/// The most threads of a block.
 static constexpr int64_t kMaxThreads = 1024;
 /// Shared memory that sums take.
 static constexpr int64_t kSumBytes = 16384;
@@ -188,8 +188,8 @@ int64_t Candidate::rowsPerWord() const {
   return product.type == ElementType::I8 ? 4 : 2;
 }
 
-/// Of the next tile of k, if it has rows of A that come ahead: see
-/// GemvActivations.
+/// The registers of a thread that hold rows of A of the next tile of k, if that
+/// has rows that come ahead: see GemvActivations.
 int64_t Candidate::aheadRegisters(int64_t threads) const {
   if (tilesOfK() == 1)
     return 0;

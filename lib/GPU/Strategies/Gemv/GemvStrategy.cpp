@@ -332,8 +332,8 @@ GemvWeights GemvExpansion::getWeights(ThreadEmitter &emitter,
                      tile.threadN);
 }
 
-/// Of the next of several tiles: the lines of A that the thread copies, and its
-/// first weights.
+/// Loads the lines of A that the thread copies, and its first weights, of the
+/// next of several tiles.
 SmallVector<Value>
 GemvExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
                         llvm::function_ref<Value(Value)> viewOf) {

@@ -5,10 +5,10 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Of two rows of eight each lane takes half of one: four neighbours. They
-/// follow one another along C's last dimension where there are two, so that
-/// four lanes store sixteen side by side: 64 bytes of f32, whole sectors of
-/// f16.
+/// Each lane takes half of one of two rows of eight sums: four neighbours. The
+/// rows follow one another along C's last dimension where there are two such
+/// rows, so that four lanes store sixteen side by side: 64 bytes of f32, whole
+/// sectors of f16.
 SmallVector<TileLine> FragmentSums::getLines(ThreadEmitter &emitter,
                                              const MmaLane &lane,
                                              bool isTransposed,

@@ -14,8 +14,8 @@ struct FragmentSums {
   /// Whether the 16 rows of a matrix are columns of B and its 8 columns rows of
   /// A, rather than the other way round.
   bool areRowsOfN;
-  /// Of the block's tile, i32: the first row and column of the warp's first
-  /// matrix.
+  /// The first row and column of the warp's first matrix in the block's tile,
+  /// i32.
   Value firstRow, firstColumn;
   /// Matrices along their rows, and along their columns, which follow one
   /// another first.

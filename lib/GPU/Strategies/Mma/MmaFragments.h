@@ -42,8 +42,9 @@ struct MmaLane {
   MatrixAddress addressFor(ThreadEmitter &emitter, MmaRole role) const;
 
   Value warp, lane;
-  /// Of the matrices of sums (PTX ISA, "Matrix Fragments for mma.m16n8k16"):
-  /// the lane has columns 2 * `pair` and the next of rows `row` and row + 8.
+  /// The lane's place in the matrices of sums (PTX ISA, "Matrix Fragments for
+  /// mma.m16n8k16"): the lane has columns 2 * `pair` and the next of rows `row`
+  /// and row + 8.
   Value row, pair;
 };
 
@@ -102,9 +103,9 @@ void multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
 /// The `value` of lane `lane`, an i32.
 Value shuffleFrom(ThreadEmitter &emitter, Value value, Value lane);
 
-/// Of two rows of eight values, of which each of four neighbouring lanes has
-/// two: an even lane gets the four of the first that start at column
-/// 4 (pair / 2), an odd lane those of the second.
+/// Joins two rows of eight values, of which each of four neighbouring lanes has
+/// two: an even lane gets the four of the first row that start at column 4
+/// (pair / 2), an odd lane those of the second.
 Value joinPairs(ThreadEmitter &emitter, const MmaLane &lane,
                 ArrayRef<Value> first, ArrayRef<Value> second);
 

@@ -6,8 +6,8 @@
 
 using namespace nm;
 
-/// Of a block before its first tile arrives and after its last, and bytes of C
-/// that it stores in a clock.
+/// Clocks that a block takes before its first tile arrives and after its last,
+/// and bytes of C that it stores in a clock.
 static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
 static constexpr double kLaunchMicroseconds = 2;
 /// Accesses of the second-level cache that take the time of a partial sum's

@@ -51,17 +51,17 @@ public:
   virtual double microseconds() const = 0;
 
 protected:
-  /// Of a tile of k, with `blocks` blocks on a multiprocessor.
+  /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
   virtual double tileClocks(int64_t blocks) const = 0;
   int64_t warps() const {
     return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
   }
   int64_t sums() const { return tile.warpM * tile.warpN / kWarpSize; }
-  /// Of all blocks.
+  /// The clocks of all blocks.
   double clocks() const;
-  /// Of all blocks at `clockGHz`, and of the kernel that adds up parts of k,
-  /// where a multiprocessor gets `cacheBytesPerClock` of the second-level
-  /// cache.
+  /// The microseconds of all blocks, which take `clocks` clocks at `clockGHz`,
+  /// and of the kernel that adds up parts of k, where a multiprocessor gets
+  /// `cacheBytesPerClock` of the second-level cache.
   double microsecondsAt(double clocks, double clockGHz,
                         double cacheBytesPerClock) const;
 

@@ -66,7 +66,7 @@ static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 59;
 static constexpr double kBarrier = 40;
 /// What three kernels on an H200 (2026-11-22) took, over the clocks above.
 static constexpr double kMeasured = 1.57;
-/// Of a thread beside its sums: fragments and addresses.
+/// Registers that a thread has beside its sums, for fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
 /// What quantized weights take over that, for each warp converts those that it
 /// multiplies: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
@@ -91,7 +91,7 @@ static constexpr int64_t kMostFloat8Sums = 64, kMostConvertedSums = 16;
 static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
 static constexpr int64_t kLeastStreamRegisters = 40;
 
-/// Of the instructions of a tile [m, n, k].
+/// The clocks in which the instructions of a tile [m, n, k] convert to f16.
 static double conversionClocks(const GpuProduct &product, const GpuChip &chip,
                                const GpuSchedule &tile) {
   constexpr int64_t kRows = 8, kColumns = 16, kRowsOfK = 64;

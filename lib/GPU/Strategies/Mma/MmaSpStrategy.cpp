@@ -79,7 +79,7 @@ public:
 private:
   bool areRowsOfN() const override { return true; }
   int64_t blocks() const { return rowSquares(); }
-  /// Of a slice.
+  /// The number of steps of a slice in a tile.
   int64_t steps() const {
     return tile.k / SparseOperand::kStepRows / tile.sliceK;
   }
@@ -224,7 +224,8 @@ SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
   return emitter.words(loaded);
 }
 
-/// The same as they are multiplied.
+/// The lane's weights of 16 columns as they are multiplied: quantized ones are
+/// converted.
 SmallVector<Value> MmaSpExpansion::getWeights(ThreadEmitter &emitter,
                                               const Half &half,
                                               const HalfOperands &operands,

@@ -48,7 +48,7 @@ private:
   };
 
   bool areRowsOfN() const override { return areWeightsRows; }
-  /// Of all slices.
+  /// The kept rows of the tile, which are those of all slices.
   int64_t keptRowsOfTile() const { return order.keptRows() * tile.sliceK; }
   int64_t units() const { return tile.warpN / unitColumns; }
   SmallVector<MmaStep> getSteps() const;
@@ -101,7 +101,8 @@ private:
   KeptOrder order;
   /// Whether lanes load their weights to registers.
   bool isInPlace;
-  /// Of those that do not.
+  /// The swizzle of the tile of weights, of those lanes that do not load them
+  /// to registers.
   std::vector<::nm::BitXor> swizzleOfValues;
   /// Columns of the warp's that have one unit.
   int64_t unitColumns;

@@ -48,13 +48,15 @@ static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
 /// 50 to 87.5 % of VW32.
 static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3,
                         kMeasuredInPlace = 1;
-/// The same of few rows of A, whose weights come from memory: 64 rows of 12:32
-/// and 8:32 in vectors of 32 took 1.25 and 1.08 times as long on an H200.
+/// How many times longer products of few rows of A, whose weights come from
+/// memory, take than that: 64 rows of 12:32 and 8:32 in vectors of 32 took 1.25
+/// and 1.08 times as long on an H200.
 static constexpr double kColdWeights = 1.1;
 static constexpr int64_t kFewRows = 64;
-/// Of a thread beside its sums: fragments, positions and addresses.
+/// Registers that a thread has beside its sums, for fragments, positions and
+/// addresses.
 static constexpr int64_t kOtherRegisters = 76;
-/// The same where A comes by single elements.
+/// Registers that a thread has besides where A comes by single elements.
 static constexpr int64_t kEdgeRegisters = 80;
 /// How much longer those take to store than words of 16 bytes.
 static constexpr double kElementStores = 8;
@@ -226,7 +228,7 @@ double Estimate::sharedClocks() const {
   return double(warps() * squares()) * loads + copied / kSharedBytesPerClock;
 }
 
-/// Of a tile of k, with `blocks` blocks on a multiprocessor.
+/// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
 double Estimate::tileClocks(int64_t blocks) const {
   double multiply = multiplyClocks(), shared = sharedClocks();
   bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;

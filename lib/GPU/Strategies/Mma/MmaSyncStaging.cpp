@@ -58,8 +58,8 @@ private:
 };
 } // namespace
 
-/// Of an m-major tile, ldmatrix reads a row of each of eight windows where
-/// there are as many.
+/// The type of A's tile. From an m-major tile, ldmatrix reads a row of each of
+/// eight windows where there are as many.
 MemRefType Staging::typeOfA() const {
   if (staysRowMajor())
     return getBufferType({tile.m, tile.k});

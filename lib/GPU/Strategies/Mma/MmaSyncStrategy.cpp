@@ -24,7 +24,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Of weights that are staged; none where lanes load them to registers.
+/// The swizzle of weights that are staged; none where lanes load them to
+/// registers.
 static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
   if (readsWeightsInPlace(op.getPanelPacking()))
     return {};
@@ -92,7 +93,8 @@ struct MmaSyncExpansion::Loader {
   ThreadEmitter &emitter;
   SpMMOp op;
   Value activations, weights;
-  /// Of the group of squares that is multiplied, and of the next one.
+  /// The chunks of weights of the group of squares that is multiplied, and of
+  /// the next group.
   SmallVector<Value> chunks, nextChunks;
   SmallVector<SquareWords> ofSquare;
 
@@ -172,7 +174,7 @@ SquareWords MmaSyncExpansion::Loader::loadActivations(const MmaStep &step,
 // The step that is in flight from one tile to the next
 //===----------------------------------------------------------------------===//
 
-/// Of one step's operands.
+/// The number of words that one step's operands take.
 int64_t MmaSyncExpansion::countWords() const {
   int64_t squares =
       tile.warpM / kSquareSide + llvm::divideCeil(unitColumns, kSquareSide);

@@ -117,7 +117,7 @@ SmallVector<Value> MmaSyncExpansion::loadIndexRows(ThreadEmitter &emitter,
   return words;
 }
 
-/// Of what was loaded ahead, values that are positions.
+/// The number of values loaded ahead that are positions.
 int64_t MmaSyncExpansion::countPositions() const {
   if (pattern.m == 1)
     return 0;

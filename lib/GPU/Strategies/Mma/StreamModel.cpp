@@ -11,8 +11,8 @@
 
 using namespace nm;
 
-/// Of a kernel before its first block, and of a block before its first tile and
-/// after its last.
+/// Microseconds that a kernel takes before its first block, and a block before
+/// its first tile and after its last.
 static constexpr double kLaunchMicroseconds = 1.8, kStartMicroseconds = 0.7;
 /// From a copy to its arrival with the memory busy, and the share of the
 /// memory's rate that kernels reach.
@@ -20,14 +20,14 @@ static constexpr double kLatency = 1, kReachableShare = 0.93;
 /// Bytes that a multiprocessor receives in a clock, and clocks of a tile's
 /// barriers.
 static constexpr double kIngress = 40, kBarrier = 350;
-/// The same of a block of few warps that has a multiprocessor to itself, with
-/// at least so many rows: nothing else hides the latency of its warps'
-/// fragments.
+/// Clocks of the barriers of a tile in a block of few warps that has a
+/// multiprocessor to itself, with at least so many rows: nothing else hides the
+/// latency of its warps' fragments.
 static constexpr double kAloneTile = 930;
 static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
 static constexpr double kAloneShare = 1.5;
-/// Of the lesser of what comes from memory and what all blocks receive: the
-/// share that does not overlap.
+/// The share that does not overlap, of the lesser of what comes from memory and
+/// what all blocks receive.
 static constexpr double kNotOverlapped = 0.2;
 static constexpr int64_t kMaxThreads = 2048;
 /// Floats between rows of sums in shared memory.
@@ -66,7 +66,7 @@ int64_t Estimate::countResident() const {
        kMaxThreads / threads()});
 }
 
-/// Of blocks that run at the same time.
+/// The microseconds of `blocks` blocks that run at the same time.
 double Estimate::waveMicroseconds(int64_t blocks) const {
   double active = double(std::min(blocks, chip.multiprocessors));
   double perActive = double(ceilDiv(blocks, chip.multiprocessors));

@@ -21,9 +21,9 @@ struct StreamTile {
   /// Bytes of A and of values, which are copied to shared memory, and of
   /// indices, which are not.
   int64_t activationBytes = 0, valueBytes = 0, indexBytes = 0;
-  /// Of a thread.
+  /// The registers of a thread.
   int64_t registers = 0;
-  /// Of a multiprocessor's instructions for one block.
+  /// The clocks of a multiprocessor's instructions for one block.
   double clocks = 0;
   /// That the block's warps wait for each other beside that.
   double waits = 0;
