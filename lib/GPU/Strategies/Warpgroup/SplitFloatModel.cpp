@@ -9,12 +9,14 @@
 
 using namespace nm;
 
-/// Of the kernel before, which makes A's splits: its launch, and the share of
-/// the memory's rate, for the L2 cache has some of it.
+/// Microseconds that the launch of the kernel before, which makes A's splits,
+/// takes, and the share of the memory's rate that this kernel reaches, for the
+/// L2 cache has some of A.
 static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
-/// Of the kernel behind, which adds up parts of k: its launch with that of what
-/// it waits for, and the share of the memory's rate. 13 kernels with 2 to 4
-/// parts of 0.25 to 2 million sums took 5.5 to 14 us more than their share.
+/// Microseconds that the launch of the kernel behind, which adds up parts of k,
+/// takes with that of what it waits for, and the share of the memory's rate
+/// that this kernel reaches. 13 kernels with 2 to 4 parts of 0.25 to 2 million
+/// sums took 5.5 to 14 us more than their share.
 static constexpr double kAddMicroseconds = 3.5, kAddShare = 0.6;
 /// Rows of a sum that has a residual, and the clocks in which it is waited for
 /// and added, and then the residual: a guess, of two steps' barriers.

@@ -7,10 +7,12 @@
 
 namespace nm {
 
-/// Of the kernel before, which makes the splits of A that `product` has.
+/// The microseconds of the kernel before the product, which makes the splits of
+/// A that `product` has.
 double splitMicroseconds(const GpuProduct &product, const GpuChip &chip);
 
-/// Of the kernel behind, which adds up `parts` parts of k; 0 for one.
+/// The microseconds of the kernel behind the product, which adds up `parts`
+/// parts of k; 0 for one.
 double addMicroseconds(const GpuProduct &product, const GpuChip &chip,
                        int64_t parts);
 

@@ -47,13 +47,14 @@ static constexpr double kIngress = 44;
 /// long as one of 64; and the bytes of a sector, which two units of 16 may
 /// share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
-/// Of panels of A: clocks of a copy beside its bytes, the bytes of a clock, and
-/// how many times longer copies take where blocks make several tiles, for they
-/// then no longer want the same rows of A at once; bytes that the kernel
-/// before, which makes the panels, reads and writes in a microsecond, and the
-/// microseconds that it takes beside. Measured on an H100 (2026-11-26) beside
-/// what has none, as parts of that: m of 256, 1024 and 4096, n of 4096 and
-/// 11008, k of 4096, units of 16 and 64 rows, i8 and f8E4M3FN.
+/// Rates of panels of A: clocks of a copy beside its bytes, the bytes of a
+/// clock, and how many times longer copies take where blocks make several
+/// tiles, for they then no longer want the same rows of A at once; bytes that
+/// the kernel before, which makes the panels, reads and writes in a
+/// microsecond, and the microseconds that it takes beside. Measured on an H100
+/// (2026-11-26) beside what has none, as parts of that: m of 256, 1024 and
+/// 4096, n of 4096 and 11008, k of 4096, units of 16 and 64 rows, i8 and
+/// f8E4M3FN.
 static constexpr double kPanelClocks = 80, kPanelIngress = 110,
                         kTurnsFactor = 1.15, kPackRate = 5e6,
                         kPackMicroseconds = 0.5;

@@ -59,16 +59,18 @@ static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
 static constexpr int64_t kLongRow = 512;
 static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
                         kTurnsIngress = 44;
-/// The same of blocks that have one tile, some of them with a part of its rows;
-/// and of A alone, where its rows do not start with lines: 1000 and 3000 rows
-/// of an m-major A, k = n = 4096, take 1.4 and 1.8 times as long in vectors of
-/// 128 and 64 as copied ones. Measured on an H200 (2026-11-23), m of 100 to
-/// 3000.
+/// Bytes that a multiprocessor receives a clock with producers in blocks that
+/// have one tile, some of them with a part of its rows; and the bytes of A
+/// alone that it receives where its rows do not start with lines: 1000 and 3000
+/// rows of an m-major A, k = n = 4096, take 1.4 and 1.8 times as long in
+/// vectors of 128 and 64 as copied ones. Measured on an H200 (2026-11-23), m of
+/// 100 to 3000.
 static constexpr double kPartialTileIngress = 45, kUnalignedIngress = 25.5,
                         kUnalignedIngressOfFew = 31;
 static constexpr int64_t kLineBytes = 128;
-/// The same of few rows of A, whose weights come from memory. Measured on an
-/// H200 with 64 rows, n and k of 4096, 50 and 75 %, weights cold in cache.
+/// Bytes that a multiprocessor receives a clock with producers where A has few
+/// rows, whose weights come from memory. Measured on an H200 with 64 rows, n
+/// and k of 4096, 50 and 75 %, weights cold in cache.
 static constexpr int64_t kFewRows = 64;
 static constexpr double kColdIngress = 36;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
@@ -76,14 +78,13 @@ static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
-/// The same of products of split floats: how much longer they take than the
-/// tensor cores at their best, by two warpgroups and by one, which adds sums up
-/// while no other multiplies, and of 128 rows of A and of 64, for which
-/// instructions read all that shared memory gives; that with few stages; a
-/// step's barriers; and the rest of a block.
-/// Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to 11008,
-/// tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean
-/// square).
+/// Rates of products of split floats: how much longer they take than the tensor
+/// cores at their best, by two warpgroups and by one, which adds sums up while
+/// no other multiplies, and of 128 rows of A and of 64, for which instructions
+/// read all that shared memory gives; that with few stages; a step's barriers;
+/// and the rest of a block. Fitted to 82 times on an H200, m of 16 to 4096, k
+/// and n of 768 to 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 %
+/// from them (root mean square).
 static constexpr double kSplitsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
 static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStepClocks = 100,
                         kSplitsIngress = 44, kSplitsStoreRate = 10,
@@ -147,7 +148,8 @@ Pattern nm::widenUnits(const Pattern &pattern, int64_t columns) {
 namespace {
 /// The rows of a tile along k.
 struct TileRows {
-  /// Of B, those kept, and those with the zeros that fill up an instruction.
+  /// The rows of B, those that are kept, and those with the zeros that fill up
+  /// an instruction.
   int64_t ofB, kept, padded;
 };
 
@@ -185,7 +187,7 @@ private:
     return double(rows.padded * schedule.blockM * schedule.blockN) /
            kTensorRate * productsOfOne();
   }
-  /// Of a tile of A, and of that with its weights.
+  /// The bytes of a tile of A, and of that with its weights.
   int64_t bytesOfRows() const {
     return rows.padded * schedule.blockM * elementBytes();
   }
@@ -201,7 +203,8 @@ private:
                               int64_t(elementSize(product.type)),
                           kMaxAccessBytes);
   }
-  /// Of a tile, with producers that receive so many bytes a clock.
+  /// The clocks in which a tile is copied by producers, which receive `ingress`
+  /// bytes a clock.
   double clocksToCopy(double ingress) const;
   double clocksOfBlocks() const;
   double clocksWithProducers() const;
@@ -355,7 +358,8 @@ int64_t Candidate::countTogether() const {
   return std::clamp<int64_t>(most, 1, kMaxBlocks);
 }
 
-/// Of one tile of each block, what takes longest: its products or its copies.
+/// The clocks of one tile of each of `together` blocks: those of its products
+/// or of its copies, whichever take longest.
 double Candidate::clocksOfTile(int64_t together) const {
   double ingress = together == 1 ? kIngressOfOne : kIngress;
   double clocks = double(together) * std::max(multiplyClocks(),
@@ -368,7 +372,7 @@ double Candidate::clocksOfTile(int64_t together) const {
   return waits ? clocks * kFewStagesFactor : clocks;
 }
 
-/// Of all blocks, in waves.
+/// The clocks of all blocks, in waves.
 double Candidate::clocksOfBlocks() const {
   int64_t blocks = countBlocks() * schedule.splitK;
   double tiles = double(ceilDiv(countTiles(), schedule.splitK));
@@ -380,7 +384,8 @@ double Candidate::clocksOfBlocks() const {
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
-/// Of blocks that take turns at tiles of C.
+/// The clocks of products of split floats, by blocks that take turns at tiles
+/// of C.
 double Candidate::clocksOfSplits() const {
   int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
   int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
@@ -414,7 +419,7 @@ double Candidate::clocksToCopy(double ingress) const {
   return double(bytesOfRows()) / ofA + bytesOfB / ingress;
 }
 
-/// The same, by warps of their own that copy.
+/// The clocks of all blocks where warps of their own copy.
 double Candidate::clocksWithProducers() const {
   if (schedule.splits > 1)
     return clocksOfSplits();
@@ -447,8 +452,9 @@ int64_t Candidate::countPartsOfIdle() const {
   return std::max<int64_t>(1, parts);
 }
 
-/// Of products of split floats: those of whole tiles, of which all but the last
-/// have as many, and in long sums no more rows than one sum of tiles may have.
+/// The numbers of parts of k of products of split floats. Parts are of whole
+/// tiles, all but the last have as many, and in long sums no more rows than one
+/// sum of tiles may have.
 std::vector<int64_t> Candidate::listPartsOfSplits() const {
   int64_t tiles = countTiles(), most = std::max<int64_t>(1, tiles / kMaxStages),
           tilesOfPart = tiles;
@@ -483,7 +489,7 @@ void Candidate::setFloors() {
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
 }
 
-/// Of the kernel behind, which adds the parts of k up.
+/// The microseconds of the kernel behind, which adds the parts of k up.
 double Candidate::microsecondsToAdd() const {
   if (schedule.splitK == 1)
     return 0;
@@ -528,7 +534,8 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   return std::nullopt;
 }
 
-/// The same of operands of any type.
+/// Why strategy wgmma does not multiply, whatever the type of its operands;
+/// none if it does.
 static std::optional<Error> whyNotWgmma(const GpuProduct &product,
                                         const GpuChip &chip) {
   if (!chip.hasWgmma)
@@ -542,7 +549,8 @@ static std::optional<Error> whyNotWgmma(const GpuProduct &product,
   return std::nullopt;
 }
 
-/// Of schedules that take as long, the one whose copies run further ahead.
+/// Whether `schedule` takes less time than `than`, or as long with copies that
+/// run further ahead.
 static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
   return std::pair(schedule.microseconds, -schedule.stages) <
          std::pair(than.microseconds, -than.stages);

@@ -127,7 +127,7 @@ public:
 
 private:
   bool hasRegisters() const;
-  /// Of A and of the weights of a tile.
+  /// The bytes of a tile of A, and of its weights.
   int64_t bytesOfRows() const { return schedule.blockM * schedule.blockK; }
   int64_t bytesOfWeights() const { return kept * schedule.blockN; }
   int64_t bytesOfIndices() const {
@@ -233,10 +233,11 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
          schedule.stages >= (isLong ? kMinLongStages : kMinStages) && !isLarge;
 }
 
-/// Of each word of kept bytes that units of the block's columns have: a permute
-/// of each source, and one for each two words that these become one of. Sources
-/// are shifted once for all units. Threads load them once for all words of a
-/// run, and not for each as is counted here, which is a little much.
+/// The clocks in which bytes of a tile are selected. Each word of kept bytes
+/// that units of the block's columns have takes a permute of each source, and
+/// one for each two words that these become one of. Sources are shifted once
+/// for all units. Threads load them once for all words of a run, and not for
+/// each as is counted here, which is a little much.
 double Candidate::selectClocks() const {
   int64_t words = schedule.blockM * kept / SelectedBytes::kWord,
           ofRun = bytes.wordsOfRun(), ofUnit = 0, ofAll = 0;

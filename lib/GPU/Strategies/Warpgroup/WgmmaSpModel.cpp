@@ -44,11 +44,11 @@ static constexpr int64_t kCopyBytes = 16;
 static constexpr double kStartClocks = 2600, kStoreRate = 24;
 /// Launch of a kernel, and of a second one that adds up parts of k.
 static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
-/// Of a cluster's blocks until they have one another's sums, in 16-bit types
-/// and in those of 8 bits, and the most of them. At 2:4, 64 rows and 4096
-/// squared an H200 takes 8.7 us with two blocks in f16, 11.5 with one and 15.7
-/// with four (2026-11-23); 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5
-/// with one.
+/// Microseconds that a cluster's blocks take until they have one another's
+/// sums, in 16-bit types and in those of 8 bits, and the most blocks of a
+/// cluster. At 2:4, 64 rows and 4096 squared an H200 takes 8.7 us with two
+/// blocks in f16, 11.5 with one and 15.7 with four (2026-11-23); 6.5 with two
+/// in i8 and 6.7 in f8, and 7.6 and 8.5 with one.
 static constexpr double kClusterMicroseconds = 0.3,
                         kByteClusterMicroseconds = 1.5;
 static constexpr int64_t kMaxCluster = 2;
@@ -72,7 +72,7 @@ static constexpr int64_t kMaxBlocks = 2;
 /// ptxas save them.
 static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
-/// Of the mbarriers of producers.
+/// Bytes of the mbarriers of producers.
 static constexpr int64_t kBarrierBytes = 256;
 
 /// With producers: their warps, and the most warpgroups that leave registers
@@ -160,7 +160,8 @@ public:
   bool exists() const;
   /// Puts the best of it in place of `best`, if it is better.
   void considerParts(std::optional<GpuSchedule> &best);
-  /// The same where warps of their own copy, if there can be such.
+  /// Puts the schedule in which warps of their own copy in place of `best`, if
+  /// there can be such and it is better.
   void considerProducers(std::optional<GpuSchedule> &best);
 
 private:
@@ -178,7 +179,7 @@ private:
 
   int64_t rowBytes() const { return schedule.blockK * sparseBytes(product); }
   int64_t activationBytes() const { return schedule.blockM * rowBytes(); }
-  /// Of a tile, the metadata of 4 bits for 4 rows among them.
+  /// The bytes of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
     return activationBytes() +
            schedule.blockN * (rowBytes() / 2 + schedule.blockK / 8);
@@ -335,7 +336,7 @@ void Candidate::estimateRoles() {
       kRoleStartMicroseconds;
 }
 
-/// Of a tile, in which the tensor cores wait for warps.
+/// The clocks of a tile in which the tensor cores wait for warps.
 double Candidate::waitClocks() const {
   if (isPromoted(product) && groups() == 1)
     return kLonePromotionClocks + kLoneRowClocks * double(schedule.blockK);
@@ -346,8 +347,8 @@ double Candidate::waitClocks() const {
   return product.isMMajor ? kOrderedTileClocks : kTileClocks;
 }
 
-/// Of a tile: the tensor cores', or those of shared memory, from which
-/// instructions read both operands.
+/// The clocks of a tile's products: those of the tensor cores, or those of
+/// shared memory, from which instructions read both operands.
 double Candidate::multiplyClocks(double sharedBytesPerClock) const {
   double rows = double(schedule.warpM);
   // Whatever their elements, instructions read as many bytes as fast.
@@ -359,7 +360,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
                                  bytes / sharedBytesPerClock);
 }
 
-/// Of a tile, what adds its sums to promoted sums.
+/// The clocks in which a tile's sums are added to promoted sums.
 double Candidate::addClocks() const {
   if (!isPromoted(product))
     return 0;
@@ -367,7 +368,7 @@ double Candidate::addClocks() const {
          kAddedSums;
 }
 
-/// Of a tile; narrow copies take as long as wide ones.
+/// The clocks of a tile's copies; narrow ones take as long as wide ones.
 double Candidate::copyClocks() const {
   double narrow =
       double(kCopyBytes) / double(std::gcd(kCopyBytes, strideBytes(product)));
@@ -378,8 +379,9 @@ double Candidate::copyClocks() const {
          double(tileBytes() - activationBytes()) / kIngress;
 }
 
-/// Of a tile of each of `blocks` blocks. A tile's slot is read while the next
-/// one is multiplied, so that copies run two stages less ahead than there are.
+/// The clocks of a tile of each of `blocks` blocks. A tile's slot is read while
+/// the next one is multiplied, so that copies run two stages less ahead than
+/// there are.
 double Candidate::tileClocks(int64_t blocks) const {
   double wait = kLatency / double(schedule.stages - 2);
   double multiplied = multiplyClocks(kSharedBytesPerClock) + addClocks();

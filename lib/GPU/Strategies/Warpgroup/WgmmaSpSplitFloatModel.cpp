@@ -37,7 +37,7 @@ static constexpr double kStepClocks = 115, kIngress = 48, kStoreRate = 64,
                         kLatency = 1400, kStartClocks = 620;
 static constexpr double kStartMicroseconds = 1;
 static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
-/// Of the mbarriers of producers.
+/// Bytes of the mbarriers of producers.
 static constexpr int64_t kBarrierBytes = 256;
 static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
 /// Kept rows of a part of a long sum. A tile has half as many as one of
@@ -78,7 +78,7 @@ private:
     return schedule.blockM / schedule.warpM *
            (schedule.blockN / schedule.warpN);
   }
-  /// Of a tile, the metadata of 4 bits for 4 rows among them.
+  /// The bytes of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
     return kRows * (schedule.blockM + schedule.blockN / 2) *
                bytesOfSplits(product) +
@@ -133,8 +133,8 @@ std::vector<int64_t> Candidate::listParts() const {
   return list.empty() ? std::vector<int64_t>{1} : list;
 }
 
-/// Of a tile: the tensor cores', or shared memory's, from which instructions
-/// read both operands.
+/// The clocks of a tile's products: those of the tensor cores, or those of
+/// shared memory, from which instructions read both operands.
 double Candidate::multiplyClocks() const {
   double rows = double(schedule.warpM);
   double operations = 2 * rows * kColumns * kInstructionRows;
