@@ -95,7 +95,8 @@ private:
   Value map;
   /// Whether the thread starts the warpgroup's copies; the barrier's number.
   Value isStarter, barrier;
-  /// Of the thread: its first column of B and row of A; bytes in a slot.
+  /// The thread's first column of B and row of A, and its places in a slot, in
+  /// bytes.
   Value firstN, firstM;
   SmallVector<Value> laneBytes;
 };

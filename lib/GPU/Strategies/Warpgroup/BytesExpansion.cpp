@@ -78,7 +78,7 @@ private:
                                     ArrayRef<Value> promoted);
 
   Type element;
-  /// Of A, in an instruction.
+  /// The rows of A that an instruction multiplies.
   int64_t rowsAtOnce;
 };
 } // namespace

@@ -110,7 +110,7 @@ Value mlir::nm::getMatrixDescriptor(ThreadEmitter &emitter, Value buffer,
   return arith::OrIOp::create(builder, loc, constant, wide);
 }
 
-/// Of rows of 128 bytes, eight of which are swizzled together.
+/// The layout of rows of 128 bytes, eight of which are swizzled together.
 static MatrixDescriptor getSwizzledRows(int64_t leading) {
   MatrixDescriptor layout;
   layout.leading = static_cast<int>(leading);

@@ -76,7 +76,7 @@ protected:
   bool isPromoted;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
-  /// Of products that are waited for.
+  /// Starts and awaits the groups of products that are waited for.
   ProductOrder turns;
 
 private:
@@ -123,7 +123,7 @@ Value emitWgmma(ThreadEmitter &emitter, Type element, int64_t m, Value weights,
 /// The k of such an instruction.
 inline constexpr int64_t kWgmmaK = 16;
 
-/// The same matrix `bytes` further on.
+/// The descriptor of the matrix that `descriptor` has, `bytes` further on.
 Value advanceDescriptor(ThreadEmitter &emitter, Value descriptor,
                         int64_t bytes);
 

@@ -536,8 +536,8 @@ WgmmaSelectExpansion::expand(OpBuilder &builder,
 // C
 //===----------------------------------------------------------------------===//
 
-/// Of each 16 columns, which packed weights have the even ones of first, lane q
-/// of four has four neighbours, from 4q on.
+/// Lane q of four stores four neighbours, from 4q on, of each 16 columns, which
+/// packed weights have the even ones of first.
 void WgmmaSelectExpansion::end(OpBuilder &builder,
                                SparseProductOpInterface product,
                                ArrayRef<Value> sums, Value initial) {

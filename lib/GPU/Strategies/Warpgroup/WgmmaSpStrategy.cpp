@@ -69,7 +69,7 @@ private:
     return cast<SparseProductOpInterface>(*op).countSplits();
   }
   int64_t steps() const { return tile.k / kStepRows; }
-  /// Of the values of 64 columns and a step, or of a split of each.
+  /// The bytes of the values of 64 columns and a step, or of a split of each.
   int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
   Value loadWord(ThreadEmitter &emitter, SpMMOp op, int64_t block,
                  int64_t step);
@@ -99,7 +99,7 @@ private:
   bool isMMajor;
   SparseTypes types;
   SparseOperand form;
-  /// Of each element.
+  /// The number of splits of each element.
   int64_t splits;
 };
 } // namespace

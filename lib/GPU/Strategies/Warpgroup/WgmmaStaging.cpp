@@ -82,7 +82,7 @@ private:
   SpMMOp op;
   const GpuTile &tile;
   ::nm::Pattern pattern;
-  /// Of each element.
+  /// The number of splits of each element.
   int64_t splits;
   Type element;
   /// Kept rows of the tile, and rows of zeros that fill up an instruction.
@@ -205,8 +205,8 @@ Value WgmmaStaging::copy(CopyKind way, Value source, MemRefType type,
   return buffer;
 }
 
-/// Of panels of A those of the tile's rows, whose number a tile at the edge of
-/// C does not say.
+/// The panels of A with all of the tile's rows, whose number the type of a tile
+/// at the edge of C does not say.
 Value WgmmaStaging::castPanels() {
   auto type = cast<MemRefType>(op.getA().getType());
   SmallVector<int64_t> shape(type.getShape());

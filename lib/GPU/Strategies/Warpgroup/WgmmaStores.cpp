@@ -32,8 +32,8 @@ public:
 
 private:
   int64_t steps() const { return from.warpgroupM / kStep; }
-  /// Of 64 columns `block`, in step `step` along m, of the thread's two columns
-  /// and rows.
+  /// The sum at column `column` and row `row` of the thread's two of each, in
+  /// 64 columns `block` and step `step` along m.
   Value getSum(int64_t block, int64_t step, int64_t column, int64_t row) const {
     return from.sums[((block * steps() + step) * 2 + column) * 2 + row];
   }
@@ -55,7 +55,7 @@ private:
   bool isTransposed, exchanges;
   TileStores stores;
   int64_t perLine;
-  /// Of the thread's first sum.
+  /// The row of A and the column of B of the thread's first sum.
   Value firstM, firstN;
   SmallVector<TileLine> lines;
 };
@@ -128,7 +128,8 @@ std::pair<Value, Value> WgmmaStores::exchange(Value a, Value b, Value hasBit,
           arith::SelectOp::create(builder, loc, hasBit, b, got)};
 }
 
-/// Of four steps, lane q of four gets all rows of step q.
+/// Stores 64 columns of sums that lanes have exchanged: lane q of four gets all
+/// rows of step q of each four steps.
 void WgmmaStores::storeExchanged(int64_t block) {
   auto hasBit = [&](int64_t bit) -> Value {
     Value set = emitter.mask(emitter.shiftRight(from.lane, bit), 1);
