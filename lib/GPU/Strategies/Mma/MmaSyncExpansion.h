@@ -101,8 +101,7 @@ private:
   KeptOrder order;
   /// Whether lanes load their weights to registers.
   bool isInPlace;
-  /// The swizzle of the tile of weights, of those lanes that do not load them
-  /// to registers.
+  /// The swizzle of staged weights; none where lanes load them to registers.
   std::vector<::nm::BitXor> swizzleOfValues;
   /// Columns of the warp's that have one unit.
   int64_t unitColumns;

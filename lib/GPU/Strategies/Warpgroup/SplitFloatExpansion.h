@@ -24,7 +24,7 @@ struct SplitProducts {
   int64_t steps;
   /// Whether what the tensor cores cut off the sums of a step is added, too.
   bool isCompensated;
-  /// Starts and awaits the warpgroup's groups of products.
+  /// Starts the warpgroup's groups of products in its turn, and awaits them.
   ProductOrder turns;
   /// Emits the products of a pair of splits and a step.
   llvm::function_ref<void(SplitPair pair, int64_t step,

@@ -11,7 +11,7 @@ using namespace nm;
 
 /// Microseconds that the launch of the kernel before, which makes A's splits,
 /// takes, and the share of the memory's rate that this kernel reaches, for the
-/// L2 cache has some of A.
+/// L2 cache has some of what it moves.
 static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
 /// Microseconds that the launch of the kernel behind, which adds up parts of k,
 /// takes with that of what it waits for, and the share of the memory's rate

@@ -76,7 +76,7 @@ protected:
   bool isPromoted;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
-  /// Starts and awaits the groups of products that are waited for.
+  /// Starts the warpgroup's groups of products in its turn, and awaits them.
   ProductOrder turns;
 
 private:

@@ -534,8 +534,8 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   return std::nullopt;
 }
 
-/// Why strategy wgmma does not multiply, whatever the type of its operands;
-/// none if it does.
+/// Why strategy wgmma cannot multiply `product`, whatever the type of its
+/// operands; none if it can.
 static std::optional<Error> whyNotWgmma(const GpuProduct &product,
                                         const GpuChip &chip) {
   if (!chip.hasWgmma)
