@@ -535,7 +535,7 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
 }
 
 /// Why strategy wgmma cannot multiply `product`, whatever the type of its
-/// operands; none if it can.
+/// operands; none if only their type may forbid it.
 static std::optional<Error> whyNotWgmma(const GpuProduct &product,
                                         const GpuChip &chip) {
   if (!chip.hasWgmma)
