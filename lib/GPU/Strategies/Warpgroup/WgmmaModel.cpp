@@ -534,8 +534,8 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   return std::nullopt;
 }
 
-/// Why strategy wgmma cannot multiply `product`, whatever the type of its
-/// operands; none if only their type may forbid it.
+/// Why strategy wgmma cannot multiply `product`, if a reason that holds for
+/// operands of any type forbids it.
 static std::optional<Error> whyNotWgmma(const GpuProduct &product,
                                         const GpuChip &chip) {
   if (!chip.hasWgmma)
