@@ -18,7 +18,8 @@ LogicalResult compileFile(llvm::StringRef input, llvm::StringRef output,
                           const CompileOptions &options,
                           Diagnostics &diagnostics);
 
-/// The same from memory; diagnostics call it by the buffer's identifier.
+/// Compiles the MLIR module in the buffer `input`, as compileFile does that in
+/// a file; diagnostics call it by the buffer's identifier.
 LogicalResult compileBuffer(llvm::MemoryBufferRef input, llvm::StringRef output,
                             const CompileOptions &options,
                             Diagnostics &diagnostics);

@@ -38,8 +38,8 @@ struct CompileOptions {
   /// LLVM's names; `native` is the host's processor with all it has.
   std::string cpu = "native";
   std::string features;
-  /// Of every product that has none, whole or in part; see parseSchedule. Empty
-  /// leaves the choice to the cost model.
+  /// The schedule of every product that has none, whole or in part; see
+  /// parseSchedule. Empty leaves the choice to the cost model.
   std::string schedule;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;

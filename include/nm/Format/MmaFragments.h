@@ -39,7 +39,7 @@ struct MmaShape {
     return {lane / 4 + 8 * (r % 2),
             perRegister() * (lane % 4 + 4 * (r / 2)) + i};
   }
-  /// The same of B, which has k rows.
+  /// Element `i` of register `r` of B, which has k rows, lowest bits first.
   constexpr FragmentOffset bOffset(int lane, int r, int i) const {
     return {perRegister() * (lane % 4 + 4 * r) + i, lane / 4};
   }
@@ -82,7 +82,7 @@ constexpr MmaMetadataOffset getMmaMetadataOffset(const MmaShape &shape, int row,
 constexpr int encodeMmaPair(int first, int second) {
   return first | second << 2;
 }
-/// The same for tf32, where one of two columns is kept.
+/// The metadata of a group of tf32, where one of two columns is kept: `column`.
 constexpr int encodeMmaSingle(int column) { return column ? 0b1110 : 0b0100; }
 
 //===----------------------------------------------------------------------===//

@@ -180,7 +180,7 @@ struct PanelPacking {
   /// instruction.
   static constexpr int64_t kTilePanel = 64, kTileChunk = 8,
                            kInstructionRows = 16;
-  /// Of elements of 8 bits: rows of a chunk, and of an instruction.
+  /// Rows of a chunk, and of an instruction, of elements of 8 bits.
   static constexpr int64_t kByteChunk = 16, kByteInstructionRows = 32;
   /// Lanes that have words of a row of A, and the kept rows of a word.
   static constexpr int64_t kLanes = 4, kLaneRows = 4;
@@ -203,7 +203,7 @@ struct PanelPacking {
   int64_t columnStep(const Pattern &pattern) const {
     return std::max({pattern.bn, panel, colInfo});
   }
-  /// The same without lists.
+  /// This packing without lists of rows.
   PanelPacking withoutColInfo() const {
     PanelPacking plain = *this;
     plain.colInfo = 0;

@@ -33,7 +33,7 @@ struct ActivationView {
 /// skipped: A has no column for them.
 void referenceSpMM(const ActivationView &a, const CondensedView &b, double *c);
 
-/// The same from the dense B.
+/// C += A·B in float64 from the dense B, one term at a time.
 void referenceDense(const ActivationView &a, const DenseView &b, double *c);
 
 /// What referenceDense computes, blocked and vectorised, for rows

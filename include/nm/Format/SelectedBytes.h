@@ -111,7 +111,7 @@ struct SelectedBytes {
     return kLanes * kWord * (words % 2 == 0 ? words : 2 * words);
   }
 
-  /// Of eight rows of A, the one that the lanes numbered `lanes`, of four each,
+  /// The row, one of eight of A, that the lanes numbered `lanes`, of four each,
   /// select from. In swizzled panels, eight lanes load 16 bytes at a time, or
   /// sixteen 8 bytes, from different banks then, for their rows' chunks are
   /// XORed with numbers that differ in the bits that the lanes of a row do not.

@@ -64,7 +64,8 @@ struct OverlappingGroups {
   int64_t keptRows() const { return kKept * groups(); }
   /// Rows that the groups of a window have in all.
   int64_t rowsOfWindow() const { return kRows * groups(); }
-  /// The same of `k` rows; the last window may be ragged.
+  /// Rows that the groups of all windows of `k` rows have; the last window may
+  /// be ragged.
   int64_t rows(int64_t k) const {
     return (k + windowRows - 1) / windowRows * rowsOfWindow();
   }
@@ -92,11 +93,11 @@ struct SparseOperand {
   enum class Order { Mma, Wgmma, WgmmaPairs };
 
   Order order = Order::Mma;
-  /// Of an element that is multiplied: 8 or 16.
+  /// Bits of an element that is multiplied: 8 or 16.
   int64_t bits = 16;
-  /// Of a value that is stored for one of 16 bits, where it is quantized: 4 or
-  /// 8, with 2^(storedBits-1) added, in bytes, the low bits first. 0 where
-  /// values are elements.
+  /// Bits of a value that is stored for an element of 16 bits, where it is
+  /// quantized: 4 or 8, with 2^(storedBits-1) added, in bytes, the low bits
+  /// first. 0 where values are elements.
   int64_t storedBits = 0;
   /// Splits of bf16 that each f32 value is stored as, 1 where it is itself. A
   /// step has the first splits of all its values, then the second ones.
@@ -146,7 +147,7 @@ struct SparseOperand {
     return (pattern.windows(k) * pattern.windowRows() + kStepRows - 1) /
            kStepRows;
   }
-  /// Of values, in elements, and of metadata, in bytes.
+  /// The shapes of the values, in elements, and of the metadata, in bytes.
   std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
     return {blocks(pattern, n), steps(pattern, k), elementsOfStep()};
@@ -187,7 +188,8 @@ struct SparseOperand {
   /// Where in its step's metadata a group's bits stand.
   template <typename Int>
   BitOffset<Int> bitsOf(const GroupOffset<Int> &place) const;
-  /// Of which group the `half` (0 or 1) of `byte` is.
+  /// The group whose bits the `half` (0 or 1) of `byte` of a step's metadata
+  /// has.
   template <typename Int>
   GroupOffset<Int> groupOf(const Int &byte, int64_t half) const;
 

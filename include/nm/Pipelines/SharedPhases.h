@@ -20,7 +20,8 @@ void buildConvertToNM(OpPassManager &pm, bool detectWeights,
 /// What stands between products becomes linalg ops that can be cut, of
 /// neighbours as few as there can be.
 void buildElementwiseFusion(OpPassManager &pm);
-/// The same of products that have their schedules.
+/// Makes linalg ops of what stands between products that have their schedules:
+/// ops that can be cut, of neighbours as few as there can be.
 void buildElementwiseFusionOfScheduled(OpPassManager &pm);
 
 /// One-shot bufferization of the whole module, with results in memory that the

@@ -132,8 +132,8 @@ private:
   /// The memref descriptors (Invoke.h), and where each begins.
   std::vector<int64_t> words;
   std::vector<size_t> starts;
-  /// Of each address, in order of `data`: its descriptor, what it must be a
-  /// multiple of, and the bytes there.
+  /// Where each address goes, in order of `data`: its descriptor, what it must
+  /// be a multiple of, and the bytes there.
   struct Place {
     size_t start;
     int64_t alignment;

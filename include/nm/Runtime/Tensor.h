@@ -59,7 +59,7 @@ NM_RUNTIME_API bool overlap(const Tensor &a, const Tensor &b);
 /// Copies `from` to `to`, of equal shapes and both on the host, converting the
 /// element type.
 NM_RUNTIME_API void copyTensor(const Tensor &from, const Tensor &to);
-/// The same by all threads where both are row-major.
+/// Copies as copyTensor does, by all threads where both are row-major.
 NM_RUNTIME_API void copyTensorByThreads(const Tensor &from, const Tensor &to);
 
 /// Owned memory for one array, zero at first, aligned to 64 bytes. Large

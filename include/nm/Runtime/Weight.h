@@ -33,7 +33,7 @@ struct Weight {
     if (lists)
       fn(*lists);
   }
-  /// Of all parts.
+  /// The bytes of all parts.
   int64_t bytes() const {
     int64_t sum = 0;
     forEachPart([&](const Tensor &part) { sum += part.bytes(); });
@@ -60,7 +60,8 @@ NM_RUNTIME_API Result<Weight> compressWeight(const TensorType &type,
                                              const Tensor &dense,
                                              std::string_view name);
 
-/// The same to the memory of `weight`, which must have the condensed types.
+/// Compresses `dense` to the memory of `weight`, which must have the condensed
+/// types, as compressWeight does to memory of its own.
 NM_RUNTIME_API Status compressInto(const TensorType &type, const Tensor &dense,
                                    std::string_view name, const Weight &weight);
 

@@ -29,8 +29,9 @@ namespace nm {
 /// multiply-adds in it.
 inline constexpr int64_t kChainRows = 64;
 
-/// The same where it costs more to end a chain, since the sums of others are in
-/// memory, or branches are taken to.
+/// Kept rows of a chain, chains of a part, and so on, where it costs more to
+/// end a chain, since the sums of others are in memory, or branches are taken
+/// for it.
 inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 
 /// Kept rows of a chain whose total is in shared memory, at most, and chains

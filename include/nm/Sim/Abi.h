@@ -21,7 +21,7 @@ enum NmSimSpace : int32_t {
   NM_SIM_GENERIC = 0,
   NM_SIM_GLOBAL = 1,
   NM_SIM_SHARED = 3,
-  /// Of any block of the cluster.
+  /// Shared memory of any block of the cluster.
   NM_SIM_SHARED_CLUSTER = 7
 };
 
@@ -92,8 +92,9 @@ NM_SIM_API void nmSimLaunch(const NmSimKernel *kernel,
 /// Checks and counts an access of the site's bytes at `address`. Returns where
 /// to make it: there, or in memory of no meaning where it is out of bounds.
 NM_SIM_API void *nmSimAccess(NmSimThread *thread, int32_t site, void *address);
-/// The same for an instruction of a warp of which only the first `lanes` lanes
-/// access memory. Null in the others.
+/// Checks and counts an access, as nmSimAccess does, of an instruction of a
+/// warp of which only the first `lanes` lanes access memory. Returns where to
+/// make it; null in the others.
 NM_SIM_API void *nmSimAccessOfLanes(NmSimThread *thread, int32_t site,
                                     void *address, int32_t lanes);
 
@@ -310,8 +311,8 @@ NM_SIM_API void nmSimMultiplyMatrices(NmSimCollective *lanes);
 
 /// What a lane brings to ldmatrix and stmatrix.
 struct NmSimMatrices {
-  /// Of the 16 bytes of a row, which the lane has accessed; null in lanes that
-  /// name no row.
+  /// The address of the 16 bytes of a row, which the lane has accessed; null in
+  /// lanes that name no row.
   char *row;
   int32_t count, isTransposed;
   /// What stmatrix stores: a word of each matrix.
@@ -344,13 +345,13 @@ struct NmSimMultiply {
 // Products of warpgroups
 //===----------------------------------------------------------------------===//
 
-/// Of all 128 threads: wgmma.mma_async, and with `sp`. The operands are of type
+/// wgmma.mma_async, and with `sp`, of all 128 threads. The operands are of type
 /// NmSimWarpgroupProduct, the results the thread's sums.
 NM_SIM_API void nmSimMultiplyWarpgroup(NmSimCollective *lanes);
 
 /// What a thread brings to a product of matrices m64n`n`k`k`.
 struct NmSimWarpgroupProduct {
-  /// Of A, where it is not in registers, and of B.
+  /// The descriptors of A, where it is not in registers, and of B.
   uint64_t descriptorA, descriptorB;
   NmSimElement a, b;
   int32_t n, k;

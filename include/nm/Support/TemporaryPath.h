@@ -20,7 +20,7 @@ public:
   static Result<TemporaryPath> file(const std::string &prefix,
                                     const std::string &suffix, mode_t mode,
                                     int *descriptor = nullptr);
-  /// The same with a folder, for this user alone.
+  /// Makes a folder for this user alone, whose name begins with `prefix`.
   static Result<TemporaryPath> folder(const std::string &prefix);
 
   TemporaryPath(TemporaryPath &&other) noexcept : entry(other.entry) {

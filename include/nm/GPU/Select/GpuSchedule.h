@@ -36,7 +36,7 @@ struct GpuProduct {
   int64_t m = kUnknown;
   int64_t n = 0;
   int64_t k = 0;
-  /// Of A and B, and of C.
+  /// The element types of A and B, and of C.
   ElementType type = ElementType::F32;
   ElementType outputType = ElementType::F32;
   /// The bf16 splits that a sum of f32 operands may be made of; 1 where it may
@@ -98,20 +98,20 @@ struct GpuSchedule {
   int64_t threadM = 0, threadN = 0;
   int64_t stages = 1;
   int64_t splitK = 1;
-  /// Of the parts of k, those that a cluster's blocks sum.
+  /// Parts of k that the blocks of one cluster sum.
   int64_t clusterK = 1;
   int64_t sliceK = 1;
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
-  /// Of strategy wgmma_sp: warps of their own that copy, and then the blocks
+  /// Warps of their own that copy in strategy wgmma_sp, and then the blocks
   /// that take turns at tiles of C, and how many tiles along m, or along n, are
   /// numbered together; one of the two is 1.
   int64_t producers = 0, blocks = 0, tilesAtOnceM = 1, tilesAtOnceN = 1;
-  /// Of the same: slots of shared memory that each warpgroup's tile of C leaves
-  /// through; 0 where threads store it from registers.
+  /// Slots of shared memory that each warpgroup's tile of C leaves through in
+  /// strategy wgmma_sp; 0 where threads store it from registers.
   int64_t storeBuffers = 0;
-  /// Of the same: the bf16 splits that operands of f32 are made of, else 1, and
-  /// whether what the tensor cores cut off their sums is added, too.
+  /// The bf16 splits that strategy wgmma_sp makes operands of f32 of, else 1,
+  /// and whether what the tensor cores cut off their sums is added, too.
   int64_t splits = 1;
   bool compensated = false;
   PanelPacking packing;

@@ -43,12 +43,13 @@ int64_t getRowFactor(Value memref);
 /// that start at multiples of `extents`; 1 if its rows are not contiguous.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
 
-/// The same of a tile of which `rows` lists the rows, or that is whole.
+/// The widest access to tiles of `memref` that start at multiples of `extents`
+/// and of which `rows` lists the rows, or that are whole.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents, bool transposes,
                        RowListAttr rows);
 
-/// The same of a copy that counts what there is in the last access of a row,
-/// which may be padded.
+/// The widest access of a copy that counts what there is in the last access of
+/// a row, which may be padded.
 int64_t getCopyWidth(Value memref, ArrayRef<int64_t> extents);
 int64_t getAccessWidth(CopyOp copy);
 int64_t getAccessWidth(LoadTileOp load);

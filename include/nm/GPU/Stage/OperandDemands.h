@@ -16,7 +16,8 @@ namespace mlir::nm {
 /// `schedule`; 1 where A may lie in any way.
 int64_t getLeastRowBytesOfA(ScheduleAttrInterface schedule, bool isMMajor);
 
-/// The same of rows of C, which tiles in shared memory are stored to.
+/// Bytes that contiguous rows of C start at multiples of, where tiles in shared
+/// memory are stored to them.
 int64_t getLeastRowBytesOfC(ScheduleAttrInterface schedule);
 
 /// Whether the views that `operand`, a tensor or a memref, is of say that its

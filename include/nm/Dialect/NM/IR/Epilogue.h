@@ -16,7 +16,8 @@ namespace mlir::nm {
 /// The map of epilogue operand `operand` from (batch..., m, n).
 AffineMap getEpilogueMap(SparseProductOpInterface op, size_t operand);
 
-/// The same from the dimensions of C, in C's order.
+/// The map of epilogue operand `operand` from the dimensions of C, in C's
+/// order.
 AffineMap getEpilogueMapOfC(SparseProductOpInterface op, size_t operand);
 
 /// Whether `op` may stand in an epilogue: a constant, or an elementwise scalar
@@ -39,8 +40,8 @@ Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 SparseProductOpInterface
 cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op, Value c);
 
-/// The same of other operands: A, values, indices, the lists and scales where
-/// `op` has them, and C.
+/// `op` without its epilogue and with other operands: A, values, indices, the
+/// lists and scales where `op` has them, and C.
 SparseProductOpInterface cloneWithoutEpilogue(OpBuilder &builder,
                                               SparseProductOpInterface op,
                                               ArrayRef<Value> operands);
@@ -75,7 +76,8 @@ Value emitSumWithC(OpBuilder &builder, Location loc,
 /// null where it does not.
 Type getFirstRounding(SparseProductOpInterface op);
 
-/// The same where it is A's, else the accumulator's.
+/// The type that getFirstRounding gives where it is that of A's elements, else
+/// the accumulator's.
 Type getRoundedSumType(SparseProductOpInterface op);
 
 /// Replaces `op`, on tensors and with an epilogue, by a product that adds to

@@ -75,7 +75,7 @@ def NM_RecordAttr : NM_Attr<"Record", "record"> {
     AttrBuilder<(ins "const ::mlir::nm::ProductRecord &":$record)>
   ];
   let extraClassDeclaration = [{
-    /// The same in plain types, as passes fill it in.
+    /// The record in plain types, as passes fill it in.
     ProductRecord getRecord() const;
   }];
 }

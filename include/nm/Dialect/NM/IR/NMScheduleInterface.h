@@ -35,7 +35,7 @@ struct BlockTiling {
   /// Threads of a block, of strategies whose threads have no tiles of their
   /// own; 0 where they follow from those.
   int64_t threads = 0;
-  /// Of those the warps, the last ones, that copy for the others.
+  /// Warps of a block, the last ones, that copy for the others.
   int64_t producerWarps = 0;
   /// Sums that a thread has of each element of its tile of C.
   int64_t sumsOfElement = 1;

@@ -54,7 +54,7 @@ def NM_StageStoresOp : NM_TileOp<"stage_stores", [
   let extraClassDeclaration = [{
     /// Rows and columns of a slot.
     static constexpr int64_t kSlotSide = 64;
-    /// Of a warpgroup.
+    /// The slots of a warpgroup.
     int64_t countSlots() {
       return ::llvm::cast<::mlir::MemRefType>(getSlots().getType())
           .getDimSize(1);

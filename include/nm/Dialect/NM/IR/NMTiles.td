@@ -81,7 +81,7 @@ def NM_TileLayoutAttr
   let extraClassDeclaration = [{
     /// The permutation as the format arithmetic of lib/Format takes it.
     ::nm::TileLayout getLayout() const;
-    /// The same without the permutation.
+    /// The layout without the permutation.
     StridedLayoutAttr getStridedLayout() const;
     /// The layout of buffers that are `stride` elements apart.
     TileLayoutAttr withLeadingDim(int64_t stride) const;

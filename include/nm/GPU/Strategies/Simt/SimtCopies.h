@@ -66,7 +66,7 @@ inline constexpr int64_t kInterleavedRows = 32, kInterleavedSide = 4;
 /// A block's tile, [m x n] from k rows of A, and what is known of its operands,
 /// which are f32.
 struct SimtBlock {
-  /// Of the weights, with units no wider than their panels.
+  /// The pattern of the weights, with units no wider than their panels.
   Pattern pattern;
   int64_t m = 0, n = 0, k = 0;
   /// Rows of A's tile: fewer than k where rows are packed.

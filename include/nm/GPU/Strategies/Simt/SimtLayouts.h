@@ -21,7 +21,8 @@ struct RowInterleave {
                            kSide = ::nm::kInterleavedSide,
                            kAhead = kGroup / kSide;
 
-  /// Of four rows below 256, the bytes of an i32.
+  /// The places of four rows below 256; rows and places are the bytes of an
+  /// i32.
   static Value placeBytes(OpBuilder &builder, Location loc, Value rows,
                           int64_t bound);
 };

@@ -30,8 +30,9 @@ inline constexpr int64_t kMaxUnrolledRows = 32;
 /// barrier, and takes registers that longer code needs itself.
 inline constexpr int64_t kMaxRowsToDefer = 16;
 
-/// The same where lanes gather from an m-major tile; longer ones have places
-/// for the stores of the next.
+/// Kept rows of a tile beyond which it gains little to hold one across a
+/// barrier where lanes gather from an m-major tile; longer ones have places for
+/// the stores of the next.
 inline constexpr int64_t kMaxGatheredRowsToDefer = 8;
 
 /// Multiply-adds of a thread that are unrolled where lanes gather rows of A,

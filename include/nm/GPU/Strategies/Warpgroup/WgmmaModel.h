@@ -28,9 +28,9 @@ struct WgmmaSchedule {
   bool compensated = false;
   /// Bytes of an element of A.
   int64_t elementBytes = 2;
-  /// Of operands of 8 bits: whether A goes by tensor copies, or by bulk copies
-  /// of panels that a kernel before makes of it, and whether sums of tiles are
-  /// added to promoted sums outside of the tensor cores.
+  /// Whether A, of 8 bits, goes by tensor copies, or by bulk copies of panels
+  /// that a kernel before makes of it, and whether sums of tiles are added to
+  /// promoted sums outside of the tensor cores.
   bool tensorCopies = false, panelsOfA = false, promote = false;
   /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
   /// where threads store it from registers.
