@@ -22,8 +22,8 @@ using namespace mlir::nm;
 
 /// The most rows of a box.
 static constexpr int64_t kMaxBoxRows = 256;
-/// Of an `unfilled` copy, which leaves out boxes that are behind the tensor's
-/// end: the most rows of a box, and the fewest. With boxes of all of a tile's
+/// The most rows, and the fewest, of a box of an `unfilled` copy, which leaves
+/// out boxes that are behind the tensor's end. With boxes of all of a tile's
 /// rows, 777 rows of A in f16 and 4096x4096 weights of 2:4 take 58 us on an
 /// H200, for most rows of the last tile are filled with zeros.
 static constexpr int64_t kMaxPartialBoxRows = 64, kLeastBoxRows = 8;
@@ -50,7 +50,7 @@ Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Of the threads of a role, the one that starts a copy, and what it does.
+/// Emits a copy: which of the threads of a role starts it, and what that does.
 class BulkCopy {
 public:
   BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
@@ -87,12 +87,13 @@ private:
   SignalOp signal;
   RoleBarriers &barriers;
   Value barrier;
-  /// Of a tensor copy: its boxes have rows of a panel each.
+  /// The address and the map of a tensor copy: its boxes have rows of a panel
+  /// each.
   std::optional<TensorAddress> place;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
-  /// Of listed units: the first column of the source that each box is of, or
-  /// the index of the source's first dimension that each part is of.
+  /// The first column of the source that each box of listed units is of, or the
+  /// index of the source's first dimension that each part is of.
   SmallVector<Value> listed;
   /// See countPartialBoxes; null where all boxes are copied.
   Value partialBoxes;

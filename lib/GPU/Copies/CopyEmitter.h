@@ -42,7 +42,8 @@ protected:
   OffsetIndex idInRound(int64_t round) const {
     return {threads.id, threads.count, round * threads.count};
   }
-  /// The same, of the last access for threads that are past it.
+  /// The number of a thread's access in a round, or of the last access for
+  /// threads that are past it.
   OffsetIndex clampId(OffsetIndex id, Value materialized, int64_t count);
   /// Opens `scf.if (id < count)` where a round has ids past the last access,
   /// and moves the builder into it.
@@ -104,7 +105,7 @@ public:
   }
 
 protected:
-  /// Of the block.
+  /// Accesses of the block.
   int64_t count = 0;
 
 private:

@@ -48,7 +48,7 @@ protected:
   MemRefType destinationType() const {
     return cast<MemRefType>(op.getDestination().getType());
   }
-  /// Of the slot, which has two dimensions.
+  /// Rows and columns of the slot, which has two dimensions.
   int64_t rows() const { return destinationType().getDimSize(0); }
   int64_t columns() const { return destinationType().getDimSize(1); }
   /// Lanes of a warp that stand along a row of the slot, and how often.

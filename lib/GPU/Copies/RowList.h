@@ -16,7 +16,7 @@ struct RowList {
   Value list;
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;
-  /// Of the tile.
+  /// Windows of the tile along k.
   int64_t windows;
   /// The dimension of A that is k.
   size_t dim;
@@ -31,12 +31,12 @@ struct RowList {
         packing(attr.getLists()), windows(attr.getWindows()), dim(dim),
         slots(rowsOfWindow()) {}
 
-  /// Of the tile in shared memory.
+  /// Rows of a window, and of the tile, in shared memory.
   int64_t rowsOfWindow() const {
     return packing.unitsOfList(pattern) * pattern.bk;
   }
   int64_t rows() const { return windows * rowsOfWindow(); }
-  /// Of the tile in A.
+  /// Rows of the tile in A.
   int64_t sourceRows() const { return windows * pattern.windowRows(); }
 
   /// Lets `count` rows be copied at once, if these then come out even.

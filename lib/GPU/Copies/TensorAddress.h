@@ -14,7 +14,7 @@ namespace mlir::nm {
 struct TensorAddress {
   /// Made outside of the blocks.
   Value tensor;
-  /// Of the tile's first element, for each dimension of the tensor.
+  /// The place of the tile's first element, for each dimension of the tensor.
   SmallVector<Value> at;
   /// The tensor's dimension that each of the tile's is.
   SmallVector<int64_t> dims;

@@ -16,7 +16,7 @@ namespace mlir::nm {
 struct TileCopy {
   Value source;
   Value destination;
-  /// Of what is copied, one for each dimension of the source.
+  /// Sizes of what is copied, one for each dimension of the source.
   SmallVector<int64_t> extents;
   /// Elements that one access takes along the last dimension. It divides all
   /// sizes, strides and offsets of the source, so that an access is wholly

@@ -45,7 +45,8 @@ Value mlir::nm::cloneView(OpBuilder &builder, Value view, Block *block,
 namespace {
 /// How a loop over k makes long sums; see SumChains.h.
 struct Chains {
-  /// Of the values that it carries, the first that are made in chains.
+  /// How many of the values that the loop carries, the first ones, are sums
+  /// that are made in chains.
   size_t sums = 0;
   int64_t tiles = 1;
   bool areCompensated = false;

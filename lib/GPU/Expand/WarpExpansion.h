@@ -46,7 +46,7 @@ protected:
   int64_t warpM, warpN;
   Type sum;
   std::optional<MmaLane> lane;
-  /// Of the warp's part in the block's tile, i32.
+  /// The first row and column of the warp's part in the block's tile, i32.
   Value firstRow, firstColumn;
   /// The part of a tile's k that the warp has, i32; 0 where it has all.
   Value slice;

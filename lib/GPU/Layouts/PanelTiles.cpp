@@ -25,7 +25,8 @@ using namespace mlir::nm;
 
 /// Bits of a row of a panel.
 static constexpr int64_t kPanelBits = 128;
-/// Of a warp: its panels at a time, its rows, and how many times.
+/// Panels that a warp takes at a time, rows of each that it takes, and how many
+/// times it does so.
 static constexpr int64_t kPanelsAtOnce = 4,
                          kRowsOfWarp = kWarpSize / kPanelsAtOnce, kTimes = 4;
 static constexpr int64_t kWarps = 8, kRowTile = kWarps * kRowsOfWarp,

@@ -62,10 +62,12 @@ private:
   int64_t splits;
   /// The sizes of k and m; and of k in whole windows, where there are any.
   Value sizeK, sizeM, paddedK;
-  /// Of the tile; and the block's batch.
+  /// The first k and m of the tile, and the thread's number in the block; and
+  /// the block's batch.
   Value firstK, firstM, thread;
   SmallVector<Value> batch;
-  /// Of the tile's elements, [k x m]; null where they are not turned.
+  /// Shared memory of the tile's elements, [k x m]; null where they are not
+  /// turned.
   Value shared;
 };
 } // namespace

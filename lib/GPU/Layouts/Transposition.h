@@ -34,7 +34,7 @@ public:
   ArrayRef<OpOperand *> getTransposed() const { return turned; }
   unsigned getRowLoop() const { return rowLoop; }
   unsigned getLastLoop() const;
-  /// Of loop `loop`; may be dynamic.
+  /// The size of loop `loop`; may be dynamic.
   int64_t getStaticSize(unsigned loop) const;
   /// `indices` of the loops as those of `operand`'s dimensions.
   SmallVector<Value> getIndices(OpOperand &operand,

@@ -15,8 +15,8 @@ using namespace mlir::nm;
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// Of our own product: that which the schedule names, else a thread for each
-/// element of C, which every product has.
+/// The schedule of our own product: that which `schedule` names, else a thread
+/// for each element of C, which every product has.
 static ScheduleAttrInterface getOwnSchedule(CublasScheduleAttr schedule) {
   if (ScheduleAttrInterface own = schedule.getOwn())
     return own;

@@ -14,8 +14,9 @@ using namespace nm;
 static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
 /// Before the first and after the last tile.
 static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
-/// The same on the tensor cores, of products and of those that stream weights,
-/// of more rows and of few, for which it takes other kernels.
+/// The microseconds of cuBLAS before the first and after the last tile on the
+/// tensor cores: of products, and of those that stream weights, of more rows
+/// and of few, for which it takes other kernels.
 static constexpr double kTensorStartMicroseconds = 3.5,
                         kTensorStreamMicroseconds = 2.6,
                         kTensorFewRowsMicroseconds = 4.5;
@@ -37,7 +38,9 @@ static constexpr double kTensorRowMicroseconds = 0.001;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
-/// The same of more rows than one in f32, for which it has no such kernels.
+/// The share of the memory's rate that cuBLAS reaches with few rows, but more
+/// than one, of f32, for which it has no such kernels, and its microseconds
+/// beside.
 static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 
 /// Bytes that n and the contiguous dimension of A, k or m, are to be multiples
@@ -110,12 +113,13 @@ static constexpr double kTF32Ratio = 0.53;
 /// cubed, 30.7 of 1024 rows and 275 of 4096x11008x4096. Few rows begin
 /// sooner: 7.1 us of 16x4096x4096, 9.9 of 12x6144x4608.
 static constexpr double kF8Ratio = 1.87, kF8FewRowsMicroseconds = 3;
-/// The same where sums stay as they make them: an H100 takes 94 us at 4096
-/// cubed, and 101 without; 229 and 254 of 4096x4096x11008 (2026-11-25).
+/// How much faster the tensor cores multiply f8 than f16 where sums stay as
+/// they make them: an H100 takes 94 us at 4096 cubed, and 101 without; 229 and
+/// 254 of 4096x4096x11008 (2026-11-25).
 static constexpr double kFastAccumF8Ratio = 2.03;
-/// The same of i8 whose weights have the k of each column side by side, by the
-/// fastest algorithm, which our calls take; and what comes before and behind,
-/// of few rows.
+/// How much faster the tensor cores multiply i8 than f16, with weights that
+/// have the k of each column side by side, by the fastest algorithm, which our
+/// calls take; and the microseconds before and behind products of few rows.
 static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
 /// What a long k adds to that of more rows: 96 rows of 5120x768 and 100 of
 /// 2048x2560 take 5.0 and 6.0 us, 256 of 4096x4096 14.6. Where k is no multiple
@@ -140,7 +144,7 @@ static double latencyOf(const GpuProduct &product) {
          kTensorRowMicroseconds;
 }
 
-/// Of i8, of more rows than a vector has.
+/// The microseconds of products of i8, of more rows than a vector has.
 static double estimateI8(const GpuProduct &product, double multiply,
                          double memory) {
   if (product.rows() <= kI8FewRows)
@@ -158,7 +162,7 @@ static double startOfStream(const GpuProduct &product) {
                                 : kTensorFewRowsMicroseconds;
 }
 
-/// Of floats on the tensor cores.
+/// The microseconds of products of floats on the tensor cores.
 static double estimateOnTensorCores(const GpuProduct &product, double multiply,
                                     double memory, bool isUnaligned) {
   double least = isUnaligned ? kUnalignedMicroseconds +

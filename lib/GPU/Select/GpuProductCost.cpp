@@ -56,7 +56,7 @@ int64_t mlir::nm::getPaddedStride(int64_t columns, bool isMMajor,
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
-/// The same of a temporary A of `bits`.
+/// The padded stride of a temporary A of `bits`.
 static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isMMajor,
                                     int64_t bits) {
   int64_t columns = isMMajor ? op.getStaticM() : op.getStaticK();
@@ -332,7 +332,8 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   return chosen;
 }
 
-/// The same of quantized weights.
+/// The schedule that selection would choose for `op`, whose weights are
+/// quantized.
 static ::nm::Result<ScheduleChoice>
 chooseQuantized(SparseProductOpInterface op, const ::nm::GpuChip &chip,
                 const SelectionOptions &options, ActivationForm form) {

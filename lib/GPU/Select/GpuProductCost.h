@@ -93,8 +93,9 @@ inline constexpr double kRefusedMicroseconds = 1e9;
 double estimateAsTyped(SparseProductOpInterface op, const ::nm::GpuChip &chip,
                        const SelectionOptions &options, ActivationForm form);
 
-/// The same of the product of f16 that `op`, one of 8 bits, becomes where its
-/// operands are widened before, to an A of that layout.
+/// The microseconds that selection would estimate for the product of f16 that
+/// `op`, one of 8 bits, becomes where its operands are widened before, to an A
+/// of that layout.
 double estimateWidened(SparseProductOpInterface op, const ::nm::GpuChip &chip,
                        const SelectionOptions &options, bool isMMajor);
 

@@ -16,7 +16,7 @@ struct OverlappingWindows {
   /// The pattern that the weights are compressed to before: M - 2 of every
   /// even M.
   ::nm::Pattern kept;
-  /// Of the product of 2:4.
+  /// The schedule of the product of 2:4.
   ScheduleChoice choice;
   /// Microseconds of the kernel that repeats what groups of A share.
   double expansion = 0;

@@ -25,7 +25,8 @@ struct WidenedProduct {
 /// has, in whatever order they are made: each product is at most 2^14, and f32
 /// has all integers up to 2^24.
 inline constexpr int64_t kMostExactRows = 1024;
-/// The same of a column of weights that are known, of their absolute values.
+/// The sum of the absolute values of a column of weights, where they are known,
+/// up to which sums of products are integers that f32 has.
 inline constexpr int64_t kMostExactColumn = kMostExactRows * 128;
 
 /// Whether sums of `op`'s widened operands are what they are of its own.

@@ -78,8 +78,8 @@ static llvm::SmallBitVector getDroppedDims(Operation *slice) {
   return cast<tensor::ExtractSliceOp>(slice).getDroppedDims();
 }
 
-/// The same of `slice`, whose source has `factors`; dimensions that it drops
-/// have none.
+/// The factors of the dimensions of `slice`, whose source has `factors`;
+/// dimensions that it drops have none.
 static SmallVector<int64_t>
 getFactorsOfSlice(OffsetSizeAndStrideOpInterface slice,
                   ArrayRef<int64_t> factors) {
@@ -91,7 +91,8 @@ getFactorsOfSlice(OffsetSizeAndStrideOpInterface slice,
   return kept;
 }
 
-/// The same of a view whose dimensions are parts of those of its source.
+/// The factors of a view whose dimensions are parts of those of its source,
+/// which has `factors`.
 static SmallVector<int64_t>
 getFactorsOfParts(ShapedType type, ArrayRef<ReassociationIndices> groups,
                   ArrayRef<int64_t> factors) {

@@ -21,8 +21,8 @@ MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
                            int64_t panelBytes = 128);
 
-/// The same without a swizzle, in panels whose rows have any multiple of 16
-/// bytes.
+/// The type of an operand of wgmma without a swizzle, in panels whose rows have
+/// any multiple of 16 bytes.
 MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
                              int64_t panelBytes);
 
@@ -64,7 +64,7 @@ public:
   /// Copies `source` to a new buffer by bulk or tensor copies.
   Value bulkCopyToNew(CopyKind way, Value source, MemRefType type,
                       std::optional<int64_t> unfilled = std::nullopt);
-  /// The same in the way `way`, through registers.
+  /// Copies `source` to `buffer` in the way `way`, through registers.
   void copyThroughRegisters(CopyKind way, Value source, Value buffer,
                             bool transpose,
                             const std::optional<RowsOfTile> &rows = {});

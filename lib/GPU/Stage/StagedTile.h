@@ -29,7 +29,7 @@ struct StagedTile {
   /// The parts of `product`. Emits an error where its operands are not copied.
   static FailureOr<StagedTile> get(SpMMOp product);
 
-  /// Of all that a thread of `threads` loads to registers.
+  /// Bytes of all that a thread of `threads` loads to registers.
   int64_t countBytesOfLoads(int64_t threads) const;
 };
 

@@ -94,7 +94,8 @@ private:
   /// What C leaves through, before and in the new blocks; null where it does
   /// not.
   memref::AllocOp storeBuffers, newStoreBuffers;
-  /// Of the tiles of C, where blocks take turns at them, and those blocks.
+  /// The numbers of tiles of C, along each dimension and in all, where blocks
+  /// take turns at them, and those blocks.
   SmallVector<Value> tilesOfC;
   scf::ForallOp newBlocks;
   SmallVector<Value> rings;

@@ -55,7 +55,7 @@ Value PartSums::loadOwn(int64_t slice, Value number) {
       /*nontemporal=*/false, llvm::MaybeAlign(kLineBytes));
 }
 
-/// Of the cluster's other blocks.
+/// The parts of a line that the cluster's other blocks have.
 SmallVector<Value> PartSums::loadOthers(int64_t slice, Value number) {
   Value line = add(mul(placeOf(slice, number), threads), thread);
   return shared->loadOthers(VectorType::get(kLine, builder.getF32Type()),

@@ -21,8 +21,8 @@ inline constexpr llvm::StringLiteral kOverlaysTiles("nm.overlays_tiles");
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
                   ScheduleAttrInterface schedule = {});
 
-/// The same for blocks of a product that `schedule` tiles; an error where their
-/// buffers take more than `maxSharedMemory` bytes.
+/// Launches blocks of a product that `schedule` tiles, as launchBlocks does; an
+/// error where their buffers take more than `maxSharedMemory` bytes.
 LogicalResult launchTiles(RewriterBase &rewriter, scf::ForallOp loop,
                           int64_t threads, ScheduleAttrInterface schedule,
                           int64_t maxSharedMemory);

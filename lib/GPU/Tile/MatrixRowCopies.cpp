@@ -124,7 +124,7 @@ struct Rows {
   /// are the same.
   Block *conversion = nullptr;
 
-  /// Of an element, the wider one.
+  /// Bits of an element of the source or of the target, the wider one.
   int64_t bits() const {
     return std::max(typeOf(source).getElementTypeBitWidth(),
                     typeOf(target).getElementTypeBitWidth());

@@ -12,8 +12,8 @@ namespace mlir::nm {
 /// rows, which are long enough for a warp.
 bool hasRowCopies(memref::CopyOp copy);
 
-/// The same of an op that makes elements of another width of those of one
-/// matrix, each in its place.
+/// Whether launchRowCopies has a kernel for `conversion`, an op that makes
+/// elements of another width of those of one matrix, each in its place.
 bool hasRowCopies(linalg::GenericOp conversion);
 
 /// A launch that copies what `copy` does, or converts what `conversion` does.

@@ -22,11 +22,11 @@ struct RowsOfTile {
                                                        const GpuTile &tile);
 
   ::nm::Pattern getPattern() const { return attr.getPattern().getPattern(); }
-  /// Of one window.
+  /// Units of the list of one window.
   int64_t unitsOfList() const { return attr.getUnitsOfWindow(); }
   /// Whether the lists name one unit after the other: those that are kept.
   bool keepsAll() const { return unitsOfList() == getPattern().n; }
-  /// Of the tile in shared memory.
+  /// Rows of the tile in shared memory.
   int64_t count() const { return attr.countRows(); }
 };
 
