@@ -169,7 +169,7 @@ public:
   }
 
 private:
-  /// Of one of the signals that LLVM takes all at once.
+  /// The handler of one of the signals that LLVM takes all at once.
   static sighandler_t getHandler() {
     struct sigaction action;
     sigaction(SIGHUP, nullptr, &action);

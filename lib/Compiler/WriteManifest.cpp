@@ -91,7 +91,8 @@ static void writePack(OStream &json, StringRef symbol,
   });
 }
 
-/// The same arguments and results, dense and in f64.
+/// The arguments and results of `signature`, dense, and in f64 where they are
+/// no integers.
 static Signature widen(Signature signature) {
   for (std::vector<TensorInfo> *tensors : {&signature.args, &signature.results})
     for (TensorInfo &tensor : *tensors) {

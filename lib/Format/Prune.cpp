@@ -20,7 +20,8 @@ using namespace nm::detail;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Of elements whose type C++ has. Value holds them exactly, but for i64.
+/// The absolute value of elements whose type C++ has. Value holds them exactly,
+/// but for i64.
 template <typename Number>
 struct NativeMagnitude {
   using Word = std::conditional_t<
@@ -37,8 +38,8 @@ struct NativeMagnitude {
   }
 };
 
-/// Of elements whose type C++ has not: looked up, as to decode one takes longer
-/// than all the rest.
+/// The absolute value of elements whose type C++ has not: looked up, as to
+/// decode one takes longer than all the rest.
 template <typename WordType>
 struct SmallFloatMagnitude {
   using Word = WordType;

@@ -185,7 +185,7 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
       });
 }
 
-/// Of all steps.
+/// The steps of all blocks of the operand that `from` becomes.
 static int64_t countSteps(const CondensedView &from,
                           const SparseOperand &operand) {
   return operand.blocks(from.pattern, from.n) *

@@ -202,7 +202,7 @@ static Value makeGeluOfErf(FloatEmitter &e, Value x, double c) {
   return e.fma(x, half, e.mul(x, e.constant(0.5)));
 }
 
-/// The same as max(x, 0) - |x| (erfc(c |x|) / 2), by one power of two, which
+/// GELU as max(x, 0) - |x| (erfc(c |x|) / 2), by one power of two, which
 /// another unit of a GPU computes meanwhile. max(x, 0) is x - min(x, 0), so
 /// that -inf gives NaN, as it does in the product above.
 static Value makeGeluOfExp2(OpBuilder &builder, Location loc, Value x,

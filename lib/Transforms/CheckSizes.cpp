@@ -85,7 +85,7 @@ private:
 
   func::FuncOp function;
   OpBuilder entryBuilder, localBuilder;
-  /// Of the function as it was written.
+  /// The first op of the function as it was written.
   Operation *first;
   EntrySizes entry;
   /// Sizes that are equal, and the most that a size may be, by checks at the

@@ -18,7 +18,7 @@ namespace mlir::nm {
 using namespace mlir;
 using mlir::nm::TensorMapOp;
 
-/// Of a tensor map in memory.
+/// The alignment of a tensor map in memory, in bytes.
 static constexpr int64_t kMapAlignment = 64;
 
 namespace {

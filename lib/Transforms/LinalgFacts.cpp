@@ -107,7 +107,7 @@ struct LoopSource {
 };
 } // namespace
 
-/// Of several dimensions a known one, else the first.
+/// The source of each loop: of several dimensions a known one, else the first.
 static SmallVector<LoopSource> findSources(linalg::LinalgOp op) {
   SmallVector<LoopSource> sources(op.getNumLoops());
   for (OpOperand &operand : op->getOpOperands()) {

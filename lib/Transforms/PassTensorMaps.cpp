@@ -16,7 +16,7 @@ namespace mlir::nm {
 using namespace mlir;
 using mlir::nm::TensorMapAddressOp;
 
-/// Of a tensor map in memory.
+/// The alignment of a tensor map in memory, in bytes.
 static constexpr int64_t kMapAlignment = 64;
 
 /// Makes the kernel's argument that `op` is the address of one that has an

@@ -34,8 +34,8 @@ public:
   /// By a number that is above 0 when the program runs.
   OpFoldResult floorDivide(OpFoldResult lhs, OpFoldResult rhs);
   OpFoldResult ceilDivide(OpFoldResult lhs, OpFoldResult rhs);
-  /// Of numbers that are at least 0: at most kMostElements, where the product
-  /// is larger or overflows.
+  /// The product of numbers that are at least 0: at most kMostElements, where
+  /// it is larger or overflows.
   OpFoldResult multiplySizes(ArrayRef<OpFoldResult> sizes);
 
   Value getValue(OpFoldResult value);

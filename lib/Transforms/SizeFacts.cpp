@@ -191,7 +191,7 @@ static void demandMemory(OpResult result, ArrayRef<SizeTerm> sizes,
            "{1} elements, which memory has room for, but got {0}"});
 }
 
-/// Of an op whose operands say the sizes of its result.
+/// Finds what an op demands whose operands say the sizes of its result.
 static void demandExtents(Operation *op, ValueRange extents,
                           FactConsumer consume) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -365,8 +365,8 @@ static void demandElement(Value tensor, ValueRange indices,
                  ", but got {0}"});
 }
 
-/// Of a vector that is read or written as a whole; a mask may leave out what is
-/// outside.
+/// Finds what a vector demands that is read or written as a whole; a mask may
+/// leave out what is outside.
 static void findTransferFacts(VectorTransferOpInterface op,
                               FactConsumer consume) {
   if (!isa<RankedTensorType>(op.getShapedType()) || op.getMask())

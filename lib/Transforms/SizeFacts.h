@@ -46,7 +46,8 @@ std::optional<SizeRange> getRange(AffineExpr expr, ArrayRef<SizeRange> dims);
 /// What `op` demands of sizes that are not known until the program runs.
 void findSizeFacts(Operation *op, FactConsumer consume);
 
-/// The same of an op of linalg.
+/// Finds what `op`, one of linalg, demands of sizes that are not known until
+/// the program runs.
 void findLinalgFacts(Operation *op, FactConsumer consume);
 
 /// The trip counts of the loops that run the region of `op`, a linalg op or a

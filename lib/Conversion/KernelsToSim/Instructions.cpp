@@ -386,7 +386,7 @@ static ArrayRef<Instruction> getInstructions() {
   return kTable;
 }
 
-/// Of inline PTX, by how the instruction's name begins.
+/// The instructions of inline PTX, by how their names begin.
 static ArrayRef<Instruction> getAsmInstructions() {
   static const Instruction kTable[] = {
       {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},

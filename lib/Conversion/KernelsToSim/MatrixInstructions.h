@@ -12,9 +12,9 @@ FailureOr<SmallVector<Value>> getLoadedMatrices(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getStoredMatrices(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getProduct(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getSparseProduct(const OperandBuilder &b);
-/// Of mma in inline PTX.
+/// The operands of mma in inline PTX.
 FailureOr<SmallVector<Value>> getProductInAsm(const OperandBuilder &b);
-/// Of movmatrix in inline PTX, for which NVVM has no op.
+/// The operand of movmatrix in inline PTX, for which NVVM has no op.
 FailureOr<SmallVector<Value>> getTransposedMatrix(const OperandBuilder &b);
 
 SiteTable::Access getLoadedMatricesAccess(Operation *op);

@@ -19,7 +19,8 @@ public:
     NmSimKind kind = NM_SIM_OTHER;
     NmSimSpace space = NM_SIM_GENERIC;
     int64_t bytes = 0, alignment = 1;
-    /// Of an instruction of a warp: only the first lanes access memory.
+    /// Lanes that access memory, of an instruction of a warp: only the first
+    /// ones do.
     int32_t lanes = 32;
   };
 

@@ -357,9 +357,8 @@ SmallVector<Value> mlir::nm::getWarpgroupSums(Operation *op) {
   return values;
 }
 
-/// Of the operands in the text those that are neither sums nor descriptors: A
-/// comes first, and metadata after B. What follows are scales, which are read
-/// at once.
+/// The operands in the text that are neither sums nor descriptors: A comes
+/// first, and metadata after B. Scales follow, which are read at once.
 SmallVector<Value> mlir::nm::getWarpgroupRegisters(Operation *op) {
   SmallVector<Value> values;
   std::optional<AsmInstruction> text = parseProduct(op);

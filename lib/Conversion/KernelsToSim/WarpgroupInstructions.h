@@ -10,7 +10,7 @@ namespace mlir::nm {
 /// The operands of the functions of libnm_sim.
 FailureOr<SmallVector<Value>> getWarpgroupProduct(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getWarpgroupWait(const OperandBuilder &b);
-/// Of wgmma in inline PTX.
+/// The operands of wgmma in inline PTX.
 FailureOr<SmallVector<Value>> getWarpgroupProductInAsm(const OperandBuilder &b);
 /// The only operand of an instruction in inline PTX.
 FailureOr<SmallVector<Value>> getNumberInAsm(const OperandBuilder &b);

@@ -34,17 +34,17 @@ public:
   // Control flow.
   /// Loops over 0 .. size-1 of every size, the last one innermost.
   void forEach(ValueRange sizes, function_ref<void(ValueRange)> body);
-  /// The same for turns that are independent of each other: one scf.parallel
-  /// where that was asked for.
+  /// Loops over 0 .. size-1 of every size in turns that are independent of each
+  /// other: one scf.parallel where that was asked for.
   void forEachInParallel(ValueRange sizes, function_ref<void(ValueRange)> body);
-  /// The same for much work at once: on a host the turns of the first size are
-  /// tasks for its threads, one scf.forall.
+  /// Loops over 0 .. size-1 of every size for much work at once: on a host the
+  /// turns of the first size are tasks for its threads, one scf.forall.
   void forEachTask(ValueRange sizes, function_ref<void(ValueRange)> body);
   /// Loops over 0 .. size-1 with values carried from turn to turn.
   SmallVector<Value>
   carry(Value size, ValueRange initial,
         function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  /// The same with one value.
+  /// Loops over 0 .. size-1 with one value carried from turn to turn.
   Value reduce(Value size, Value initial,
                function_ref<Value(Value, Value)> body);
   /// A sum of f32 or i32 of the terms 0 .. size-1, each added by `body`. A long

@@ -92,7 +92,8 @@ private:
                            quantization.getBits(), scale);
   }
 
-  /// Of m-major splits, if of any: 64 columns of m of one after the other.
+  /// The element of A at `k`, joined of its splits where A is m-major splits:
+  /// 64 columns of m of one after the other.
   Value loadA(ValueRange positionInC, Value k) {
     SmallVector<Value> position = positionInA(positionInC, k);
     int64_t splits = op.countSplits();

@@ -137,7 +137,7 @@ private:
 };
 } // namespace
 
-/// Of the two rows that a group may keep the first or second: of one window
+/// The first or second of the two rows that a group may keep: of one window
 /// where it keeps two units, of one unit where that has two rows, and else of
 /// the windows that the group begins and ends in.
 Kept SparseOperandLoops::findKept(Value column, Value group, int64_t number) {

@@ -88,7 +88,7 @@ private:
   bool gathers;
   int64_t windows;
   int64_t windowsPerTile;
-  /// Of 16 rows of m, in a subtile; and subtiles of a block of rows.
+  /// Vectors of 16 rows of m in a subtile, and subtiles of a block of rows.
   int64_t vectors = 2;
   int64_t subtilesPerBlock;
   Value panels;

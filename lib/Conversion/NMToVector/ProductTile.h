@@ -67,7 +67,8 @@ struct ProductTile {
   /// n; the first `width` are stored.
   void write(VectorEmitter &emitter, Value sums, Value row, Value column,
              bool alongM, Value width) const;
-  /// The same for one element.
+  /// Adds `sum` to the element of C at (row, column), or stores what the
+  /// epilogue makes of it.
   void writeScalar(VectorEmitter &emitter, Value sum, Value row,
                    Value column) const;
 

@@ -55,8 +55,9 @@ public:
   Value loadScalar(Value memref, ArrayRef<Value> indices);
   /// `lanes` elements, extended to accumulators.
   Value load(Value memref, ArrayRef<Value> indices);
-  /// The same for the first `width` lanes, zero in the others; memory behind
-  /// the others is not read. Any width is fine, negative ones are none.
+  /// The first `width` of `lanes` elements, extended to accumulators, and zero
+  /// in the other lanes; memory behind the others is not read. Any width is
+  /// fine, negative ones are none.
   Value maskedLoad(Value memref, ArrayRef<Value> indices, Value width);
   void store(Value vector, Value memref, ArrayRef<Value> indices);
   /// Stores the first `width` lanes.
@@ -70,7 +71,7 @@ public:
   /// accumulators and rounded once.
   void accumulate(Value vector, Value memref, ArrayRef<Value> indices,
                   Value width);
-  /// The same for one element.
+  /// memref[indices…] += scalar, summed as an accumulator and rounded once.
   void accumulateScalar(Value scalar, Value memref, ArrayRef<Value> indices);
   /// Scalar or vector to accumulators.
   Value extend(Value value);
@@ -102,8 +103,9 @@ public:
   /// body.
   SmallVector<Value> unrolledLoop(Value first, int64_t count, int64_t factor,
                                   ArrayRef<Value> carried, CarryingBody body);
-  /// The same where `body` adds the products of an item, `rowsPerItem` kept
-  /// rows, to `sums`. Long sums are made of short chains: see SumChains.h.
+  /// A loop as unrolledLoop makes it, where `body` adds the products of an
+  /// item, `rowsPerItem` kept rows, to `sums`. Long sums are made of short
+  /// chains: see SumChains.h.
   SmallVector<Value> sumItems(Value first, int64_t count, int64_t rowsPerItem,
                               int64_t factor, ArrayRef<Value> sums,
                               CarryingBody body);

@@ -148,7 +148,8 @@ static Value spreadWords(ImplicitLocOpBuilder &b, Value bytes,
   return vector::ShuffleOp::create(b, asWords, asWords, wordOfLane);
 }
 
-/// The same from the two bytes that each lane's index may touch.
+/// The 32-bit word of each lane from the two bytes that its index may touch;
+/// the index is then `shifts` bits up.
 static Value spreadBytes(ImplicitLocOpBuilder &b, Value bytes,
                          const FieldLayout &layout,
                          SmallVectorImpl<int32_t> &shifts) {

@@ -47,7 +47,7 @@ private:
   int64_t bn;
   bool packed;
   int64_t indexBits;
-  /// Of the condensed form: its columns, and block columns.
+  /// The columns, and the block columns, of the condensed form.
   Value columns;
   Value blockColumns;
 };

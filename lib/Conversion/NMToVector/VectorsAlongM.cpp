@@ -56,7 +56,8 @@ private:
   struct Scratch {
     int64_t vectors;
     Value a;
-    /// Of a group of tiles of k, and of all of k; one where there is one group.
+    /// The sums of a group of tiles of k, and of all of k; one where there is
+    /// one group.
     Value sums;
     Value promoted;
   };

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Of the types that the op itself names.
+/// Checks the types that the op itself names, by `replace`.
 static WalkResult checkTypes(Operation *op, ReplaceEncoding replace) {
   SmallVector<Type> types(op->getResultTypes());
   llvm::append_range(types, op->getOperandTypes());

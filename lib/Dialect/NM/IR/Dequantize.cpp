@@ -121,7 +121,8 @@ static Value dequantizeElements(OpBuilder &builder,
   return weights.getResult(0);
 }
 
-/// The same, of several elements of a row at once.
+/// Makes weights of the quantized ones of `op`, several elements of a row at
+/// once.
 static Value dequantizePieces(OpBuilder &builder, SparseProductOpInterface op,
                               int64_t atOnce) {
   return createInPieces(

@@ -34,7 +34,7 @@ SliceRegion mlir::nm::detail::swapUnlessKFirst(const SliceRegion &region,
   return swapped;
 }
 
-/// The same op on one slice per operand.
+/// A clone of `op` on one slice per operand.
 static TilingResult cloneOnSlices(DestinationStyleOpInterface op,
                                   OpBuilder &builder,
                                   ArrayRef<SliceRegion> regions) {

@@ -18,7 +18,7 @@ static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4,
 static constexpr int64_t kMaxProducers = 16;
 /// A tile in flight, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
-/// The same of a tile whose products are waited for.
+/// The fewest stages where a tile's products are waited for.
 static constexpr int64_t kMinPromotionStages = 2;
 
 /// Sizes and counts that strategies of warpgroups have.

@@ -46,7 +46,7 @@ private:
   /// The low bits of an i8 are the quantized value.
   struct Source {
     Value value;
-    /// Of the scale.
+    /// The group and the column of the scale.
     Value group, column;
   };
   Source findInOperand(ValueRange at, Value inPiece, int64_t size);

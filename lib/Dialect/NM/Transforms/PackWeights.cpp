@@ -87,8 +87,8 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   return packed;
 }
 
-/// Of a packed array the part that a weight of `shape` has. A form that cuts
-/// the last window or unit may have more of them, which are padding.
+/// The part of `packed`, a packed array, that a weight of `shape` has. A form
+/// that cuts the last window or unit may have more of them, which are padding.
 static Value takePart(OpBuilder &builder, Location loc, Value packed,
                       ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(packed.getType());
