@@ -30,7 +30,7 @@ public:
   struct Routine {
     bool isGemv;
     bool isTransposed;
-    /// Of cublasLtMatmul; null for other routines.
+    /// The algorithm of cublasLtMatmul; null for other routines.
     std::optional<CublasLt::Algorithm> algorithm = std::nullopt;
 
     /// `gemm`, `gemv_t`, `matmul` etc.

@@ -25,7 +25,8 @@ struct BenchOptions {
   std::string csv;
   /// Where the BLAS is; empty for the target's usual one, `none` for none.
   std::string blas;
-  /// The same for cuSPARSELt, which is compared with where it is there.
+  /// Where cuSPARSELt is, which is compared with where it is there; empty for
+  /// the usual one, `none` for none.
   std::string sparseBlas;
   std::string compileOptions;
   int64_t threads = 0;

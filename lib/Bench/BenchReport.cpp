@@ -68,7 +68,8 @@ static void printRow(const Row &row) {
   std::printf("%s\n", text.c_str());
 }
 
-/// Of a terminal on which rows are broken, each number says what it is.
+/// Prints the table's header. On a terminal on which rows are broken, each
+/// number says what it is, and the header says only how times are given.
 static void printHeader() {
   int columns = terminalColumns(STDOUT_FILENO);
   if (columns == 0 || columns >= kWideColumns)

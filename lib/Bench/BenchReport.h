@@ -35,7 +35,7 @@ struct CaseResult {
   std::string sameAs;
   double compileSeconds = 0;
   Timings timings;
-  /// Of the dense BLAS, and of cuSPARSELt where it has the pattern.
+  /// The results of the dense BLAS, and of cuSPARSELt where it has the pattern.
   std::optional<LibraryResult> dense, sparse;
   /// Why the dense BLAS, which was found, has no such product.
   std::optional<std::string> whyNoDense;

@@ -26,7 +26,7 @@ static std::string ofDense(const CaseResult &result, Text text) {
   return result.dense ? text(*result.dense) : "";
 }
 
-/// The same of cuSPARSELt.
+/// A field of cuSPARSELt, empty where there is none.
 template <typename Text>
 static std::string ofSparse(const CaseResult &result, Text text) {
   return result.sparse ? text(*result.sparse) : "";

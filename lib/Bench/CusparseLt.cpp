@@ -27,7 +27,7 @@ struct alignas(16) Opaque {
 };
 } // namespace
 
-/// Of cusparseLt.h, where enums are ints.
+/// The functions of cusparseLt.h, where enums are ints.
 struct CusparseLt::Functions {
   int (*init)(Opaque *) = nullptr;
   int (*destroy)(const Opaque *) = nullptr;

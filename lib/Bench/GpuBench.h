@@ -55,14 +55,14 @@ private:
                        const DenseSide &side, int64_t copy) const;
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
                   const Operands &operands, CaseResult &result);
-  /// Of C on the device, relative to the product in float64.
+  /// The error of C on the device, relative to the product in float64.
   Result<double> errorOf(const Tensor &c, const Operands &operands);
 
   const BenchOptions &options;
   Device device;
   std::string deviceName;
   int multiprocessors = 0, major = 0, minor = 0;
-  /// Of f32 multiply-adds.
+  /// The ceilings of f32 multiply-adds.
   Ceilings ceilings;
   std::optional<Cublas> blas;
   /// None before a case needs it, and an error where it is not there.

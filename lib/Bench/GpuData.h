@@ -44,7 +44,7 @@ public:
     std::vector<double> rowSum;
   };
   struct Weights {
-    /// Of the dense matrix, with its encoding.
+    /// The type of the dense matrix, with its encoding.
     TensorType type;
     /// On the host.
     Weight condensed;

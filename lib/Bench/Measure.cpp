@@ -97,7 +97,7 @@ static Status runSome(const std::vector<BenchCase> &cases,
   return report->close();
 }
 
-/// The same in a child process.
+/// Runs cases as runSome does, in a child process.
 static Status runSomeInChild(const std::vector<BenchCase> &cases,
                              const std::string &csv,
                              const MakeRunner &makeRunner,

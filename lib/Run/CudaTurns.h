@@ -22,7 +22,7 @@ struct CudaWork {
 
 /// How calls were timed.
 struct CudaTimes {
-  /// Of one call, ascending.
+  /// The times of one call, ascending.
   std::vector<double> seconds;
   int64_t callsPerReplay = 1;
   /// Whether the calls were replayed from a graph; else each was made anew.

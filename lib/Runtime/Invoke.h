@@ -35,7 +35,7 @@ inline constexpr size_t kMaxDescriptors = 128;
 
 /// Calls `entry` with a pointer to each descriptor.
 Status invoke(void *entry, Descriptors &descriptors);
-/// The same with `count` pointers, at most kMaxDescriptors.
+/// Calls `entry` with `count` pointers, at most kMaxDescriptors.
 void invoke(void *entry, void **pointers, size_t count);
 /// Whether that many can be passed.
 Status checkDescriptorCount(size_t count);

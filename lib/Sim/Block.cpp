@@ -18,7 +18,8 @@ using namespace nm::sim;
 static constexpr size_t kStackBytes = 256 << 10;
 /// A thread's turn, and how long a block may go on without getting further.
 static constexpr int64_t kMaxIdleSteps = int64_t(1) << 28;
-/// Of a loop over k, with two of them for each tile, this is 2^18 elements.
+/// The most barriers that a block may pass. In a loop over k, with two of them
+/// for each tile, this is 2^18 elements.
 static constexpr int64_t kMaxBarriers = int64_t(1) << 14;
 
 int64_t Launch::dynamicOffset() const {

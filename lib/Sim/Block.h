@@ -38,7 +38,7 @@ enum class ThreadState {
 struct BulkGroups {
   /// Its number among the block's threads that have such, or -1.
   int32_t copier = -1;
-  /// Of the last copy.
+  /// The site of the last copy.
   int32_t site = -1;
   /// The group that is not committed; that of the last copy; the last that was
   /// waited for.
@@ -290,7 +290,8 @@ private:
                              const GlobalConflict &conflict) const;
   void reportGlobal(const NmSimThread &thread, int32_t site,
                     const char *address, const GlobalConflict &conflict);
-  /// Of this block's memory, by a thread of any block of the cluster.
+  /// Checks an access of this block's shared memory, by a thread of any block
+  /// of the cluster, and returns where to make it.
   void *accessShared(NmSimThread &thread, int32_t site, const NmSimSite &info,
                      char *address);
   /// A thread of another block makes such an access. Returns whether it can.

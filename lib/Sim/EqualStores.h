@@ -24,7 +24,7 @@ struct EqualStore {
   /// A bit for each byte that the other thread has stored, too.
   uint32_t shared = 0;
   std::array<int64_t, 3> block = {}, thread = {};
-  /// Of the fault that it is where the values differ.
+  /// The text of the fault that this store is where the values differ.
   std::string what;
 };
 

@@ -43,8 +43,8 @@ struct Mbarrier {
   std::vector<TrackedCopy> copies;
   /// What comes before the end of this phase, and of the last.
   Order::Clocks arrived{}, passed{};
-  /// Of threads of other blocks, by their ranks: what of their own block's
-  /// memory comes before.
+  /// The clocks of threads of other blocks, by their blocks' ranks: what comes
+  /// before of their own block's memory.
   struct Remote {
     Order::Clocks arrived{}, passed{};
   };

@@ -47,8 +47,8 @@ class Order {
 public:
   static constexpr int kMaxClocks =
       kMaxWarps + kMaxClusterBlocks + kMaxWarpgroups + kMaxCopiers;
-  /// Of each warp and its likes; then how much of that a fence between proxies
-  /// comes after.
+  /// The clock of each warp and its likes; then how much of that a fence
+  /// between proxies comes after.
   using Clocks = std::array<uint32_t, 2 * kMaxClocks>;
 
   /// For a block of `warps` warps in a cluster of `blocks`.
@@ -106,8 +106,8 @@ public:
   /// The other way round; negative where it is a thread of this block.
   int getRank(uint32_t thread) const { return int(thread / kWarp) - warps; }
 
-  /// The same of a thread's bulk copies out of shared memory: they begin with
-  /// what comes after all that the warp knows.
+  /// The number that a thread's bulk copies out of shared memory have here:
+  /// they begin with what comes after all that the warp knows.
   static uint32_t getCopier(uint32_t copier) {
     return getTensorCores(kMaxWarpgroups) + copier * kWarp;
   }
@@ -131,7 +131,8 @@ public:
 private:
   static void raise(Clocks &clocks, const Clocks &others);
 
-  /// Of the block, and with those that stand for other blocks.
+  /// Warps of the block, and their number with those that stand for other
+  /// blocks.
   int warps = 0, count = 0;
   // Starts from one, so that no stamp is zero.
   std::array<uint32_t, kMaxClocks> clocks;
@@ -178,7 +179,7 @@ public:
 
   static constexpr uint32_t kNobody = ~0u;
 
-  /// Of a block of so many threads.
+  /// A shadow of `bytes` of a block of so many threads.
   SharedShadow(size_t bytes, uint32_t threads);
 
   /// Nobody has written the first `bytes`.
@@ -209,7 +210,7 @@ private:
     uint16_t copier = 0;
     bool atomic = false;
     bool isGeneric = false;
-    /// Of the writer, until it wrote.
+    /// Fences that the writer had executed when it wrote.
     uint32_t fences = 0;
   };
   static constexpr uint32_t kNoFences = ~0u;

@@ -32,7 +32,8 @@ struct TensorMap {
 
   uint64_t magic;
   char *base;
-  /// Of dimension 0, the innermost, first. In elements, and in bytes.
+  /// The strides, in bytes, of the dimensions behind dimension 0, the
+  /// innermost.
   std::array<uint64_t, kMaxRank - 1> strides;
   /// One less than the tensor's elements.
   std::array<uint32_t, kMaxRank> last;

@@ -63,7 +63,7 @@ private:
 
   const NmSimCollective &lanes;
   const NmSimWarpgroupProduct &form;
-  /// Of a warp's part of A and of its metadata.
+  /// The shape of a warp's part of A and of its metadata.
   MmaShape shape;
   const char *memory = nullptr;
   size_t bytes = 0;

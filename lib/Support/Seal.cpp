@@ -43,7 +43,7 @@ public:
   uint64_t size() const { return bytes; }
   /// `count` bytes from `offset` on; none where there are fewer.
   std::optional<std::string> read(uint64_t offset, size_t count) const;
-  /// Of the first `count` bytes; none where they cannot be read.
+  /// The checksum of the first `count` bytes; none where they cannot be read.
   std::optional<uint32_t> checksum(uint64_t count) const;
   bool append(std::string_view text) const {
     return ::pwrite(fd, text.data(), text.size(), off_t(bytes)) ==

@@ -207,7 +207,7 @@ static Refusal multiplyOrRecord(const DenseProduct &product) {
   return Refusal();
 }
 
-/// Of the thread's last product.
+/// The refusal of the thread's last product.
 static thread_local Refusal lastRefusal;
 
 /// Bits of the argument `flags`.

@@ -76,7 +76,7 @@ struct Plan {
   /// The one that is taken, and then those that may be faster, which have not
   /// been timed.
   std::vector<LtFunctions::Found> found;
-  /// Of the search.
+  /// The status of the search.
   int status = kStatusNotSupported;
 
 private:

@@ -63,7 +63,8 @@ public:
   /// the call's name, as in `cuLaunchKernel of 'gemm' failed: ...`.
   Status check(const char *call, int code, const std::string &subject = "");
   Error error(const char *call, int code, const std::string &subject = "");
-  /// The same for an allocation of `bytes`, with the memory that is free.
+  /// The status of an allocation of `bytes`; where there is too little memory,
+  /// its error says how much is free.
   Status checkAllocation(const char *call, int code, uint64_t bytes);
   int attribute(DeviceAttribute attribute, const DeviceState &device) const;
 

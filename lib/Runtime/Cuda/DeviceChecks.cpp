@@ -22,7 +22,7 @@ using namespace nm::cuda;
 namespace {
 /// What cuMemHostRegister takes: every context, and the device's addresses.
 constexpr unsigned kPortable = 1, kDeviceMap = 2;
-/// Of the memory that is registered, which is whole pages.
+/// Bytes of a page of the memory that is registered, which is whole pages.
 constexpr size_t kPage = 4096;
 
 /// The record of one call at a time, and the event that it waits for.

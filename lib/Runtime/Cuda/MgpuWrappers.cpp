@@ -35,9 +35,9 @@ static void inContext(Body body) {
     recordError(status.error());
 }
 
-/// The same for work on memory. None of it is queued in a call that has failed
-/// already: a kernel that got NULL for memory that there was none of would take
-/// the device from the process.
+/// Runs `body`, work on memory, in a context. None of it is queued in a call
+/// that has failed already: a kernel that got NULL for memory that there was
+/// none of would take the device from the process.
 template <typename Body>
 static void inContextUnlessFailed(Body body) {
   if (!hasCallFailed())
