@@ -18,8 +18,8 @@ struct Layer {
 
   /// The function @layer, with its weights as a constant.
   std::string text() const;
-  /// The same with a function @main, which calls @layer on the layer's inputs
-  /// and returns the largest difference from what it should be.
+  /// The function @layer and a function @main, which calls @layer on the
+  /// layer's inputs and returns the largest difference from what it should be.
   std::string program() const;
   /// Compiles `module`, which is in the LLVM dialect, runs `@layer`, and
   /// compares what it returns with sums in double. Parallel loops are run by

@@ -58,7 +58,8 @@ using namespace mlir;
 // Registration
 //===----------------------------------------------------------------------===//
 
-/// Of upstream only what this compiler has in its programs, or lowers to.
+/// Registers, of upstream's dialects, only those that this compiler has in its
+/// programs, or lowers to.
 static void registerDialects(DialectRegistry &registry) {
   registry.insert<host::HostDialect, mlir::nm::NMDialect, func::FuncDialect,
                   transform::TransformDialect>();

@@ -18,7 +18,7 @@
 using namespace llvm;
 
 static constexpr int kSeconds = 10;
-/// Of the clock on the wall, for what waits.
+/// Seconds of the clock on the wall that one number may take, for what waits.
 static constexpr int kSecondsOfWall = 120;
 static constexpr rlim_t kBytes = rlim_t(8) << 30;
 

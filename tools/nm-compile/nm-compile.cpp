@@ -96,7 +96,7 @@ nm::Status CommandLine::read(CompileOptions &options) const {
   return nm::Status::success();
 }
 
-/// Of what is no text.
+/// The extension of a file that is no text.
 static StringRef getExtension(Emit phase) {
   switch (phase) {
   case Emit::Cubin:

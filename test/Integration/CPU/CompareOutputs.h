@@ -20,7 +20,8 @@ std::string compareOutputs(const std::vector<double> &got,
                            const std::vector<double> &expected,
                            double tolerance);
 
-/// The same where an element's error is relative to its magnitude, too.
+/// Compares `got` with `expected` where an element's error is relative to its
+/// magnitude, too.
 std::string compareOutputs(std::vector<double> got,
                            std::vector<double> expected,
                            const std::vector<double> &magnitudes,

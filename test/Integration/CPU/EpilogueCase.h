@@ -46,10 +46,10 @@ struct EpilogueCase {
   /// `%y`.
   std::string body(ElementType sumType, ElementType outputType) const;
 
-  /// The same in float64, of a row-major matrix of sums. `values` has each
-  /// operand's elements, row-major. Returns, for each element, how large what
-  /// an activation takes is, which an error is relative to: GELU and SiLU make
-  /// next to nothing of it where it is negative.
+  /// Applies the epilogue in float64 to a row-major matrix of sums. `values`
+  /// has each operand's elements, row-major. Returns, for each element, how
+  /// large what an activation takes is, which an error is relative to: GELU and
+  /// SiLU make next to nothing of it where it is negative.
   std::vector<double>
   apply(std::vector<double> &sums, int64_t rows, int64_t columns,
         const std::vector<std::vector<double>> &values) const;

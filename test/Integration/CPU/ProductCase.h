@@ -27,7 +27,7 @@ struct ProductCase {
   std::string strategy = "vector", schedule;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
   std::optional<EpilogueCase> epilogue;
-  /// Of its operands.
+  /// The layouts of the epilogue's operands.
   std::vector<Layout> epilogueLayouts;
   /// Whether the residual has n before m.
   bool transposeResidual = false;

@@ -31,8 +31,8 @@ enum GroupTrait : unsigned {
   kByteUnits = 1 << 7,
   /// Weights have 4 or 8 bits, and scales.
   kQuantized = 1 << 8,
-  /// The same as kSparseOperand, once windows are groups of four rows that
-  /// overlap.
+  /// The weights are the sparse operand of tensor cores, once windows are
+  /// groups of four rows that overlap.
   kOverlapping = 1 << 9,
   /// Threads select the bytes of A that short windows keep.
   kSelected = 1 << 10,

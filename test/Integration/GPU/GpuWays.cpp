@@ -152,7 +152,7 @@ static std::vector<std::string> describeWidened(const ModelCase &product) {
   return ways;
 }
 
-/// Of what groups of rows that overlap were made.
+/// Describes what groups of rows that overlap were made of.
 static std::vector<std::string> describeOverlapping(const ModelCase &product) {
   const Pattern &pattern = product.pattern;
   std::vector<std::string> ways = {std::string(elementName(product.type))};

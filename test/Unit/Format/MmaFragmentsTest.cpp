@@ -120,9 +120,9 @@ TEST(MmaFragmentsTest, SparseK64OfBytes) {
   });
 }
 
-/// Of 16 bits: lane 4 r + c holds row r's columns from 16 c on in its low half,
-/// and row r + 8's in the high one; k = 32 takes two lanes, which the selector
-/// says.
+/// The metadata of elements of 16 bits: lane 4 r + c holds row r's columns from
+/// 16 c on in its low half, and row r + 8's in the high one; k = 32 takes two
+/// lanes, which the selector says.
 TEST(MmaFragmentsTest, MetadataOfHalves) {
   MmaShape wide{32, 16, true}, narrow{16, 16, true};
   EXPECT_EQ(wide.selectors(), 2);
@@ -139,7 +139,8 @@ TEST(MmaFragmentsTest, MetadataOfHalves) {
   EXPECT_EQ(getMmaMetadataOffset(narrow, 9, 3, 2).nibble, 7);
 }
 
-/// Of 8 bits: a word is 32 columns of one row, r or r + 8 in turn.
+/// The metadata of 8-bit elements: a word is 32 columns of one row, r or r + 8
+/// in turn.
 TEST(MmaFragmentsTest, MetadataOfBytes) {
   MmaShape wide{64, 8, true}, narrow{32, 8, true};
   EXPECT_EQ(wide.selectors(), 1);

@@ -54,7 +54,7 @@ TEST(SparseOperand, CountsWhatGroupsKeep) {
       }
 }
 
-/// Of any choice of M - 2 rows, each group has those that it is to have, and
+/// Each group has, for any choice of M - 2 rows, those that it is to have, and
 /// its rows are those of the window from its first one on.
 TEST(OverlappingGroups, HaveTwoKeptRowsEach) {
   for (int64_t m : {6, 8, 10, 12}) {

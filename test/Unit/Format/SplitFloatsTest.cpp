@@ -27,8 +27,8 @@ static float join(float value, int64_t splits) {
   return joinFloat(splitFloat(value, splits).data(), splits);
 }
 
-/// Of all exponents below huge ones, with mantissas that have few bits, many,
-/// and all.
+/// Calls `fn` with values of all exponents below huge ones, with mantissas that
+/// have few bits, many, and all.
 template <typename Fn>
 static void forEachValue(Fn fn) {
   std::mt19937 random(1);

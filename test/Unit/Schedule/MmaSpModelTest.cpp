@@ -109,7 +109,8 @@ TEST(MmaSpModel, FewRowsOfLongColumnsHaveLongTiles) {
   EXPECT_EQ(selectMmaSpSchedule(bytes, chip)->blockK, 1024);
 }
 
-/// The same with weights of `bits` bits and scales of groups of 128.
+/// The time of a product of 2:4 with weights of `bits` bits and scales of
+/// groups of 128.
 static double timeOfQuantized(int64_t bits, int64_t m, int64_t n, int64_t k) {
   GpuProduct product = makeHalfProduct(kHalf, m, n, k);
   product.weightBits = bits;

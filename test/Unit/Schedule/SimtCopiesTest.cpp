@@ -6,7 +6,7 @@
 
 using namespace nm;
 
-/// Of an H200.
+/// Shared memory of a block of an H200, at most, in bytes.
 static constexpr int64_t kMaxBytes = 232448;
 
 /// 128 x 256 of C from 64 rows of a row-major A, of which 16 are kept, by eight

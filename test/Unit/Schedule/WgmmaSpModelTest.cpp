@@ -47,7 +47,7 @@ TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
       }
 }
 
-/// Of tiles of 64 rows of k: those of 1:4 keep 16, and five of them 80.
+/// Tiles have 64 rows of k: those of 1:4 keep 16, and five of them 80.
 TEST(WgmmaSpModel, GivesShortSumsOfSplitsResiduals) {
   for (auto [k, pattern, isShort] :
        {std::tuple(32, kHalf, true), std::tuple(380, kHalf, true),
