@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 MAX_FILE_LINES = 600
+MAX_COMMENTS_WITHOUT_SUBJECT = 29
 MAX_RUN_ON_OPERATION_LINES = 60
 # Pages that readers meet first.
 MAX_README_LINES = 120
@@ -220,6 +221,21 @@ def check_banners_are_whole(tree):
         if text.startswith("/*===") and not re.match(
                 r".*(===\*/\n|\*\\\n(\|\*.*\n)+\\\*===)", text):
             yield f"{name}: expected lines that start with |* in its banner"
+
+
+def check_comments_have_subjects(tree):
+    """A comment that begins with "The same" or "Of" leaves its subject to the
+    comment before, which a reader may not have seen."""
+    found = []
+    for name in tree.ending(".cpp", ".h", ".td"):
+        lines = tree.read(name).splitlines()
+        for i, line in enumerate(lines):
+            starts = not (i and lines[i - 1].lstrip().startswith("///"))
+            if starts and re.match(r"\s*/// (The same|Of)\b", line):
+                found.append(f"{name}:{i + 1}")
+    if len(found) > MAX_COMMENTS_WITHOUT_SUBJECT:
+        yield (f"{len(found)} comments begin with 'The same' or 'Of', more than "
+               f"{MAX_COMMENTS_WITHOUT_SUBJECT}: {', '.join(found[:5])}, ...")
 
 
 def check_clang_format(tree):

@@ -129,6 +129,10 @@ class Violations(unittest.TestCase):
                  {"include/Passes.h":
                   "/*===- Passes.h -===*\\\n|* Tiles and\nblocks.\n\\*===*/\n"},
                  "start with |*"),
+            Case(hygiene.check_comments_have_subjects,
+                 {"include/Passes.h": "/// Of a tile.\nint a;\n" * 15 +
+                                      "/// The same of B.\nint b;\n" * 15},
+                 "30 comments begin with"),
             Case(hygiene.check_clang_format,
                  {"include/Passes.h": "int   tile( );\n"},
                  "not as clang-format", needs="clang-format-22"),

@@ -40,6 +40,37 @@ static bool isForProducts(Value value) {
   });
 }
 
+static bool refersTo(Attribute attribute, StringAttr name) {
+  return attribute
+      .walk([&](SymbolRefAttr reference) {
+        return reference.getRootReference() == name ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether `op` refers to a symbol `name`. An op whose own attributes may do so
+/// has one of the interfaces: to list the attributes of each op of a module
+/// takes long where each product asks.
+static bool refersTo(Operation *op, StringAttr name) {
+  bool mayRefer =
+      !op->isRegistered() || isa<SymbolUserOpInterface, CallOpInterface>(op);
+  DictionaryAttr attributes =
+      mayRefer ? op->getAttrDictionary() : op->getDiscardableAttrDictionary();
+  return refersTo(attributes, name);
+}
+
+static bool isReferredTo(func::FuncOp function) {
+  Operation *table = function->getParentOp();
+  return table
+      ->walk([&](Operation *op) {
+        return op != table && refersTo(op, function.getSymNameAttr())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether `value` is a part of an encoded argument that only callers outside
 /// the module pass, and of which nothing but products makes use.
 static bool isLoaded(Value value, StringRef part) {
@@ -52,8 +83,7 @@ static bool isLoaded(Value value, StringRef part) {
   return function && function.isPublic() &&
          argument.getOwner()->isEntryBlock() &&
          function.getArgAttr(argument.getArgNumber(), part) &&
-         SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()) &&
-         isForProducts(argument);
+         isForProducts(argument) && !isReferredTo(function);
 }
 
 bool mlir::nm::areWeightsLoaded(SparseProductOpInterface op) {
