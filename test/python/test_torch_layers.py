@@ -109,6 +109,10 @@ class Other(nn.Linear):
         return 2 * super().forward(x)
 
 
+class Own(nn.MultiheadAttention):
+    pass
+
+
 class Double(nn.Module):
     def forward(self, weight):
         return 2 * weight
@@ -117,7 +121,7 @@ class Double(nn.Module):
 def test_the_report_has_a_line_for_every_module():
     model = nn.ModuleDict({
         "linear": nn.Linear(16, 8), "column": nn.Linear(16, 1), "subclass": Subclass(16, 8),
-        "other": Other(16, 8), "attention": nn.MultiheadAttention(16, 2),
+        "other": Other(16, 8), "own": Own(16, 2), "attention": nn.MultiheadAttention(16, 2),
         "embedding": nn.Embedding(8, 16), "conv": nn.Conv2d(3, 4, 3),
         "lstm": nn.LSTM(16, 8), "bilinear": nn.Bilinear(4, 4, 4), "norm": nn.LayerNorm(8),
         "sparse": NMLinear(16, 8, "2:4"), "wide": nn.Linear(16, 8, dtype=torch.float64),
@@ -127,11 +131,11 @@ def test_the_report_has_a_line_for_every_module():
     report = sparsify(model, "2:4", prune=True)
     reasons = {layer.name: layer.reason for layer in report}
     assert {layer.name for layer in report if layer.replaced} == {
-        "linear", "column", "subclass"}
+        "linear", "column", "subclass", "attention.in_proj", "attention.out_proj"}
     for name, text in (
             ("subclass", "a Subclass before"), ("other", "Other has its own forward"),
-            ("attention", "nn.MultiheadAttention multiplies by its weights itself"),
-            ("attention.out_proj", "nn.MultiheadAttention multiplies"),
+            ("own", "nn.MultiheadAttention multiplies by its weights itself: Own is no"),
+            ("own.out_proj", "nn.MultiheadAttention multiplies"),
             ("embedding", "looked up"), ("conv", "a convolution"), ("lstm", "nn.LSTM"),
             ("bilinear", "Bilinear multiplies by slices of weight 4x4x4"),
             ("sparse", "sparse already"), ("wide", "f64"), ("lazy", "before its first"),
@@ -234,7 +238,7 @@ def test_transformer_encoders(by_hand, monkeypatch):
             layer.linear1, layer.linear2 = (NMLinear.from_dense(
                 each, "2:4", prune_weight=True) for each in (layer.linear1, layer.linear2))
     else:
-        sparsify(encoder, "2:4", prune=True)
+        sparsify(encoder, {"*linear*": "2:4"}, prune=True)
         monkeypatch.setattr(NMLinear, "dense_weight", lambda self: pytest.fail("made"))
     with torch.no_grad():
         assert_close(encoder(x), expected(x))

@@ -13,6 +13,7 @@ The operator behind them, torch.ops.nm.linear, works under torch.compile and in 
 graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
+from ._attention import NMMultiheadAttention
 from ._densify import densify
 from ._export import CompiledModel, ExportedModel, export
 from ._linear import NMLinear
@@ -25,9 +26,9 @@ from ._sparsify import LayerReport, SparsifyReport, sparsify
 from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
-           "MaskSchedule", "MaskedLinear", "NMLinear", "SearchReport",
-           "SparsifyReport", "densify", "export", "linear", "load", "mask_layers", "save",
-           "search", "sparsify"]
+           "MaskSchedule", "MaskedLinear", "NMLinear", "NMMultiheadAttention",
+           "SearchReport", "SparsifyReport", "densify", "export", "linear", "load",
+           "mask_layers", "save", "search", "sparsify"]
 
 _share_threads()
 

@@ -7,6 +7,7 @@ from torch import nn
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, replace_module
+from ._unfold import fold_dense
 
 
 def densify(model: nn.Module) -> list[str]:
@@ -14,7 +15,8 @@ def densify(model: nn.Module) -> list[str]:
     NMLinear of a model, in the model itself: as it was before nm.torch.sparsify, but
     pruned. Weights may become anything then, as where PEFT merges an adapter into them.
 
-    Layers that share a weight do so afterwards. An activation that is fused becomes a
+    nn.MultiheadAttention and experts are what they were before, too. Layers that share a
+    weight do so afterwards. An activation that is fused becomes a
     module behind the layer.
 
     Returns:
@@ -35,5 +37,6 @@ def densify(model: nn.Module) -> list[str]:
         keep_belongings(layer, dense)
         tell_of_replaced(layer.values, name)
         replace_module(model, name, dense)
+    fold_dense(model)
     return list(sparse)
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ._experts import ExpertLinears
 from ._layers import find_layers
 
 
@@ -18,8 +19,9 @@ class LayerInputs:
     """Of every layer that can be sparse and was reached, by its first name.
 
     Attributes:
-        first: its first input.
-        squares: ``[in]``, the sum of the squares of each of its inputs, in f32.
+        first: its first input; of experts the rows that one of them gets on average.
+        squares: ``[in]``, the sum of the squares of each of its inputs, in f32; of
+            experts for each, whose name has its number behind.
     """
 
     first: dict[str, Tensor] = field(default_factory=dict)
@@ -44,13 +46,25 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
     """
     found = LayerInputs()
 
+    def add_squares(name: str, x: Tensor) -> None:
+        squares = x.reshape(-1, x.shape[-1]).float().square().sum(0)
+        found.squares[name] = found.squares.get(name, 0) + squares
+
     def hook_for(name: str):
-        def hook(_module, args):
+        def hook(module, args):
             x = args[0].detach()
+            if isinstance(module, ExpertLinears):
+                reached = [rows for rows in args[1] if rows]
+                if reached:
+                    found.first.setdefault(name, x[:-(-sum(reached) // len(reached))])
+                if with_squares:
+                    for i, rows in enumerate(x.split(args[1])):
+                        if len(rows):
+                            add_squares(f"{name}.{i}", rows)
+                return
             found.first.setdefault(name, x)
             if with_squares:
-                squares = x.reshape(-1, x.shape[-1]).float().square().sum(0)
-                found.squares[name] = found.squares.get(name, 0) + squares
+                add_squares(name, x)
         return hook
 
     handles = [layer.module.register_forward_pre_hook(hook_for(layer.name))
@@ -78,8 +92,12 @@ def _call(model: nn.Module, example: Any) -> None:
 def _evaluating(model: nn.Module):
     training = [module for module in model.modules() if module.training]
     model.eval()
+    # PyTorch's operator for whole encoder layers calls none of their parts.
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
         yield
     finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
         for module in training:
             module.training = True

@@ -13,6 +13,8 @@ from torch.nn.utils import parametrize, prune
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
+from ._attention import NMMultiheadAttention, why_no_attention
+from ._experts import ExpertLinears, is_experts, why_no_experts
 from ._linear import NMLinear
 
 # What a subclass of nn.Linear may have without computing anything else.
@@ -33,7 +35,8 @@ class Layer:
 
     Attributes:
         names: all that it has in the model.
-        shape: of its weight, ``[out, in]`` of those that can be replaced.
+        shape: of its weight, ``[out, in]`` of those that can be replaced, of experts
+            ``[experts, out, in]``.
         why_not: why no NMLinear can take its place; None where one can.
         note: what becomes of it beside that.
     """
@@ -71,9 +74,13 @@ def find_layers(model: nn.Module) -> list[Layer]:
     for name, module in model.named_modules(remove_duplicate=False):
         names.setdefault(module, []).append(name)
     readers = {id(module.out_proj) for module in names
-               if isinstance(module, nn.MultiheadAttention)}
+               if isinstance(module, nn.MultiheadAttention)
+             and not isinstance(module, NMMultiheadAttention)}
     parts = {id(part) for module in names if parametrize.is_parametrized(module)
              for part in module.parametrizations.modules()}
+    # Experts are one layer together.
+    parts |= {id(layer) for module in names if isinstance(module, ExpertLinears)
+              for layer in module}
     found = []
     for module, own in names.items():
         shapes = dict(_weights(module))
@@ -126,6 +133,9 @@ def _weights(module: nn.Module) -> Iterator[tuple[str, tuple[int, ...]]]:
     if isinstance(module, NMLinear):
         yield "weight", (module.out_features, module.in_features)
         return
+    if isinstance(module, ExpertLinears):
+        yield "weight", module.shape
+        return
     if parametrize.is_parametrized(module):
         for name in module.parametrizations:
             if getattr(module, name).dim() > 1:
@@ -133,8 +143,13 @@ def _weights(module: nn.Module) -> Iterator[tuple[str, tuple[int, ...]]]:
     for name, parameter in module._parameters.items():
         if isinstance(parameter, UninitializedTensorMixin):
             yield name, ()
-        elif parameter is not None and parameter.dim() > 1:
+        elif parameter is not None and parameter.dim() > 1 and not _is_bias(name):
             yield name, tuple(parameter.shape)
+
+
+def _is_bias(name: str) -> bool:
+    """Of attention and of experts, whose biases may have more dimensions than one."""
+    return name.startswith("bias") or name.endswith("_bias")
 
 
 def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | None:
@@ -143,7 +158,13 @@ def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | Non
         return "it is sparse already"
     if isinstance(module, nn.Linear) or is_conv1d(module):
         return _why_no_linear(module)
-    if isinstance(module, (nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase)):
+    if isinstance(module, ExpertLinears):
+        return next((why for layer in module
+                     if (why := _why_not(layer, shapes)) is not None), None)
+    if isinstance(module, nn.MultiheadAttention):
+        why = why_no_attention(module)
+        return f"nn.MultiheadAttention {_PRODUCTS_OF_ITS_OWN}{f': {why}' if why else ''}"
+    if isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
         return f"nn.{kind.__name__} {_PRODUCTS_OF_ITS_OWN}"
     if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
         return "its weight is looked up, not multiplied"
@@ -151,6 +172,8 @@ def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | Non
         return "it is a convolution"
     sizes = ", ".join(f"{name} {'x'.join(map(str, shape))}"
                       for name, shape in shapes.items())
+    if is_experts(module):
+        return f"{kind.__name__} multiplies by slices of {sizes}: {why_no_experts(module)}"
     if any(len(shape) == 3 for shape in shapes.values()):
         return f"{kind.__name__} multiplies by slices of {sizes}"
     return f"{kind.__name__} is no nn.Linear, of {sizes}"
@@ -189,6 +212,8 @@ def _members(module: nn.Module) -> set[str]:
 def _note(module: nn.Module) -> str:
     if is_folded(module):
         return "what computed its weight is folded into it"
+    if isinstance(module, ExpertLinears):
+        return f"{len(module)} experts"
     if type(module) is not nn.Linear:
         return f"a {type(module).__name__} before"
     return ""

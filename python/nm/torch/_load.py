@@ -21,12 +21,15 @@ from .._formats import compress, detect
 from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
 from ..io import WeightSource, open_weights
-from ._layers import find_layers, is_conv1d, is_linear
+from ._attention import name_in_model, stored_name
+from ._experts import ExpertLinears, experts_of, stack_name
+from ._layers import Layer, find_layers, is_conv1d, is_linear
 from ._linear import NMLinear
 from ._replace import keep_belongings, replace_layer, replace_module
 from ._rules import chosen_patterns, patterns_of
 from ._shards import write_shards
 from ._ties import untie_heads
+from ._unfold import unfolded
 
 _CONFIG = "config.json"
 
@@ -59,13 +62,18 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     if model is None:
         model = _model_of(Path(path), source, rules)
         return (model if device is None else model.to(device)).eval()
-    names = _names_in_model(source, model)
-    condensed = _condensed_weights(source, names, model, rules)
-    for name, w in condensed.items():
-        _put_sparse_layer(model, name.removesuffix(".weight"), w)
-    state = {names[name]: _tensor(source, name) for name in source
-             if names[name] not in condensed}
-    _load_state(model, state, str(path))
+    with unfolded(model, experts=False):
+        for name in source:
+            stack = stack_name(name.removesuffix(".weight"))
+            if stack is not None:
+                experts_of(model, stack)
+        names = _names_in_model(source, model)
+        condensed = _condensed_weights(source, names, model, rules)
+        for name, w in condensed.items():
+            _put_sparse_layer(model, name.removesuffix(".weight"), w)
+        state = {names[name]: _tensor(source, name) for name in source
+                 if names[name] not in condensed}
+        _load_state(model, state, str(path))
     if device is not None:
         model.to(device)
     return model.eval()
@@ -111,7 +119,7 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
         tensors[name] = tensor
     # As are weights of a layer with several names, and of layers that share one.
     first = {id(layer.values): name for name, layer in reversed(sparse.items())}
-    weights = {f"{name}.weight": _stored_weight(sparse[name])
+    weights = {stored_name(model, name): _stored_weight(sparse[name])
                for name in sorted(first.values())}
     if _is_of_transformers(model):
         from ._original_names import original_names
@@ -225,13 +233,19 @@ def _condense_layers(model: nn.Module, rules: Any) -> None:
     Raises:
         PatternError: a weight breaks the pattern of its rule.
     """
+    with unfolded(model):
+        _condense_unfolded(model, rules)
+
+
+def _condense_unfolded(model: nn.Module, rules: Any) -> None:
     layers = [layer for layer in find_layers(model) if layer.why_not is None]
-    patterns = ({layer.name: (detect(layer.as_linear().weight.detach(), axis=1)[0], "")
-                 for layer in layers} if rules == "detect"
+    patterns = ({layer.name: (_detect(layer), "") for layer in layers} if rules == "detect"
                 else patterns_of(model, layers, rules))
     for layer in layers:
         pattern, _ = patterns[layer.name]
-        if pattern is not None:
+        if pattern is not None and isinstance(layer.module, ExpertLinears):
+            layer.module.condense(layer.name, parse_pattern(pattern, None, 1))
+        elif pattern is not None:
             dense = layer.as_linear()
             sparse = NMLinear.from_pruned(dense, dense.weight.detach(),
                                           parse_pattern(pattern, None, 1),
@@ -242,6 +256,14 @@ def _condense_layers(model: nn.Module, rules: Any) -> None:
     untie_heads(model)
 
 
+def _detect(layer: Layer) -> Pattern | None:
+    """The sparsest pattern of a layer; of experts one that all have."""
+    if not isinstance(layer.module, ExpertLinears):
+        return detect(layer.as_linear().weight.detach(), axis=1)[0]
+    found = [detect(each.weight.detach(), axis=1)[0] for each in layer.module]
+    return None if None in found else max(found, key=lambda pattern: pattern.n / pattern.m)
+
+
 def _names_in_model(source: WeightSource, model: nn.Module) -> dict[str, str]:
     """What the model calls the tensors of a checkpoint: a part of a model, or a model
     around one, has another beginning of its names."""
@@ -250,7 +272,8 @@ def _names_in_model(source: WeightSource, model: nn.Module) -> dict[str, str]:
     names = {}
     for name in source:
         candidates = (name, f"{prefix}.{name}", name.removeprefix(f"{prefix}."))
-        names[name] = next((each for each in candidates if each in own), name)
+        names[name] = name_in_model(model, next(
+            (each for each in candidates if each in own), name))
     return names
 
 

@@ -15,6 +15,7 @@ from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, keep_hooks, replace_module
 from ._rules import chosen_patterns
+from ._unfold import unfolded
 
 RULES = ("magnitude", "sr-ste")
 
@@ -188,14 +189,15 @@ def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
     if isinstance(every, bool) or not isinstance(every, int) or every < 0:
         raise Error(f"expected every to be a number of steps from 0 on, but got "
                     f"{every!r}")
-    found = {name: pattern for name, pattern in chosen_patterns(model, rules).items()
-             if pattern is not None}
-    if not found:
-        raise Error("expected rules that give a layer a pattern, but none does")
     layers = {}
-    for name, pattern in found.items():
-        former = model.get_submodule(name)
-        layers[name] = MaskedLinear.from_dense(former, pattern, rule=rule, decay=decay)
-        keep_belongings(former, layers[name])
-        replace_module(model, name, layers[name])
+    with unfolded(model, experts=False):
+        found = {name: pattern for name, pattern in chosen_patterns(model, rules).items()
+                 if pattern is not None}
+        if not found:
+            raise Error("expected rules that give a layer a pattern, but none does")
+        for name, pattern in found.items():
+            former = model.get_submodule(name)
+            layers[name] = MaskedLinear.from_dense(former, pattern, rule=rule, decay=decay)
+            keep_belongings(former, layers[name])
+            replace_module(model, name, layers[name])
     return MaskSchedule(model, layers, every)

@@ -4,13 +4,15 @@ A checkpoint's names may be others than the model's, and one weight of the model
 made of several of the checkpoint. A condensed weight is two tensors of a file,
 `NAME.values` and `NAME.indices`. Where NAME becomes the weight of an nn.Linear as it
 is, an NMLinear takes that layer's place and the two become its parts; elsewhere, as of
-experts that are stacked, the dense weight goes the way that it would have gone.
+experts that are stacked, the dense weight goes the way that it would have gone, and is
+condensed where it arrives.
 """
 
 from __future__ import annotations
 
 import copy
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
@@ -21,9 +23,11 @@ from transformers.core_model_loading import (WeightConverter, WeightRenaming,
                                              apply_renamings, dot_natural_key,
                                              rename_source_key)
 
-from .._errors import Error
+from .._errors import Error, PatternError
+from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor
 from ._decompress import decompress
+from ._experts import ExpertLinears, experts_of, fold_experts
 from ._layers import is_conv1d, is_linear
 from ._linear import NMLinear
 from ._replace import keep_belongings, replace_module
@@ -48,6 +52,7 @@ class _Table:
         indices: of sparse layers, by the model's names.
         plain: dense weights that no other conversion takes, by those.
         dense: all dense weights, by the names of their values in the file.
+        stacks: the patterns of what stacked experts are made of, by the model's names.
     """
 
     def __init__(self) -> None:
@@ -55,6 +60,7 @@ class _Table:
         self.indices: dict[str, SparseTensor] = {}
         self.plain: dict[str, SparseTensor] = {}
         self.dense: dict[str, SparseTensor] = {}
+        self.stacks: dict[str, set[Pattern]] = {}
 
     def __deepcopy__(self, memo: Any) -> _Table:
         return self
@@ -173,14 +179,43 @@ def plan_conversions(model: Any, conversions: list,
         ignored.add(f"{re.escape(_UNUSED)}$")
         if pattern is None:
             table.plain[key] = w
+        else:
+            table.stacks.setdefault(final, set()).add(w.pattern)
     for converter in converters:
         _take_condensed(converter, table)
     for name, w in sparse.items():
         _replace(model, name, w)
     untie_heads(model)
+    model._nm_stacks = table.stacks
     model._keys_to_ignore_on_load_unexpected = ignored | set(
         model._keys_to_ignore_on_load_unexpected or ())
     return [*renamings, _PartNames(table), _Parts(table), *converters]
+
+
+def condense_stacks(model: Any, layers: Mapping[str, str]) -> None:
+    """Has experts be sparse that are in a checkpoint, or that the configuration calls so,
+    once transformers has stacked their weights."""
+    wanted = {name: {read_pattern(text)} for name, text in layers.items()}
+    for name, patterns in {**wanted, **vars(model).pop("_nm_stacks", {})}.items():
+        parent, _, last = name.rpartition(".")
+        try:
+            if isinstance(getattr(model.get_submodule(parent), last), ExpertLinears):
+                continue
+        except AttributeError:
+            continue
+        experts = experts_of(model, name)
+        for pattern in sorted(patterns, key=lambda each: each.n / each.m):
+            if experts is None:
+                break
+            try:
+                experts.condense(name, pattern)
+                break
+            except PatternError as error:
+                why = error
+        else:
+            fold_experts(model.get_submodule(parent))
+            warnings.warn(f"{name} stays dense: no pattern of its parts is one of all "
+                          f"experts: {str(why).splitlines()[0]}", stacklevel=2)
 
 
 def _takes(model: nn.Module, name: str, w: SparseTensor) -> bool:

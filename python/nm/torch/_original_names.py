@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers.core_model_loading import revert_weight_conversion
 
 from .._sparse import SparseTensor
+from ._experts import ExpertLinears, stack_name
 
 
 def original_names(model: Any, tensors: Mapping[str, Tensor],
@@ -17,7 +19,17 @@ def original_names(model: Any, tensors: Mapping[str, Tensor],
                    ) -> tuple[dict[str, Tensor], dict[str, SparseTensor]]:
     """Tensors and condensed weights by the names that published checkpoints have; by the
     model's own, which transformers reads as well, where those would have a condensed
-    weight in another form, as a part of a larger one."""
+    weight in another form, as a part of a larger one. Stacked experts that cannot be cut
+    into published weights are dense: the configuration says that they are sparse."""
+    weights, stacks = dict(weights), {}
+    for layers in (each for each in model.named_modules()
+                   if isinstance(each[1], ExpertLinears)):
+        _take_stack(*layers, weights, stacks)
+    tensors = {name: tensor for name, tensor in tensors.items()
+               if stack_name(name.removesuffix(".weight")) not in stacks}
+    tensors.update(_dense({name: layers for name, layers in stacks.items()
+                           if layers.pattern is None}))
+    stacks = {name: layers for name, layers in stacks.items() if layers.pattern}
     ignored = [name for name in tensors
                if name in (getattr(model, "_keys_to_ignore_on_save", None) or ())]
     kept = {name: tensor for name, tensor in tensors.items() if name not in ignored}
@@ -27,8 +39,55 @@ def original_names(model: Any, tensors: Mapping[str, Tensor],
         try:
             (other, tensor), = revert_weight_conversion(model, standing).items()
         except (ValueError, KeyError, RuntimeError, AttributeError, IndexError):
-            return kept, dict(weights)
+            return {**kept, **_dense(stacks)}, weights
         if tensor is not standing[name]:
-            return kept, dict(weights)
+            return {**kept, **_dense(stacks)}, weights
         renamed[other] = w
+    for name, layers in stacks.items():
+        cut = _cut(model, name, layers)
+        if cut is None:
+            kept[name] = layers.stack()
+        else:
+            renamed.update(cut)
     return revert_weight_conversion(model, kept), renamed
+
+
+def _take_stack(name: str, layers: ExpertLinears, weights: dict[str, SparseTensor],
+                stacks: dict[str, ExpertLinears]) -> None:
+    for i in range(len(layers)):
+        weights.pop(f"{name}.{i}.weight", None)
+    stacks[name] = layers
+
+
+def _dense(stacks: Mapping[str, ExpertLinears]) -> dict[str, Tensor]:
+    return {name: layers.stack() for name, layers in stacks.items()}
+
+
+def _cut(model: Any, name: str, layers: ExpertLinears) -> dict[str, SparseTensor] | None:
+    """The published weights that a stacked one is made of, by their names; None where
+    those are no rows of it."""
+    experts, n, k = layers.shape
+    if layers._transposed:
+        return None
+    # A column of the numbers of all rows goes the way that the weight would go.
+    numbers = torch.arange(experts * n).view(experts, n, 1)
+    try:
+        cut = revert_weight_conversion(model, {name: numbers})
+    except (ValueError, KeyError, RuntimeError, AttributeError, IndexError):
+        return None
+    found, wide = {}, layers.pattern.block[1]
+    for other, rows in cut.items():
+        if rows.dim() != 2 or rows.shape[1] != 1:
+            return None
+        begin, count = int(rows[0]), len(rows)
+        expert, begin = divmod(begin, n)
+        if not torch.equal(rows[:, 0], torch.arange(count) + expert * n + begin) or (
+                begin + count > n or begin % wide or count % wide and begin + count < n):
+            return None
+        w = layers[expert].sparse_weight()
+        end = -(-(begin + count) // wide)
+        found[other] = SparseTensor(
+            np.ascontiguousarray(w._values[:, begin:end * wide]),
+            np.ascontiguousarray(w._indices[:, begin // wide:end]), (count, k),
+            w.pattern, w.dtype)
+    return found

@@ -27,11 +27,13 @@ from .._errors import FileFormatError
 from .._pattern import Pattern
 from .._sparse import SparseTensor
 from ..io import open_weights
+from ._experts import stack_name
 from ._layers import find_layers
 from ._linear import NMLinear
 from ._load import save
-from ._names import LoadingLinear, plan_conversions
+from ._names import LoadingLinear, condense_stacks, plan_conversions
 from ._sparsify import SparsifyReport, sparsify
+from ._unfold import unfolded
 
 METHOD = "nm"
 
@@ -94,7 +96,9 @@ class Quantizer(HfQuantizer):
             source = open_weights(path)
             self._condensed.update({name: w for name in source
                                     if (w := source.condensed(name)) is not None})
-        if not self._condensed:
+        # Experts that are stacked in the files, too, are dense there.
+        if not self._condensed and not any(
+                stack_name(f"{name}.0") for name in self.quantization_config.layers or ()):
             raise FileFormatError(
                 "expected condensed weights in the files of the model, as its "
                 f"quantization_config says, but {options.get('checkpoint_files')} have "
@@ -110,11 +114,16 @@ class Quantizer(HfQuantizer):
             for layer in model.modules():
                 if type(layer) is LoadingLinear:
                     layer.__class__ = NMLinear
+            condense_stacks(model, self.quantization_config.layers or {})
         else:
             self._sparsify(model)
         model.config.quantization_config = config_of(model)
 
     def _sparsify(self, model: Any) -> None:
+        with unfolded(model):
+            self._sparsify_unfolded(model)
+
+    def _sparsify_unfolded(self, model: Any) -> None:
         config = self.quantization_config
         dense = self.get_modules_to_not_convert(model, config.modules_to_not_convert)
         rules = dict.fromkeys((layer.name for layer in find_layers(model)
@@ -159,7 +168,7 @@ def _is_part(name: str, parts: list[str]) -> bool:
 
 def config_of(model: nn.Module) -> Config:
     """What a folder of the model says of its layers."""
-    return Config(layers={name: str(layer.pattern) for name, layer
+    return Config(layers={stack_name(name) or name: str(layer.pattern) for name, layer
                           in model.named_modules() if isinstance(layer, NMLinear)})
 
 

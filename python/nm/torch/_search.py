@@ -20,6 +20,7 @@ from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
 from ._rules import chosen_patterns, linear_layers
+from ._unfold import unfolded
 
 # Rows of an input that an error is measured on.
 _ROWS = 512
@@ -138,8 +139,15 @@ def search(model: nn.Module,
     """
     if (speedup is None) == (error is None):
         raise Error("expected either speedup or error, the budget")
+    with unfolded(model, experts=False):
+        return _search(model, patterns, [] if example is None else [example], speedup,
+                       error, prune, calibration, run, progress)
+
+
+def _search(model: nn.Module, patterns: Any, examples: list, speedup: float | None,
+            error: float | None, prune: Any, calibration: Any, run: Any, progress: Any
+            ) -> SearchReport:
     candidates = _candidate_patterns(model, patterns)
-    examples = [] if example is None else [example]
     with_squares = LayerPruner.needs_norms(prune)
     inputs = record_inputs(model, examples, run,
                            with_squares=with_squares and calibration is None)

@@ -13,6 +13,7 @@ from .._formats import compress
 from .._pattern import Pattern, check_fits
 from .._progress import with_progress
 from .._table import format_table
+from ._experts import ExpertLinears
 from ._inputs import record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
@@ -21,6 +22,7 @@ from ._linear import NMLinear
 from ._replace import owners_of, replace_layer
 from ._rules import patterns_of
 from ._ties import untie_heads
+from ._unfold import unfolded
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              calibration: Iterable[Any] | None = None,
              run: Callable[[nn.Module], Any] | None = None,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
-    """Puts NMLinear in place of the nn.Linear layers of a model, and of the Conv1D of
-    GPT-2, in the model itself, where it is faster.
+    """Puts NMLinear in place of the nn.Linear layers of a model, of the Conv1D of GPT-2,
+    of the projections of nn.MultiheadAttention and of the experts that transformers
+    stacks, in the model itself, where it is faster.
 
     A layer that the model has under several names, and layers that share a weight, do
     so afterwards; hooks, attributes, the mode and requires_grad are kept. An optimizer
@@ -119,6 +122,13 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         Error: the model has no layer that can be replaced, or Wanda lacks inputs.
         PatternError: a rule is no pattern.
     """
+    with unfolded(model):
+        return _sparsify(model, rules, [] if example is None else [example], prune,
+                         force, calibration, run, progress)
+
+
+def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: bool,
+              calibration: Any, run: Any, progress: Any) -> SparsifyReport:
     layers = find_layers(model)
     fitting = [layer for layer in layers if layer.why_not is None]
     if not fitting:
@@ -126,7 +136,6 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
                     "it has none" + "".join(f"; {layer.name or 'it'}: {layer.why_not}"
                                             for layer in layers[:4]))
     patterns = patterns_of(model, fitting, rules)
-    examples = [] if example is None else [example]
     inputs = record_inputs(model, examples, run,
                            with_squares=LayerPruner.needs_norms(prune)
                            and calibration is None)
@@ -166,6 +175,8 @@ class _Sparsifier:
         if pattern is None:
             return LayerReport(**facts, reason=why)
         facts["pattern"] = pattern
+        if isinstance(found.module, ExpertLinears):
+            return self._replace_experts(found, pattern, x, facts)
         weight = found.module._parameters.get("weight")
         others = [name for name in self.owners.get(id(weight), ())
                   if name != found.name]
@@ -189,6 +200,23 @@ class _Sparsifier:
         if len(found.names) > 1:
             notes.append(f"also as {', '.join(found.names[1:])}")
         return replace(report, reason="; ".join(note for note in notes if note))
+
+    def _replace_experts(self, found: Layer, pattern: Pattern, x: Tensor | None,
+                         facts: dict[str, Any]) -> LayerReport:
+        """Replaces all experts of a stacked weight or none. One of them is timed."""
+        experts, made, dropped = found.module, [], 0.0
+        for i, layer in enumerate(experts):
+            report, sparse = self.look_at(f"{found.name}.{i}", layer, pattern,
+                                          x if i == 0 else None, dict(facts))
+            if sparse is None:
+                return replace(report, name=found.name, shape=found.shape,
+                               reason=f"expert {i}: {report.reason}; {found.note}")
+            dropped += report.dropped / len(experts)
+            first = report if i == 0 else first
+            made.append(sparse)
+        experts.replace(found.name, made)
+        return replace(first, name=found.name, shape=found.shape, dropped=dropped,
+                       reason=f"{first.reason}; {found.note}")
 
     def _share(self, found: Layer, former: LayerReport, sibling: NMLinear | None,
                facts: dict[str, Any]) -> tuple[LayerReport, NMLinear | None]:

@@ -1,0 +1,223 @@
+"""Experts of transformers' models, whose weights are stacked to three dimensions, with a
+layer for each expert.
+
+transformers has a function for all such modules, which it chooses by the name in the
+configuration. Here a module calls layers, one after another, each with the tokens of its
+expert; an expert without tokens is not called.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .._pattern import Pattern
+from ._linear import NMLinear
+from ._optimizers import tell_of_replaced
+
+# What transformers' use_experts_implementation gives a class.
+_OWN = ("has_gate", "has_bias", "is_transposed", "num_experts", "_apply_gate")
+_WEIGHTS = ("gate_up_proj", "up_proj", "down_proj")
+
+
+class ExpertLinears(nn.ModuleList):
+    """The layers of one stacked weight, called with rows that are sorted by experts."""
+
+    #: The stacked parameter that dense layers have views of.
+    _stacked: nn.Parameter | None = None
+    #: Whether that has ``[experts, in, out]``.
+    _transposed = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """``[experts, out, in]``."""
+        first = self[0]
+        return len(self), first.out_features, first.in_features
+
+    def forward(self, x: Tensor, counts: list[int]) -> Tensor:
+        """``[rows, in]`` to ``[rows, out]``; `counts` has the rows of each expert."""
+        made = [layer(rows) for layer, rows in zip(self, x.split(counts)) if len(rows)]
+        return torch.cat(made) if made else x.new_empty(0, self.shape[1])
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The one that all experts have."""
+        patterns = {getattr(layer, "pattern", None) for layer in self}
+        return patterns.pop() if len(patterns) == 1 else None
+
+    def replace(self, name: str, layers: Iterable[nn.Module]) -> None:
+        """Puts other layers in the places of those of all experts."""
+        if self._stacked is not None:
+            tell_of_replaced(self._stacked, name)
+            self._stacked = None
+        for i, layer in enumerate(layers):
+            self[i] = layer.train(self.training)
+
+    def condense(self, name: str, pattern: Pattern) -> None:
+        """Makes all experts sparse.
+
+        Raises:
+            PatternError: a weight breaks the pattern.
+        """
+        self.replace(name, [NMLinear.from_pruned(
+            layer, layer.weight.detach(), pattern, name=f"{name}.{i}")
+            for i, layer in enumerate(self)])
+
+    def stack(self) -> Tensor:
+        """The dense weight as the dense module has it."""
+        weight = torch.stack([layer.weight.detach() for layer in self])
+        return weight.mT.contiguous() if self._transposed else weight
+
+
+class SparseExperts(nn.Module):
+    """What the class of experts is derived of, beside transformers' own."""
+
+    def forward(self, hidden_states: Tensor, top_k_index: Tensor, top_k_weights: Tensor
+                ) -> Tensor:
+        """As transformers' experts have it."""
+        tokens, top_k = top_k_index.shape
+        order = top_k_index.reshape(-1).argsort(stable=True)
+        experts = top_k_index.reshape(-1)[order]
+        # Tokens of experts that another process has are counted behind all others.
+        counts = torch.bincount(experts, minlength=self.num_experts)
+        counts = counts[:self.num_experts].tolist()
+        order = order[:sum(counts)]
+        experts = experts[:sum(counts)]
+        x = hidden_states[order // top_k]
+        x = self._product("gate_up_proj" if self.has_gate else "up_proj", x, counts,
+                          experts)
+        x = self._apply_gate(x) if self.has_gate else self.act_fn(x)
+        x = self._product("down_proj", x, counts, experts)
+        if getattr(self, "has_post_expert_norm", False):
+            x = self.post_expert_norm(x)
+        x = x * top_k_weights.reshape(-1)[order].unsqueeze(-1)
+        result = x.new_zeros(tokens * top_k, x.shape[-1]).index_copy(0, order, x)
+        return result.view(tokens, top_k, x.shape[-1]).sum(1).to(hidden_states.dtype)
+
+    def _product(self, name: str, x: Tensor, counts: list[int], experts: Tensor
+                 ) -> Tensor:
+        weight = getattr(self, name)
+        if isinstance(weight, ExpertLinears):
+            y = weight(x, counts)
+        else:
+            parts = [functional.linear(rows, w.mT if self.is_transposed else w)
+                     for rows, w in zip(x.split(counts), weight.unbind()) if len(rows)]
+            y = torch.cat(parts) if parts else x.new_empty(
+                0, weight.shape[-1 if self.is_transposed else -2])
+        return y + getattr(self, f"{name}_bias")[experts] if self.has_bias else y
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The class is made for the one of transformers.
+        return _new, (type(self)._dense_class,), self.__getstate__()
+
+
+def _new(kind: type) -> nn.Module:
+    made = _sparse_class(kind)
+    return made.__new__(made)
+
+
+@functools.cache
+def _sparse_class(kind: type) -> type:
+    return type(f"Sparse{kind.__name__}", (SparseExperts, kind),
+                {"__module__": kind.__module__, "_dense_class": kind})
+
+
+def is_experts(module: nn.Module) -> bool:
+    """Whether transformers' experts functions compute a module."""
+    forward: Callable = type(module).forward
+    return (all(hasattr(module, name) for name in _OWN)
+            and (isinstance(module, SparseExperts) or hasattr(forward, "__wrapped__"))
+            and any(getattr(module._parameters.get(name), "ndim", 0) == 3
+                    for name in _WEIGHTS))
+
+
+def why_no_experts(module: nn.Module) -> str | None:
+    """Why no layers can be made of its weights; None where they can."""
+    if not is_experts(module):
+        return f"{type(module).__name__} has no experts as transformers calls them"
+    if "forward" in vars(module):
+        return "its forward was replaced, as accelerate's hooks do it"
+    kinds = {type(weight).__name__ for name in _WEIGHTS
+             if (weight := module._parameters.get(name)) is not None} - {"Parameter"}
+    return f"its weight is a {kinds.pop()}" if kinds else None
+
+
+def unfold_experts(module: nn.Module, names: Iterable[str] = _WEIGHTS) -> None:
+    """Makes a layer of each expert's weights, of which they have views. The module stays
+    the same object.
+
+    Args:
+        names: of the stacked weights that are meant.
+    """
+    if not isinstance(module, SparseExperts):
+        module.__class__ = _sparse_class(type(module))
+        module.__dict__["_dense_order"] = list(module._parameters)
+    # transformers would draw stacked weights otherwise.
+    module._is_hf_initialized = True
+    for name in names:
+        stacked = module._parameters.get(name)
+        if stacked is not None and stacked.dim() == 3:
+            module._modules[name] = _linears(stacked, module.is_transposed).train(
+                module.training)
+            del module._parameters[name]
+
+
+def experts_of(model: nn.Module, name: str) -> ExpertLinears | None:
+    """The layers of a stacked weight by its name in the model, which are made where it is
+    one of experts; None where it is not."""
+    parent, _, last = name.rpartition(".")
+    if last not in _WEIGHTS:
+        return None
+    try:
+        module = model.get_submodule(parent)
+    except AttributeError:
+        return None
+    if not isinstance(module._modules.get(last), ExpertLinears):
+        if why_no_experts(module) or last not in module._parameters:
+            return None
+        unfold_experts(module, (last,))
+    return module._modules[last]
+
+
+def stack_name(layer: str) -> str | None:
+    """The name of the stacked weight that a layer of this name is an expert of."""
+    found = re.fullmatch(rf"(.*\.)?({'|'.join(_WEIGHTS)})\.\d+", layer)
+    return layer.rpartition(".")[0] if found else None
+
+
+def _linears(stacked: nn.Parameter, transposed: bool) -> ExpertLinears:
+    layers = ExpertLinears()
+    weights = stacked.detach().mT if transposed else stacked.detach()
+    for weight in weights.unbind():
+        layer = nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
+        layer.weight = nn.Parameter(weight, requires_grad=stacked.requires_grad)
+        layers.append(layer)
+    # No parameter of its own.
+    vars(layers).update(_stacked=stacked, _transposed=transposed)
+    return layers
+
+
+def fold_experts(module: nn.Module) -> None:
+    """Stacks the weights that are dense in all experts."""
+    for name in _WEIGHTS:
+        layers = module._modules.get(name)
+        if not isinstance(layers, ExpertLinears) or any(
+                type(layer) is not nn.Linear for layer in layers):
+            continue
+        stacked = layers._stacked
+        if stacked is None:
+            stacked = nn.Parameter(layers.stack(),
+                                   requires_grad=layers[0].weight.requires_grad)
+        del module._modules[name]
+        module._parameters[name] = stacked
+    if not any(isinstance(module._modules.get(name), ExpertLinears)
+               for name in _WEIGHTS):
+        module.__class__ = type(module)._dense_class
+        for name in vars(module).pop("_dense_order"):
+            module._parameters[name] = module._parameters.pop(name)

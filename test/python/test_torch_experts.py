@@ -1,0 +1,212 @@
+"""Experts of transformers' models, whose weights are stacked to three dimensions."""
+
+import copy
+import io
+import os
+
+import pytest
+from conftest import relative_error
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.io import open_weights  # noqa: E402
+from nm.torch import NMLinear, densify, sparsify  # noqa: E402
+from torch import nn  # noqa: E402
+
+SEED = int(os.environ.get("NM_TEST_SEED", "0"))
+pytestmark = pytest.mark.filterwarnings("ignore")
+transformers.logging.set_verbosity_error()
+COMMON = dict(vocab_size=32, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+              num_key_value_heads=1, head_dim=8, max_position_embeddings=32,
+              pad_token_id=0, bos_token_id=1, eos_token_id=2, intermediate_size=24,
+              num_experts_per_tok=2)
+MODELS = {"MixtralForCausalLM": dict(COMMON, num_local_experts=4),
+          "Qwen3MoeForCausalLM": dict(COMMON, num_experts=4, moe_intermediate_size=24),
+          "GptOssForCausalLM": dict(COMMON, num_local_experts=4,
+                                    layer_types=["full_attention"])}
+RULES = {"*experts*": "2:4"}
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(SEED)
+
+
+def make_model(name):
+    kind = getattr(transformers, name)
+    model = kind(kind.config_class(**MODELS[name])).eval()
+    for parameter in model.model.layers[0].mlp.experts.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def pruned(model):
+    """A dense copy, whose experts obey the pattern."""
+    model = copy.deepcopy(model)
+    experts = model.model.layers[0].mlp.experts
+    for name in ("gate_up_proj", "down_proj"):
+        for weight in getattr(experts, name).data:
+            weight.copy_(nm.prune(weight, "2:4", axis=0 if experts.is_transposed else 1)
+                         .weight)
+    return model
+
+
+def run(model, tokens):
+    with torch.no_grad():
+        return model(tokens).logits
+
+
+def assert_close(got, expected, limit=1e-5):
+    assert got.shape == expected.shape
+    assert relative_error(got.detach().double().numpy(),
+                          expected.detach().double().numpy()) < limit
+
+
+def assert_same(loaded, model, tokens):
+    for name in ("gate_up_proj", "down_proj"):
+        layers = getattr(loaded.model.layers[0].mlp.experts, name)
+        assert all(type(layer) is NMLinear for layer in layers) and len(layers) == 4
+    assert torch.equal(run(loaded, tokens), run(model, tokens))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_there_and_back(name, tmp_path):
+    model, tokens = make_model(name), torch.randint(3, 32, (2, 5))
+    expected = pruned(model)
+    assert sparsify(copy.deepcopy(model), RULES, prune=False).layers
+    kind = type(model.model.layers[0].mlp.experts)
+    report = sparsify(model, RULES, {"input_ids": tokens}, prune=True, force=True)
+    lines = {layer.name.rpartition(".")[2]: layer for layer in report if layer.replaced}
+    assert set(lines) == {"gate_up_proj", "down_proj"}
+    for line in lines.values():
+        assert line.shape in ((4, 48, 16), (4, 16, 24)) and "4 experts" in line.reason
+        assert 5 <= line.rows <= 20
+    assert isinstance(model.model.layers[0].mlp.experts, kind)
+    assert_close(run(model, tokens), run(expected, tokens))
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    model.save_pretrained(tmp_path / "sparse")
+    assert_same(load(tmp_path / "sparse"), model, tokens)
+    if name != "GptOssForCausalLM":  # Whose published weights are stacked themselves.
+        source = open_weights(tmp_path / "sparse")
+        assert sum(source.condensed(each) is not None for each in source) == 12
+        nm.convert(tmp_path / "sparse", tmp_path / "dense", format="dense")
+        assert_close(run(load(tmp_path / "dense"), tokens), run(expected, tokens))
+        nm.convert(tmp_path / "dense", tmp_path / "converted", names="*experts*")
+        assert_same(load(tmp_path / "converted"), model, tokens)
+        assert_same(nm.torch.load(tmp_path / "converted"), model, tokens)
+    else:
+        densify(copy.deepcopy(model)).copy()
+        expected.save_pretrained(tmp_path / "dense")
+    assert_same(nm.torch.load(tmp_path / "dense", rules=RULES), model, tokens)
+    assert_same(load(tmp_path / "dense", quantization_config=nm.torch.Config(RULES)),
+                model, tokens)
+    buffer = io.BytesIO()
+    torch.save(model, buffer)
+    buffer.seek(0)
+    for twin in (copy.deepcopy(model), torch.load(buffer, weights_only=False)):
+        assert_same(twin, model, tokens)
+    twin.load_state_dict(model.state_dict())
+    assert len(densify(model)) == 8
+    experts = model.model.layers[0].mlp.experts
+    assert type(experts) is kind
+    assert list(experts.state_dict()) == list(
+        expected.model.layers[0].mlp.experts.state_dict())
+    assert torch.equal(run(model, tokens), run(expected, tokens))
+
+
+def test_gradients_and_steps():
+    model, tokens = make_model("MixtralForCausalLM").train(), torch.randint(3, 32, (2, 5))
+    expected = pruned(model)
+    before = torch.optim.SGD(model.parameters(), 0.1)
+    sparsify(model, RULES, prune=True)
+    wanted = torch.randn(2, 5, 32)
+    for train in (True, False):
+        for each in (model.train(train), expected.train(train)):
+            each.zero_grad()
+            (each(tokens).logits * wanted).sum().backward()
+        for name in ("gate_up_proj", "down_proj"):
+            stacked = getattr(expected.model.layers[0].mlp.experts, name)
+            for i, layer in enumerate(getattr(model.model.layers[0].mlp.experts, name)):
+                assert_close(layer.weight.grad, stacked.grad[i] * (stacked[i] != 0), 1e-4)
+        assert_close(model.model.embed_tokens.weight.grad,
+                     expected.model.embed_tokens.weight.grad, 1e-4)
+    with pytest.warns(UserWarning, match="experts.down_proj"):
+        before.step()
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    layer = model.model.layers[0].mlp.experts.down_proj[0]
+    assert nm.check(layer.weight.detach().clone(), "2:4", axis=1)
+
+
+def test_experts_without_tokens():
+    model = make_model("MixtralForCausalLM")
+    experts, dense = model.model.layers[0].mlp.experts, pruned(model)
+    dense = dense.model.layers[0].mlp.experts
+    sparsify(model, RULES, prune=True)
+    for rows in (0, 1, 3):
+        x, ids = torch.randn(rows, 16), torch.full((rows, 2), 2)
+        ids[:, 1:] = 3
+        weights = torch.rand(rows, 2, requires_grad=True)
+        for train in (False, True):
+            experts.train(train)
+            assert_close(experts(x, ids, weights), dense(x, ids, weights)) if rows else None
+            assert experts(x, ids, weights).shape == (rows, 16)
+    # An expert that another process has.
+    ids = torch.tensor([[0, 4], [4, 4]])
+    x, weights = torch.randn(2, 16), torch.ones(2, 2)
+    got = experts.eval()(x, ids, weights)
+    only = dense(x[:1], ids[:1, :1], weights[:1, :1])
+    assert_close(got[:1], only) and not got[1].any()
+
+
+def test_wanda_looks_at_each_expert():
+    model, tokens = make_model("Qwen3MoeForCausalLM"), torch.randint(3, 32, (2, 30))
+    dense = copy.deepcopy(model)
+    report = sparsify(model, RULES, prune="wanda", calibration=[{"input_ids": tokens}])
+    assert sum(layer.replaced for layer in report) == 2
+    seen = {}
+    experts = dense.model.layers[0].mlp.experts
+    with nm.torch._unfold.unfolded(dense):
+        for i, layer in enumerate(experts.gate_up_proj):
+            layer.register_forward_pre_hook(
+                lambda _, args, i=i: seen.setdefault(i, args[0].detach()))
+        run(dense, tokens)
+        for i, layer in enumerate(experts.gate_up_proj):
+            scores = nm.wanda_scores(layer.weight.detach(), seen[i].norm(dim=0))
+            want = nm.prune(layer.weight.detach(), "2:4", axis=1, scores=scores).weight
+            got = model.model.layers[0].mlp.experts.gate_up_proj[i].weight
+            assert torch.equal(got, want)
+            layer._forward_pre_hooks.clear()
+
+
+def test_what_stays_dense_and_why():
+    model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
+    half = pruned(model)
+    half.model.layers[0].mlp.experts.down_proj.data[2, 0] = 1
+    report = sparsify(half, RULES)
+    lines = {layer.name.rpartition(".")[2]: layer for layer in report}
+    assert lines["gate_up_proj"].replaced and not lines["down_proj"].replaced
+    assert "expert 2: breaks its pattern" in lines["down_proj"].reason
+    assert isinstance(half.model.layers[0].mlp.experts.down_proj, nn.Parameter)
+    assert run(half, tokens).isfinite().all()
+    state = half.state_dict()
+    assert "model.layers.0.mlp.experts.down_proj" in state
+    half.load_state_dict(state)
+
+    class Slices(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate_up_proj = nn.Parameter(torch.randn(2, 8, 16))
+            self.other = nn.Linear(16, 8)
+
+    report = sparsify(nn.ModuleDict({"own": Slices()}), "2:4", prune=True)
+    assert "Slices multiplies by slices of gate_up_proj 2x8x16" in report.layers[0].reason
+
+
+def test_compiled():
+    model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
+    sparsify(model, RULES, prune=True)
+    want = run(model, tokens)
+    compiled = torch.compile(model, backend="eager")
+    assert_close(run(compiled, tokens), want)
