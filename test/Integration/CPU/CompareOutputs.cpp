@@ -76,15 +76,15 @@ std::vector<double> nm::test::squared(std::vector<double> elements) {
 }
 
 bool nm::test::cancels(const std::vector<double> &sums,
-                       const std::vector<double> &squaresOfSplits) {
-  // Splits of random signs make the two equal on average.
+                       const std::vector<double> &squaresOfTerms) {
+  // Terms of random signs make the two equal on average.
   constexpr double kLeastShare = 1.0 / 16;
-  double squares = 0, splits = 0;
+  double squares = 0, terms = 0;
   for (size_t i = 0; i < sums.size(); ++i) {
     if (!std::isfinite(sums[i]))
       continue;
     squares += sums[i] * sums[i];
-    splits += squaresOfSplits[i];
+    terms += squaresOfTerms[i];
   }
-  return squares < kLeastShare * splits;
+  return squares < kLeastShare * terms;
 }

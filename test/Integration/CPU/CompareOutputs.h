@@ -30,11 +30,11 @@ std::string compareOutputs(std::vector<double> got,
 /// The squares of `elements`.
 std::vector<double> squared(std::vector<double> elements);
 
-/// Whether the splits of `sums` cancel, so that the splits' rounding is large
+/// Whether the terms of `sums` cancel, so that the terms' rounding is large
 /// beside ‖sums‖: a few outputs may, and say nothing of who computed them.
-/// `squaresOfSplits` holds the sum of each output's squared splits.
+/// `squaresOfTerms` holds the sum of each output's squared terms.
 bool cancels(const std::vector<double> &sums,
-             const std::vector<double> &squaresOfSplits);
+             const std::vector<double> &squaresOfTerms);
 
 } // namespace nm::test
 

@@ -191,7 +191,7 @@ static LaneWords dropSigns(const Form &form, LaneWords words) {
   return words;
 }
 
-/// Sums of f32 differ by what the hardware drops as it aligns its splits: of
+/// Sums of f32 differ by what the hardware drops as it aligns its terms: of
 /// the sum of their sizes 2^-20, and 2^-12 of fp8, whose sums keep fewer bits.
 static void compare(const Form &form, const LaneWords &device,
                     const LaneWords &words) {
@@ -211,7 +211,7 @@ static void compare(const Form &form, const LaneWords &device,
       EXPECT_LE(difference, most) << write(form) << lane << ", " << i;
       seen = std::max(seen, difference);
     }
-  std::printf("m16n8k%d %s x %s%s: %.3g of the splits' sizes\n", form.k,
+  std::printf("m16n8k%d %s x %s%s: %.3g of the terms' sizes\n", form.k,
               form.aName, form.bName, form.isSparse ? ", sparse" : "", seen);
 }
 

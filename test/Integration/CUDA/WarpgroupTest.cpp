@@ -286,7 +286,7 @@ static std::vector<uint32_t> drawOperands(const Form &form,
   return words;
 }
 
-/// What the splits of a sum are in size, all together.
+/// What the terms of a sum are in size, all together.
 static std::vector<uint32_t> simulateSizes(Form form,
                                            std::vector<uint32_t> words) {
   int bits = getBits(form.a);
@@ -331,7 +331,7 @@ void CudaTensorCoreWarpgroup::compare(const Form &form) {
   EXPECT_EQ(wrong, 0) << "of " << kWarpgroupThreads * form.n / 2
                       << " sums, of\n"
                       << writeKernel(form);
-  std::printf("%s%s%s, A %s%d%s, B %d%s: %.3g of the splits' sizes\n",
+  std::printf("%s%s%s, A %s%d%s, B %d%s: %.3g of the terms' sizes\n",
               name(form).c_str(), form.isSparse ? ", selector " : "",
               form.isSparse ? std::to_string(form.selector).c_str() : "",
               form.aLayout.isInRegisters ? "in registers, " : "",

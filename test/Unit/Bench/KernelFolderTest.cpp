@@ -79,16 +79,16 @@ TEST(KernelFolder, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(
       write("nm-bench kernels "
-            "5\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n")
+            "6\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n")
           .find(":2"),
       std::string::npos);
   EXPECT_NE(write("nm-bench kernels "
-                  "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\tusual\n")
+                  "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\tusual\n")
                 .find(":2"),
             std::string::npos);
   EXPECT_EQ(
       write("nm-bench kernels "
-            "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"),
+            "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"),
       "no error");
   // Only sums of 8-bit floats have fast accumulation.
   EXPECT_NE(write("nm-bench kernels 6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t"
@@ -98,7 +98,7 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   // Sums of f32 stay f32.
   EXPECT_NE(
       write("nm-bench kernels "
-            "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\tusual\n")
+            "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\tusual\n")
           .find(":2"),
       std::string::npos);
 }

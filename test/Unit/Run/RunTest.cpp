@@ -211,7 +211,7 @@ TEST_F(RunTest, FewElementsMayCancel) {
   EXPECT_EQ(run.code, 0) << run.text;
   EXPECT_TRUE(run.says("result 0 of @ffn: passed, relative error 0."))
       << run.text;
-  EXPECT_TRUE(run.says("within the tolerance of its splits, which cancel"))
+  EXPECT_TRUE(run.says("within the tolerance of its terms, which cancel"))
       << run.text;
   // A tolerance that was given holds.
   run = runFfn({"--input", a, "--input", w, "--check", "--tolerance=1e-5"});
