@@ -5,7 +5,7 @@
 
 # All lie in one folder, which may be moved, and nowhere near a build folder.
 function(nm_set_package_rpaths)
-  foreach(name libnm_sim.so nm-bench)
+  foreach(name libnm_sim.so libnm_torch.so nm-bench)
     install(CODE "file(RPATH_SET FILE
       \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${name}\" NEW_RPATH [[$ORIGIN]])"
       COMPONENT python EXCLUDE_FROM_ALL)
@@ -13,7 +13,7 @@ function(nm_set_package_rpaths)
 endfunction()
 
 function(nm_install_python_package)
-  install(TARGETS nm_runtime nm_sim nm_compiler
+  install(TARGETS nm_runtime nm_sim nm_torch nm_compiler
           LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS nm-bench
           RUNTIME DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
@@ -27,15 +27,15 @@ function(nm_install_prebuilt_package folder)
   if(NM_STATIC_LLVM)
     set(compiler lib/static/libnm_compiler.so)
   endif()
-  foreach(path lib/libnm_runtime.so lib/libnm_sim.so ${compiler} bin/nm-bench
-          lib/_nm_ops_gen.py)
+  foreach(path lib/libnm_runtime.so lib/libnm_sim.so lib/libnm_torch.so
+          ${compiler} bin/nm-bench lib/_nm_ops_gen.py)
     if(NOT EXISTS ${folder}/${path})
       message(FATAL_ERROR "expected ${path} in NM_PREBUILT, '${folder}'")
     endif()
     install(PROGRAMS ${folder}/${path} DESTINATION . COMPONENT python)
   endforeach()
   nm_set_package_rpaths()
-  foreach(name nm_runtime nm_sim nm_compiler nm-bench nm-python-ops)
+  foreach(name nm_runtime nm_sim nm_torch nm_compiler nm-bench nm-python-ops)
     add_custom_target(${name})
   endforeach()
 endfunction()

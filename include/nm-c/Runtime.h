@@ -196,6 +196,20 @@ char *nmFunctionLendCondensedWeight(NmFunction *function, int64_t arg,
  * function does it where the caller has not. */
 char *nmFunctionPackWeights(NmFunction *function);
 
+/** Has `function` take the packed weights of `other` as its own, which both
+ * then keep, where the two are packed alike and on the same device. The caller
+ * vouches that they are given the same weights: `function` needs none then, and
+ * must not have packed any. `*shared` says whether they are shared now. */
+char *nmFunctionShareWeights(NmFunction *function, NmFunction *other,
+                             int32_t *shared);
+
+/** Writes the parts of the packed weight of argument `arg` to `parts`, values,
+ * indices and, where the form has them, lists, and how many there are to
+ * `*count`. They are on the function's device and live as long as it; whoever
+ * reads them must not write. */
+char *nmFunctionGetPackedWeight(NmFunction *function, int64_t arg,
+                                NmTensor parts[3], int32_t *count);
+
 /** Writes the sizes of result `result` for `args` to `shape`, which has room
  * for its rank. `args` holds the arguments that are not encoded, in order. */
 char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,

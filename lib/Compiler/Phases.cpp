@@ -5,6 +5,7 @@
 #include "CountFlops.h"
 #include "RecordProducts.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -15,6 +16,24 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 // The manifest's records
 //===----------------------------------------------------------------------===//
+
+/// All that `pack`, which packs one weight, does to the condensed parts, as a
+/// text that two packs have in common only where they give the same; empty
+/// where none says it.
+static std::string describeLayout(func::FuncOp pack) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (Operation &op : pack.front()) {
+    if (isa<tensor::EmptyOp, func::ReturnOp>(op))
+      continue;
+    if (op.getNumRegions() != 0)
+      return "";
+    os << op.getName() << ' ' << op.getAttrDictionary() << " : ";
+    llvm::interleaveComma(op.getResultTypes(), os);
+    os << '\n';
+  }
+  return text;
+}
 
 static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
   record.packed.clear();
@@ -31,8 +50,12 @@ static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
         function.getArgAttr(i + 2, "nm.packed_lists_of"))
       lists = getTensorInfo(function.getArgumentTypes()[i + 2]);
     if (values && indices)
-      record.packed.push_back({arg.getInt(), *values, *indices, lists});
+      record.packed.push_back({arg.getInt(), *values, *indices, lists, ""});
   }
+  auto pack = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+      (function.getName() + ".pack").str());
+  if (pack && record.packed.size() == 1)
+    record.packed[0].layout = describeLayout(pack);
 }
 
 static StringRef getPassName(Pass *pass) {

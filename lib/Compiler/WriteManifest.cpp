@@ -86,6 +86,8 @@ static void writePack(OStream &json, StringRef symbol,
           if (weight.lists)
             json.attributeObject("lists",
                                  [&] { writeTensor(json, *weight.lists); });
+          if (!weight.layout.empty())
+            json.attribute("layout", weight.layout);
         });
     });
   });

@@ -25,6 +25,8 @@ struct PackedWeight {
   TensorInfo values;
   TensorInfo indices;
   std::optional<TensorInfo> lists;
+  /// How it was packed; empty where no text says it.
+  std::string layout;
 };
 
 /// How one product was compiled.

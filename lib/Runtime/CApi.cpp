@@ -178,6 +178,56 @@ static Status packWeights(NmFunction &function) {
   return Status::success();
 }
 
+/// Returns whether the weights are shared now.
+static Result<bool> shareWeights(NmFunction &function, NmFunction &other) {
+  if (&function == &other)
+    return true;
+  std::scoped_lock<std::mutex, std::mutex> lock(function.packing,
+                                                other.packing);
+  if (function.isPacked)
+    return Error{"@" + function.function.name() +
+                 ": expected a function without packed weights"};
+  if (!other.isPacked || !function.function.packsAlike(other.function))
+    return false;
+  function.condensed.clear();
+  function.packed = other.packed;
+  function.isPacked = true;
+  return true;
+}
+
+static NmTensor describe(const Tensor &tensor) {
+  return {tensor.data,
+          NmElementType(tensor.type),
+          int32_t(tensor.rank()),
+          tensor.shape.data(),
+          nullptr,
+          tensor.device.isCpu() ? NM_CPU : NM_CUDA,
+          tensor.device.ordinal};
+}
+
+/// Returns how many parts there are.
+static Result<int32_t> getPackedWeight(NmFunction &function, int64_t arg,
+                                       NmTensor *parts) {
+  const std::vector<TensorType> &args = function.function.args();
+  if (arg < 0 || arg >= int64_t(args.size()) || !args[arg].encoding)
+    return Error{"@" + function.function.name() +
+                 ": expected the number of an encoded argument, but got " +
+                 std::to_string(arg)};
+  std::lock_guard<std::mutex> lock(function.packing);
+  if (!function.isPacked)
+    return Error{weightName(function, arg) + ": expected packed weights"};
+  size_t place = 0;
+  for (int64_t i = 0; i < arg; ++i)
+    place += args[i].encoding.has_value();
+  const Weight &weight = function.packed[place];
+  parts[0] = describe(weight.values);
+  parts[1] = describe(weight.indices);
+  if (!weight.lists)
+    return 2;
+  parts[2] = describe(*weight.lists);
+  return 3;
+}
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
@@ -382,6 +432,34 @@ NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {
   if (char *message = refuseNull({{"a function", function}}))
     return message;
   return copyMessage(packWeights(*function));
+}
+
+NM_RUNTIME_API char *nmFunctionShareWeights(NmFunction *function,
+                                            NmFunction *other,
+                                            int32_t *shared) {
+  if (char *message = refuseNull({{"a function", function},
+                                  {"another function", other},
+                                  {"a place for the answer", shared}}))
+    return message;
+  Result<bool> areShared = shareWeights(*function, *other);
+  if (!areShared)
+    return copyMessage(areShared.error());
+  *shared = *areShared;
+  return nullptr;
+}
+
+NM_RUNTIME_API char *nmFunctionGetPackedWeight(NmFunction *function,
+                                               int64_t arg, NmTensor parts[3],
+                                               int32_t *count) {
+  if (char *message = refuseNull({{"a function", function},
+                                  {"a place for the parts", parts},
+                                  {"a place for their number", count}}))
+    return message;
+  Result<int32_t> found = getPackedWeight(*function, arg, parts);
+  if (!found)
+    return copyMessage(found.error());
+  *count = *found;
+  return nullptr;
 }
 
 NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,

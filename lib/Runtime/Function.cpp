@@ -278,6 +278,47 @@ Function::pack(std::vector<Weight> condensed) const {
   return packed;
 }
 
+static bool isAlike(const TensorType &type, const TensorType &other) {
+  return type.element == other.element && type.shape == other.shape;
+}
+
+static bool isAlike(const PackedWeightInfo &info,
+                    const PackedWeightInfo &other) {
+  return info.arg == other.arg && !info.layout.empty() &&
+         info.layout == other.layout && isAlike(info.values, other.values) &&
+         isAlike(info.indices, other.indices) &&
+         info.lists.has_value() == other.lists.has_value();
+}
+
+bool Function::packsAlike(const Function &other) const {
+  if (noVariant || other.noVariant || runsOn != other.runsOn)
+    return false;
+  auto isSame = [](const TensorType &type, const TensorType &otherType) {
+    return isAlike(type, otherType) &&
+           type.encoding.has_value() == otherType.encoding.has_value() &&
+           (!type.encoding ||
+            type.encoding->str() == otherType.encoding->str());
+  };
+  std::vector<TensorType> encoded, otherEncoded;
+  for (const TensorType &type : args())
+    if (type.encoding)
+      encoded.push_back(type);
+  for (const TensorType &type : other.args())
+    if (type.encoding)
+      otherEncoded.push_back(type);
+  if (!std::equal(encoded.begin(), encoded.end(), otherEncoded.begin(),
+                  otherEncoded.end(), isSame))
+    return false;
+  if (!loadTimePack || !other.loadTimePack)
+    return !loadTimePack && !other.loadTimePack;
+  const std::vector<PackedWeightInfo> &infos = loadTimePack->weights;
+  const std::vector<PackedWeightInfo> &others = other.loadTimePack->weights;
+  return std::equal(infos.begin(), infos.end(), others.begin(), others.end(),
+                    [](const PackedWeightInfo &a, const PackedWeightInfo &b) {
+                      return isAlike(a, b);
+                    });
+}
+
 Result<std::vector<Weight>>
 Function::packOnHost(std::vector<Weight> condensed) const {
   std::vector<size_t> encoded;

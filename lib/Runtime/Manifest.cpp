@@ -166,6 +166,8 @@ static PackInfo readPack(JsonReader json, const Signature &signature) {
     info.indices = readStaticType(weight.member("indices"));
     if (JsonReader lists = weight.optionalMember("lists"))
       info.lists = readStaticType(lists);
+    if (JsonReader layout = weight.optionalMember("layout"))
+      info.layout = layout.text();
     pack.weights.push_back(std::move(info));
   }
   return pack;

@@ -10,8 +10,8 @@ static constexpr int64_t kTypicalRows = CpuProduct::kTypicalRows;
 /// A's tile is to stay in a 32 KB L1, and C's in half of a 1 MB L2.
 static constexpr int64_t kL1Bytes = 32 * 1024;
 static constexpr int64_t kL2Bytes = 256 * 1024;
-/// Columns that a stream of packed values is wide: 4 cache lines of f32.
-static constexpr int64_t kStreamColumns = 64;
+/// Sums in registers beside which four rows leave a vector of values each.
+static constexpr int64_t kRowsOfSums = 4;
 /// Fewer columns a task do not pay for laying A out again.
 static constexpr int64_t kLeastTaskColumns = 64;
 
@@ -28,16 +28,8 @@ static int64_t accumulators(const CpuTarget &target) {
 }
 
 //===----------------------------------------------------------------------===//
-// Vectors along m
+// The packed form
 //===----------------------------------------------------------------------===//
-
-/// A panel of about `columns` columns which register tiles of `columns` or
-/// whole units fit.
-static int64_t panelAlongM(const Pattern &pattern, int64_t columns) {
-  if (pattern.bn <= columns)
-    return columns / pattern.bn * pattern.bn;
-  return pattern.bn % columns == 0 ? columns : pattern.bn;
-}
 
 /// Columns of whole units, or a part of one, near `vectors` vectors.
 static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
@@ -50,6 +42,24 @@ static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
     return columns / bn * bn;
   return bn % columns == 0 ? columns : bn;
 }
+
+/// The form that weights have for every number of rows, so that they are kept
+/// once. A panel is as wide as the sums of four rows, which few rows are
+/// computed by at a time; fewer read it in parts, or several panels together.
+static PanelPacking choosePacking(const CpuProduct &product,
+                                  const CpuTarget &target) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  int64_t vectors = accumulators(target) * kRowsOfSums / lanes;
+  if (product.n > 0)
+    vectors = std::min(vectors, ceilDiv(product.n, lanes));
+  return {panelAlongN(pattern, lanes, vectors),
+          pattern.bn >= lanes ? 8 : std::max<int64_t>(1, pattern.indexBits())};
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along m
+//===----------------------------------------------------------------------===//
 
 /// Cuts m, and n into equal parts of at most `most` columns, so that every
 /// thread gets the same number of tasks.
@@ -96,12 +106,7 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   int64_t tileBytes = pattern.bn >= 8 ? 2 * kL1Bytes : kL1Bytes;
   schedule.blockK =
       roundUp(std::max<int64_t>(1, tileBytes / rowBytes), pattern.windowRows());
-  // With an unknown m the same packed form is read with vectors along n when m
-  // turns out to be small.
-  int64_t panel = product.m == CpuProduct::kUnknown
-                      ? panelAlongN(pattern, lanes, 2)
-                      : panelAlongM(pattern, schedule.threadN);
-  schedule.packing = {panel, 8};
+  schedule.packing = choosePacking(product, target);
   chooseTasksAlongM(product, target,
                     std::min<int64_t>(1024, kL2Bytes / rowBytes), schedule);
 }
@@ -121,15 +126,12 @@ static double cyclesPerWeight(const CpuProduct &product,
 
 static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
                            CpuSchedule &schedule) {
-  const Pattern &pattern = product.pattern;
   int64_t lanes = target.lanes();
   // Few rows beside many columns share tables and indices best; the weights of
   // a task stay in L3 for the next rows.
   int64_t passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
   int64_t rows = std::max<int64_t>(1, ceilDiv(rowsOf(product), passes));
   int64_t vectors = std::max<int64_t>(1, accumulators(target) / rows);
-  int64_t panelVectors =
-      std::min(vectors, std::max<int64_t>(1, kStreamColumns / lanes));
 
   schedule.alongM = false;
   schedule.threadM = rows;
@@ -138,9 +140,7 @@ static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
   schedule.threadM = std::min(schedule.threadM, schedule.threadN - 1);
   schedule.blockM = rowsOf(product);
   schedule.blockK = product.k;
-  schedule.packing = {
-      panelAlongN(pattern, lanes, panelVectors),
-      pattern.bn >= lanes ? 8 : std::max<int64_t>(1, pattern.indexBits())};
+  schedule.packing = choosePacking(product, target);
   int64_t panel = schedule.packing.panel;
   int64_t together = std::max<int64_t>(1, schedule.threadN / panel) * panel;
   // A few tasks a thread even out what else the machine does.

@@ -19,6 +19,7 @@ from ._formats import CheckReport, Window, check, compress, detect
 from ._library import has_compiler
 from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
+from ._packed import free_packed, packed_bytes, set_packed_limit
 from ._pattern import AxisWarning, Pattern
 from ._prune import Pruned, PruneReport, prune, wanda_scores
 from ._quantize import Quantized, quantize
@@ -37,7 +38,7 @@ __all__ = [
     "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "Quantized", "ShapeError",
     "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
-    "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
-    "matmul", "precompile", "prepare", "prune", "quantize", "save_weights",
-    "set_num_threads", "wanda_scores",
+    "free_packed", "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
+    "matmul", "packed_bytes", "precompile", "prepare", "prune", "quantize", "save_weights",
+    "set_num_threads", "set_packed_limit", "wanda_scores",
 ]

@@ -129,6 +129,19 @@ class PreparedCall:
                              f"was prepared for, but got {len(arrays)}")
         return self.run(arrays, out)
 
+    def depends_on_addresses_alone(self, x: Any) -> bool:
+        """Whether the runtime makes the call without help: one result of the type of
+        `x`, which is the first argument, and nothing to copy."""
+        kind = self._kinds[0]
+        return (self._single and not self._any_copied and not self._any_held
+                and kind.view(x).dtype == self._result_types[0])
+
+    def alignments_on_device(self) -> list[int]:
+        """What addresses must be multiples of, of each argument and result; 1 on a
+        host, where the runtime copies what is not."""
+        count = self._count + len(self._result_shapes)
+        return list(self._alignments[:count]) if self._on_cuda else [1] * count
+
     def _mismatch(self, array: Any, signature: tuple) -> str:
         got = _arrays.kind_of(array).signature(array)
         return ("expected an array like that which the call was prepared for, "

@@ -12,6 +12,7 @@ from ._compile import compile
 from ._errors import CompilerNotFoundError, DeviceError
 from ._matmul_text import Product
 from ._module import BoundFunction, Module
+from ._packed import keep_within_limit
 from ._sparse import SparseTensor
 
 #: Up to this many rows, every number of rows has a kernel of its own.
@@ -19,8 +20,9 @@ FEW_ROWS = 16
 # On a GPU the first larger numbers of rows that come have one, too: a model sees
 # few shapes or any. Each takes a compilation, and a packed copy of the weight.
 _EXACT_KERNELS = 3
-# Kept with a weight: calls are small, bound functions hold its packed form.
-_KEPT_CALLS, _KEPT_BOUND = 128, 6
+# Kept with a weight: calls and bound functions are small, packed forms are not, which
+# functions share where they can.
+_KEPT_CALLS, _KEPT_BOUND, _KEPT_FORMS = 128, 48, 4
 
 
 def keep_call(w: SparseTensor, key: tuple, call: PreparedCall) -> None:
@@ -82,11 +84,19 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
     bound = w._bound.get(key)
     if bound is None:
         module = compile_product(product, rows, target)
-        bound = module.only_function().bind(w, device=device[1])
-        if len(w._bound) >= _KEPT_BOUND:
-            _forget_oldest(w)
+        bound = module.only_function().bind(
+            w, device=device[1], like=[other for (where, *_), other in
+                                       list(w._bound.items()) if where == device])
         w._bound[key] = bound
+        while len(w._bound) > _KEPT_BOUND or _count_forms(w) > _KEPT_FORMS:
+            _forget_oldest(w)
+        keep_within_limit(w)
     return bound
+
+
+def _count_forms(w: SparseTensor) -> int:
+    return len({min(bound.packed_parts(), default=0)
+                for bound in list(w._bound.values())})
 
 
 def _pop_oldest(kept: dict) -> Any:
@@ -96,6 +106,7 @@ def _pop_oldest(kept: dict) -> Any:
 
 
 def _forget_oldest(w: SparseTensor) -> None:
+    w._drop_calls()
     bound = _pop_oldest(w._bound)
     for key, call in list(w._prepared.items()):
         if call._bound is bound:

@@ -28,6 +28,8 @@ ELEMENT_TYPES = {"f64": 0, "f32": 1, "f16": 2, "bf16": 3, "f8E4M3FN": 4,
                  "i64": 5, "i32": 6, "i8": 7, "f8E5M2": 8}
 ELEMENT_SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8E4M3FN": 1,
                  "f8E5M2": 1, "i64": 8, "i32": 4, "i8": 1}
+#: The same by NmElementType.
+ELEMENT_BYTES = {number: ELEMENT_SIZES[name] for name, number in ELEMENT_TYPES.items()}
 #: Those that NumPy has not, but ml_dtypes.
 EXTENSION_TYPES = ("bf16", "f8E4M3FN", "f8E5M2")
 
@@ -88,6 +90,9 @@ _RUNTIME = {
     "nmFunctionLendCondensedWeight": (c_void_p,
                                       [c_void_p, c_int64, _Tensors, _Tensors]),
     "nmFunctionPackWeights": (c_void_p, [c_void_p]),
+    "nmFunctionShareWeights": (c_void_p, [c_void_p, c_void_p, POINTER(c_int32)]),
+    "nmFunctionGetPackedWeight": (c_void_p, [c_void_p, c_int64, _Tensors,
+                                             POINTER(c_int32)]),
     "nmCallCreate": (c_void_p, [c_void_p, _Tensors, c_int64, _Tensors, c_int64,
                                 _Text]),
     "nmCallFree": (None, [c_void_p]),

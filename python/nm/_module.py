@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,14 +164,17 @@ class Function:
         self.weights = tuple(i for i, arg in enumerate(self.args) if arg.pattern)
         self._bound: OrderedDict = OrderedDict()
 
-    def bind(self, *weights: Any, device: int = 0) -> BoundFunction:
+    def bind(self, *weights: Any, device: int = 0,
+             like: Iterable[BoundFunction] = ()) -> BoundFunction:
         """The function with its weights packed for it, one for each encoded
         argument in order; `device` is the CUDA device that it then runs on.
+        `like` are functions with the same weights: what one of them has packed
+        as this one wants it is kept once.
 
         Raises:
             PatternError: a weight breaks its pattern.
         """
-        return BoundFunction(self, weights, device)
+        return BoundFunction(self, weights, device, like)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         if len(args) != len(self.args):
@@ -208,7 +213,8 @@ class BoundFunction:
         device: ``(0, 0)`` for the host, ``(1, n)`` for CUDA device n.
     """
 
-    def __init__(self, function: Function, weights: tuple, device: int):
+    def __init__(self, function: Function, weights: tuple, device: int,
+                 like: Iterable[BoundFunction] = ()):
         self.function = function
         # The simulator takes memory of the host.
         on_cuda = function.target == "cuda"
@@ -224,13 +230,33 @@ class BoundFunction:
         if len(weights) != len(function.weights):
             raise Error(f"@{function.name}: expected {len(function.weights)} "
                         f"weights, but got {len(weights)}")
-        for arg, weight in zip(function.weights, weights):
-            self._set_weight(arg, weight)
-        lib.check(lib.runtime.nmFunctionPackWeights(self._handle.address))
+        if not any(map(self._shares_with, like)):
+            for arg, weight in zip(function.weights, weights):
+                self._set_weight(arg, weight)
+            lib.check(lib.runtime.nmFunctionPackWeights(self._handle.address))
         self.args = tuple(arg for arg in function.args if not arg.pattern)
         self._positions = [i for i, arg in enumerate(function.args)
                            if not arg.pattern]
         self._calls: OrderedDict = OrderedDict()
+
+    def _shares_with(self, other: BoundFunction) -> bool:
+        """Takes the packed weights of another, where they are packed alike."""
+        shared = ctypes.c_int32()
+        lib.check(lib.runtime.nmFunctionShareWeights(
+            self._handle.address, other._handle.address, shared))
+        return bool(shared.value)
+
+    def packed_parts(self) -> dict[int, int]:
+        """The bytes of each part of its packed weights, by where it is."""
+        found: dict[int, int] = {}
+        parts, count = (lib.NmTensor * 3)(), ctypes.c_int32()
+        for arg in self.function.weights:
+            lib.check(lib.runtime.nmFunctionGetPackedWeight(
+                self._handle.address, arg, parts, count))
+            for part in parts[:count.value]:
+                found[part.data or 0] = math.prod(
+                    part.shape[:part.rank]) * lib.ELEMENT_BYTES[part.type]
+        return found
 
     def _set_weight(self, arg: int, weight: Any) -> None:
         type_ = self.function.args[arg]

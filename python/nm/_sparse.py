@@ -53,9 +53,13 @@ class SparseTensor:
             *self._tensors()), PatternError)
         if leaves_axis_open(pattern, None):
             announce_axis(f"the weight {self.shape}")
+        # Whether its arrays are in memory that others may write to.
+        self._is_lent = False
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}
+        # What else knows the prepared calls, nm.torch's FastCalls.
+        self._fast_calls: weakref.WeakSet = weakref.WeakSet()
         # nm.torch's: its tensors by device, and the weight in lower types.
         self._torch_tensors: dict = {}
         self._torch_converted: dict = {}
@@ -119,6 +123,18 @@ class SparseTensor:
         return (_arrays.raw_tensor(self._values, self.dtype),
                 _arrays.raw_tensor(self._indices, "i8"))
 
+    def _drop_calls(self) -> None:
+        """Has no one run a prepared call afterwards."""
+        for calls in list(self._fast_calls):
+            calls.drop()
+
+    def _take_own(self) -> SparseTensor:
+        """The weight, with arrays that no one else writes to."""
+        if self._is_lent:
+            self._values, self._indices = self._values.copy(), self._indices.copy()
+            self._is_lent = False
+        return self
+
     def __reduce__(self):
         # What was compiled and packed belongs to this process.
         return SparseTensor, (np.asarray(self._values), np.asarray(self._indices),
@@ -128,6 +144,10 @@ class SparseTensor:
         return (f"nm.SparseTensor(shape={self.shape}, dtype={self.dtype}, "
                 f"pattern='{self.pattern}', "
                 f"sparsity={100 * self.pattern.sparsity:.4g} %)")
+
+
+def living_weights() -> list[SparseTensor]:
+    return list(_alive.values())
 
 
 def find_sparse(number: int) -> SparseTensor:

@@ -124,6 +124,13 @@ static void call_nmFunctionLendCondensedWeight(void) {
 static void call_nmFunctionPackWeights(void) {
   FAILS(nmFunctionPackWeights(NULL), "NULL");
 }
+static void call_nmFunctionShareWeights(void) {
+  FAILS(nmFunctionShareWeights(function, NULL, NULL), "another function");
+}
+static void call_nmFunctionGetPackedWeight(void) {
+  NmTensor parts[3];
+  FAILS(nmFunctionGetPackedWeight(NULL, 1, parts, NULL), "NULL");
+}
 
 /* A function without weights, whose two arguments are of bytes. */
 static NmFunction *makeAdd(void) {
@@ -497,6 +504,8 @@ static void (*const kCases[])(void) = {
     call_nmFunctionSetCondensedWeight,
     call_nmFunctionLendCondensedWeight,
     call_nmFunctionPackWeights,
+    call_nmFunctionShareWeights,
+    call_nmFunctionGetPackedWeight,
     call_nmFunctionGetResultShape,
     call_nmFunctionCall,
     call_nmFunctionCallOnStream,

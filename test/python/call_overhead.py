@@ -1,6 +1,8 @@
 """Measures what a call of a small product costs:
 
-    python3 call_overhead.py [numpy|torch|jax] [--json]
+    python3 call_overhead.py [numpy|torch|jax|layers] [--json]
+
+`layers` are NMLinear and nn.Linear of PyTorch, without gradients, in f32 and bf16.
 
 The product is as small as it can be, 1 x 64 by 64 x 48, so that the time is the
 call's own. Each figure is the least of many short batches: on a busy machine the
@@ -34,8 +36,28 @@ def array_of(library, array):
     return array
 
 
+def measure_layers():
+    """Microseconds of a call of a layer, by its type, of PyTorch and of nm."""
+    import nm.torch
+    import torch
+    measured = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        dense = torch.nn.Linear(64, 48, dtype=dtype).eval()
+        sparse = nm.torch.NMLinear.from_dense(dense, "2:4", prune_weight=True).eval()
+        x = torch.randn(1, 64, dtype=dtype)
+        name = str(dtype).rpartition(".")[2]
+        with torch.no_grad():
+            for kind, layer in (("nn.Linear", dense), ("NMLinear", sparse)):
+                measured[f"{kind}, {name}"] = min(
+                    least_microseconds(lambda layer=layer: layer(x), 100)
+                    for _ in range(3))
+    return measured
+
+
 def measure(library="numpy"):
     """Microseconds of a call, by how it is made."""
+    if library == "layers":
+        return measure_layers()
     import nm
     rng = np.random.default_rng(0)
     dense = nm.prune(rng.standard_normal((64, 48), np.float32), "2:4", axis=0).weight

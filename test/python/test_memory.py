@@ -7,6 +7,7 @@ import os
 import nm
 import numpy as np
 import pytest
+from conftest import reference, relative_error
 from test_modules import TEXT
 
 CALLS = 10_000
@@ -107,3 +108,48 @@ def test_compiling():
             nm.lower(f"func.func @f{i}() {{ oops }}", "so")
 
     assert growth(compile_one, 30, before=10) < 2 * MARGIN
+
+
+@pytest.mark.parametrize(("pattern", "block"), [("2:4", None), ("8:32", (1, 32)),
+                                                ("1:4", (1, 4)), ("3:5", None)])
+def test_one_packed_form_for_all_numbers_of_rows(draw, rng, pattern, block):
+    """However many rows come, with and without what is fused."""
+    n, k = (int(size) for size in rng.integers((130, 100), (400, 300)))
+    dense = draw.weight((n, k), pattern, axis=1, block=block)
+    w = nm.compress(dense, pattern, block, axis=1)
+    for rows in (1, 2, 3, 5, 8, 15, 16, 17, 40, 130):
+        x = draw.array(rows, k)
+        assert relative_error(nm.matmul(x, w), reference(x, dense, 1)) < 1e-5
+        if rows == 1:
+            one = nm.packed_bytes(w)
+    nm.matmul(x[:7], w, activation="relu")
+    assert nm.packed_bytes(w) == one
+    # A panel, and a window, may be longer than what is left.
+    assert one <= w.nbytes + 64 * 4 * (k + 32) + 4 * 32 * (n + 64)
+    assert nm.free_packed(w) == one
+    assert nm.packed_bytes(w) == 0
+    assert relative_error(nm.matmul(x, w), reference(x, dense, 1)) < 1e-5
+
+
+def test_limit_of_packed_forms(draw):
+    """What was packed longest ago goes, and comes again."""
+    dense = [draw.weight((64, 48), "2:4") for _ in range(3)]
+    weights, x = [nm.compress(each, "2:4", axis=0) for each in dense], draw.array(2, 64)
+    nm.free_packed()
+    try:
+        nm.matmul(x, weights[0])
+        one = nm.packed_bytes()
+        nm.set_packed_limit(2 * one)
+        for _ in range(2):
+            for each, w in zip(dense, weights):
+                assert relative_error(nm.matmul(x, w), reference(x, each, 0)) < 1e-5
+                assert one <= nm.packed_bytes() <= 2 * one
+        nm.set_packed_limit(0)
+        assert nm.packed_bytes() == 0
+        # One weight has to be there while it is called.
+        nm.matmul(x, weights[0])
+        assert nm.packed_bytes() == one
+    finally:
+        nm.set_packed_limit(None)
+    with pytest.raises(nm.Error, match="bytes or None, but got -1"):
+        nm.set_packed_limit(-1)

@@ -43,7 +43,9 @@
 // each listed weight in order and then their packed forms, which the caller
 // allocates; from then on the packed parts are passed in place of the condensed
 // ones. They are (values, indices), and "lists" behind them where the packed
-// form has lists of rows, of a type as that of "indices". `reference` is the
+// form has lists of rows, of a type as that of "indices". What has the same
+// "layout", a text, becomes of the same condensed parts the same packed ones.
+// `reference` is the
 // same function in float64 on dense weights; its arguments and results
 // correspond to the function's one by one. Operations of one call are `flops`
 // plus `flops_per_row` times the first dynamic size among the arguments;
@@ -142,6 +144,8 @@ struct PackedWeightInfo {
   TensorType values;
   TensorType indices;
   std::optional<TensorType> lists;
+  /// How it is packed; empty where the module does not say.
+  std::string layout;
 };
 
 struct PackInfo {

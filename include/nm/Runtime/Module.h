@@ -44,6 +44,9 @@ public:
   /// parts are on the host; what comes back is on the function's device.
   Result<std::vector<Weight>> pack(std::vector<Weight> condensed) const;
 
+  /// Whether `pack` gives here what it gives for `other`, of the same weights.
+  bool packsAlike(const Function &other) const;
+
   /// The shapes of the results for `args`, which are checked: their number,
   /// element types and sizes.
   Result<std::vector<Shape>>

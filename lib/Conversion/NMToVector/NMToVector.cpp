@@ -36,6 +36,9 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
   product.m = ShapedType::isDynamic(tile.staticM) ? ::nm::CpuProduct::kUnknown
                                                   : tile.staticM;
   product.k = tile.k;
+  // Columns of the last dimension of condensed values, or of panels.
+  int64_t columns = cast<MemRefType>(tile.values.getType()).getShape().back();
+  product.n = ShapedType::isDynamic(columns) ? cpu.vectorBits : columns;
   ::nm::CpuSchedule chosen = ::nm::selectCpuSchedule(product, cpu);
   return {chosen.alongM, chosen.threadM, chosen.threadN, chosen.blockK,
           chosen.packing.panel};

@@ -47,7 +47,7 @@ def time_layer(dense: nn.Linear, sparse: NMLinear, x: Tensor) -> Timing:
     """Estimate and measurement for the very input."""
     with torch.no_grad():
         bias = None if sparse.bias is None else sparse.bias.detach()
-        record = prepare(x, sparse.sparse_weight(), bias).record
+        record = prepare(x, sparse._weight(), bias).record
         timed = [lambda: dense(x), lambda: sparse(x)]
         times = cuda_times(timed) if x.is_cuda else host_times(timed)
     taken = times or (None, None)

@@ -17,10 +17,12 @@ from .._prune import prune
 from .._sparse import SparseTensor
 from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
+from ._fast import FastCalls, is_plain, learn, product
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
                   check_types, linear_of_tensors)
 from ._weights import (LOWER_TYPES, check_indices, copy_tensors, find_weight,
-                       forget_weight, keep_weight, parse_form, share_tensors, write_form)
+                       forget_weight, keep_weight, map_weight, parse_form, share_tensors,
+                       write_form)
 
 
 class NMLinear(nn.Linear):
@@ -63,6 +65,9 @@ class NMLinear(nn.Linear):
                  dtype: torch.dtype = torch.float32):
         nn.Module.__init__(self)
         self._shared: SparseTensor | None = None
+        self._fast: FastCalls | None = None
+        # Whether its condensed weight was moved out of memory, or could not.
+        self._is_mapped = False
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
         check_fits(self.pattern, (out_features, in_features))
@@ -271,6 +276,10 @@ class NMLinear(nn.Linear):
 
     def sparse_weight(self) -> SparseTensor:
         """The weight that the buffers hold, as it is packed."""
+        return self._weight()._take_own()
+
+    def _weight(self) -> SparseTensor:
+        """The same, whose arrays may be the layer's own."""
         return find_weight(*self._tensors(), self._form)
 
     def refresh(self, known: SparseTensor | None = None) -> None:
@@ -283,6 +292,7 @@ class NMLinear(nn.Linear):
         captured, is to be captured again.
         """
         tensors = self._tensors()
+        self._fast, self._is_mapped = None, False
         known = forget_weight(tensors[0]) or known
         if self.values.dtype == torch.float64:
             check_indices(tensors[1], self._form)
@@ -293,7 +303,35 @@ class NMLinear(nn.Linear):
         """``[..., in]`` to ``[..., out]``."""
         if self._shards is not None:
             return self._shards.multiply(self, x)
-        return self._multiply(x, self.values, self.indices, self.bias, self.activation)
+        if torch.compiler.is_compiling() or not is_plain(x):
+            return self._multiply(x, self.values, self.indices, self.bias,
+                                  self.activation)
+        fast, parameters = self._fast, self._parameters
+        if fast is not None and "values" in parameters:
+            # Attributes of modules take longer.
+            values, indices = parameters["values"], self._buffers["indices"]
+            bias = parameters["bias"] if "bias" in parameters else self.bias
+            if fast.writes == (values._version, indices._version):
+                y = product(x, values, indices, values if bias is None else bias,
+                            fast.number)
+                if y is not None:
+                    return y
+        return self._first_call(x, self.values, self.indices, self.bias)
+
+    def _first_call(self, x: Tensor, values: Tensor, indices: Tensor,
+                    bias: Tensor | None) -> Tensor:
+        """A call after which others like it need less."""
+        y = self._multiply(x, values, indices, bias, self.activation)
+        if values.is_meta or values.dtype == torch.float64:
+            return y
+        if not self._is_mapped:
+            self._is_mapped = True
+            map_weight(values, indices, self._form)
+        if product is not None:
+            w = find_weight(values, indices, self._form)
+            self._fast = learn(self._fast, w, (values, indices), x, bias,
+                               self.activation)
+        return y
 
     def _multiply(self, x: Tensor, values: Tensor, indices: Tensor,
                   bias: Tensor | None, activation: str | None) -> Tensor:
@@ -368,7 +406,7 @@ class NMLinear(nn.Linear):
 
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
-        return {**self.__dict__, "_shared": None}
+        return {**self.__dict__, "_shared": None, "_fast": None, "_is_mapped": False}
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

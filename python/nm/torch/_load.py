@@ -138,7 +138,7 @@ def _is_of_transformers(model: nn.Module) -> bool:
 def _stored_weight(layer: NMLinear) -> SparseTensor:
     """The weight as the dense layer has it; a condensed form is the same along either
     axis."""
-    w = layer.sparse_weight()
+    w = layer._weight()
     if layer._transposed_class is None:
         return w
     return SparseTensor(w._values, w._indices, (w.k, w.n), along_other_axis(w.pattern),

@@ -22,6 +22,7 @@ from .. import _arrays
 from .._errors import DeviceError, DTypeError, Error, PatternError
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor, find_sparse
+from ._mapped import map_tensors
 
 
 #: The types that a weight of floats may be multiplied in, beside its own.
@@ -114,12 +115,26 @@ def keep_weight(values: Tensor, indices: Tensor, form: str, w: SparseTensor,
     _kept[id(values)] = _Kept(values, indices, form, w, owns)
 
 
+def map_weight(values: Tensor, indices: Tensor, form: str) -> None:
+    """Moves the tensors of a weight that is packed out of memory, where they are on the
+    host: calls read its packed form alone."""
+    w = find_weight(values, indices, form)
+    if not (w._is_lent and w._bound and map_tensors((values, indices))):
+        return
+    w._values = _arrays.as_numpy(_arrays.KINDS["torch"].to_host(values))
+    w._indices = indices.detach().numpy()
+    keep_weight(values, indices, form, w)
+
+
 def forget_weight(values: Tensor) -> SparseTensor | None:
     """Has the next find_weight read the tensors, or an alias of them, again; gives what
-    was known."""
+    was known, unless that is in the very memory."""
     places = id(values), _numbers.get(values.data_ptr(), -1)
     kept = [_kept.pop(place) for place in places if place in _kept]
-    return kept[0].weight() if kept else None
+    w = kept[0].weight() if kept else None
+    if w is not None:
+        w._drop_calls()
+    return None if w is None or w._is_lent else w
 
 
 def _forget_what_was_optimized(optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -157,7 +172,12 @@ def _make_weight(values: Tensor, indices: Tensor, form: str,
             and np.array_equal(raw, known._values)
             and np.array_equal(places, known._indices)):
         return known
-    return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
+    if not values.is_cpu:
+        return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
+    # Without a copy: it is known as long as no one has written to the tensors.
+    w = SparseTensor(raw, places, shape, pattern, view.dtype)
+    w._is_lent = True
+    return w
 
 
 def check_indices(indices: Tensor, form: str) -> None:

@@ -171,7 +171,7 @@ class _Shards:
             # PyTorch counts them for the DTensor, not for the part in it.
             layer.refresh()
             self._writes = writes
-        layer.sparse_weight()
+        layer._weight()
 
     def _distributed(self, own: Tensor, x: DTensor, layer: NMLinear,
                      placement: Placement) -> DTensor:

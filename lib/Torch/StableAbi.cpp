@@ -1,0 +1,48 @@
+//===- StableAbi.cpp - Finding PyTorch's stable C functions ---------------===//
+
+#include "StableAbi.h"
+
+#include <dlfcn.h>
+
+using namespace nm::torch;
+
+template <typename Function>
+static bool find(void *library, const char *name, Function &function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+std::string StableAbi::load(const std::string &folder) {
+  // What is not loaded is not PyTorch's: it is not to be loaded here.
+  auto open = [&](const char *name) {
+    return dlopen((folder + "/" + name).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  };
+  void *library = open("libtorch_cpu.so");
+  if (!library)
+    return "expected PyTorch to have loaded libtorch_cpu.so from '" + folder +
+           "'";
+  auto need = [&](const char *name, auto &function) {
+    return find(library, name, function)
+               ? std::string()
+               : "PyTorch has no function " + std::string(name);
+  };
+  for (const std::string &missing :
+       {need("aoti_torch_delete_tensor_object", deleteTensor),
+        need("aoti_torch_new_uninitialized_tensor", makeUndefined),
+        need("aoti_torch_get_data_ptr", getData),
+        need("aoti_torch_get_dim", getRank),
+        need("aoti_torch_get_sizes", getSizes),
+        need("aoti_torch_get_strides", getStrides),
+        need("aoti_torch_get_dtype", getType),
+        need("aoti_torch_get_device_type", getDeviceKind),
+        need("aoti_torch_get_device_index", getDeviceIndex),
+        need("aoti_torch_empty_strided", makeEmpty),
+        need("aoti_torch_library_init_impl", initImplementations),
+        need("aoti_torch_library_impl", implement)})
+    if (!missing.empty())
+      return missing;
+  getCudaStream = nullptr;
+  if (void *cuda = open("libtorch_cuda.so"))
+    find(cuda, "aoti_torch_get_current_cuda_stream", getCudaStream);
+  return "";
+}

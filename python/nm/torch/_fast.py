@@ -1,0 +1,133 @@
+"""Calls of layers that Python takes no part in.
+
+Where nothing but the product itself is asked for, no gradient, transform, mode or trace, a
+layer calls torch.ops.nm.product, a kernel in C++ that runs what was prepared for an input
+of the same shape. It knows nothing else: where it gives None, the layer goes the way of
+torch.ops.nm.linear, after which the next call of the kind is known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from .. import _arrays
+from .. import _library as lib
+from .._call import PreparedCall
+from .._sparse import SparseTensor
+
+# Inputs of so many shapes are known; then all are forgotten.
+_MOST_CALLS = 64
+
+_FUNCTIONS = {
+    "nmTorchRegister": (ctypes.c_void_p, [ctypes.c_char_p]),
+    "nmTorchAddWeight": (ctypes.c_int64, [ctypes.c_void_p, ctypes.c_void_p]),
+    "nmTorchAddProduct": (ctypes.c_int32, [
+        ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.c_int32,
+        ctypes.c_void_p]),
+    "nmTorchDropWeight": (None, [ctypes.c_int64]),
+}
+_is_grad_enabled = torch.is_grad_enabled
+_count_modes = torch._C._len_torch_dispatch_stack
+_has_transforms = torch._C._are_functorch_transforms_active
+_has_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+_tracing_state = torch._C._get_tracing_state
+
+
+def is_plain(x: Any) -> bool:
+    """Whether a call with `x` is nothing but a product."""
+    return (type(x) is Tensor and not _is_grad_enabled() and not _count_modes()
+            and not _has_transforms() and not _has_autocast()
+            and forward_ad._current_level < 0 and _tracing_state() is None)
+
+
+class FastCalls:
+    """The calls that torch.ops.nm.product knows of a weight.
+
+    Attributes:
+        number: the weight's in the library.
+        weight: the weight, whose calls these are.
+        writes: how often its two tensors had been written to.
+    """
+
+    __slots__ = ("__weakref__", "_calls", "number", "places", "weight", "writes")
+
+    def __init__(self, w: SparseTensor, values: Tensor, indices: Tensor):
+        self.weight = w
+        self.writes = values._version, indices._version
+        self.places = values.data_ptr(), indices.data_ptr()
+        self._calls: list[PreparedCall] = []
+        self.number = _library.nmTorchAddWeight(*self.places)
+        weakref.finalize(self, _library.nmTorchDropWeight, self.number).atexit = False
+        w._fast_calls.add(self)
+
+    def drop(self) -> None:
+        """Forgets the calls, after those that run."""
+        _library.nmTorchDropWeight(self.number)
+        self._calls.clear()
+        self.number = -1
+
+    def add(self, x: Tensor, bias: Tensor | None, activation: str | None) -> bool:
+        """Has the kernel know the call for inputs like `x`, which it did not on this
+        thread."""
+        kind = _arrays.KINDS["torch"]
+        key = (type(x), kind.signature(x), activation, None,
+               None if bias is None else (type(bias), kind.signature(bias)), None)
+        call = self.weight._prepared.get(key)
+        if call is None or not call.depends_on_addresses_alone(x):
+            return False
+        if len(self._calls) >= _MOST_CALLS:
+            self.drop()
+            return False
+        alignments = call.alignments_on_device()
+        if bias is None:
+            alignments.insert(1, 0)
+        added = _library.nmTorchAddProduct(
+            self.number, self.weight.n, (ctypes.c_int64 * 3)(*alignments),
+            call._on_cuda, call._address)
+        if added:
+            self._calls.append(call)
+        return bool(added)
+
+
+def learn(known: FastCalls | None, w: SparseTensor, parts: tuple[Tensor, Tensor],
+          x: Tensor, bias: Tensor | None, activation: str | None) -> FastCalls | None:
+    """What knows the call that was just made, where it can be known."""
+    values, indices = parts
+    if values.is_inference() or indices.is_inference():
+        return None
+    if known is None or known.number < 0 or known.weight is not w or (
+            known.places != (values.data_ptr(), indices.data_ptr())
+            or known.writes != (values._version, indices._version)):
+        known = FastCalls(w, values, indices)
+    if product(x, values, indices, values if bias is None else bias,
+               known.number) is None:
+        known.add(x, bias, activation)
+    return known
+
+
+def _load() -> ctypes.CDLL | None:
+    """The library with the kernel, or None where PyTorch does not take it."""
+    try:
+        library = lib._open("libnm_torch.so", _FUNCTIONS)
+    except OSError:
+        return None
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    message = library.nmTorchRegister(os.fsencode(folder))
+    lib.take_text(message)
+    return None if message else library
+
+
+_definition = torch.library.Library("nm", "FRAGMENT")
+_definition.define("product(Tensor x, Tensor values, Tensor indices, Tensor bias, "
+                   "int weight) -> Tensor")
+_definition.impl("product", torch.library.fallthrough_kernel, "Autograd")
+#: None where there is no kernel in C++.
+_library = _load()
+product: Any = None if _library is None else torch.ops.nm.product.default._op
