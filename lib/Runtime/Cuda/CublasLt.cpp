@@ -279,20 +279,21 @@ static auto withWorkspace(const ContextScope &scope, uint64_t bytes,
   return result;
 }
 
-/// Puts the fastest algorithm in place of all that were found.
+/// Puts the fastest algorithm in place of all that were found. The memory that
+/// an algorithm takes counts: in a graph, to give it and to take it back are
+/// nodes of their own, which a product of few microseconds waits for.
 static Status chooseAlgorithm(Plan &plan, const ContextScope &scope,
                               void *handle, const ColumnMajorProduct &product,
                               Stream stream) {
-  uint64_t bytes = 0;
-  for (const LtFunctions::Found &found : plan.found)
-    bytes = std::max<uint64_t>(bytes, found.workspaceBytes);
-  Result<size_t> fastest =
-      withWorkspace(scope, bytes, stream, [&](Address workspace) {
-        return findFastestCall(scope, stream, plan.found.size(),
-                               [&](size_t i, Stream on) -> Result<bool> {
-                                 return multiplyBy(plan.found[i], plan, handle,
-                                                   product, workspace, on) == 0;
-                               });
+  Result<size_t> fastest = findFastestCall(
+      scope, stream, plan.found.size(),
+      [&](size_t i, Stream on) -> Result<bool> {
+        const LtFunctions::Found &found = plan.found[i];
+        return withWorkspace(scope, found.workspaceBytes, on,
+                             [&](Address workspace) -> Result<bool> {
+                               return multiplyBy(found, plan, handle, product,
+                                                 workspace, on) == 0;
+                             });
       });
   if (!fastest)
     return fastest.error();
