@@ -134,6 +134,8 @@ class _Converter:
         self.pattern, self.names, self.axis, self.skip = pattern, names, axis, skip
         self.format, self.progress = format, progress
         self.report = ConvertReport()
+        # Whether the weights are written as what was packed.
+        self.unpacked = False
         told = parse_pattern(pattern, None, axis) if pattern else None
         is_24 = told is not None and (told.n, told.m, told.block) == (
             2, 4, (1, 1)) and told.axis == 1
@@ -199,6 +201,8 @@ class _Converter:
                          if self.format == "compressed-tensors" else parts_of(name, w))
                 self._note(name, w, sum(array.nbytes for _, array in parts.values()))
                 tensors.update(parts)
+                if w._quantization is not None:
+                    tensors[f"{name}_scale"] = weights.raw(f"{name}_scale")
                 continue
             tensors[name] = (file.stored(name) if file is not None and name in file
                              else weights.raw(name))
@@ -212,6 +216,7 @@ class _Converter:
 
     def _condense(self, weights: WeightSource, name: str) -> SparseTensor | None:
         """The condensed weight; None for a tensor that stays as it is."""
+        self.unpacked = self.unpacked or weights.is_packed(name)
         made_of = weights.parts(name)
         if made_of:
             self.report.joined[name] = made_of
@@ -230,7 +235,9 @@ class _Converter:
         w = weights.condensed(name)
         pattern = self.pattern and pattern_along(weights, name, self.pattern, self.axis)
         if w is not None and pattern in (None, w.pattern):
-            return w
+            if self.format == "nm" or w._quantization is None:
+                return w
+            pattern = w.pattern
         points = weights.zero_points(name)
         reason = ""
         if points is not None and points.any():
@@ -248,19 +255,29 @@ class _Converter:
             self.report.left_dense[name] = reason
             return None
         try:
-            return compress(weights.weight(name), pattern, name=name)
+            return self._compress(weights, name, pattern)
         except PatternError as error:
             if not self.skip:
                 raise
             self.report.left_dense[name] = str(error)
             return None
 
+    def _compress(self, weights: WeightSource, name: str, pattern: Pattern
+                  ) -> SparseTensor:
+        """A weight that stays quantized where its integers are told and can be."""
+        found = weights.integers(name) if self.format == "nm" else None
+        if found is None or pattern.axis != 1:
+            return compress(weights.weight(name), pattern, name=name)
+        w = compress(found[0], pattern, name=name)
+        w._quantization = found[1:]
+        return w
+
     def _condense_found(self, weights: WeightSource, name: str) -> SparseTensor | None:
         """The weight in the sparsest pattern that it obeys, where that is smaller."""
         found = find_pattern(weights, name, self.axis)
         reason = found.reason
         if found.pattern is not None:
-            w = compress(weights.weight(name), found.pattern, name=name)
+            w = self._compress(weights, name, found.pattern)
             size = sum(array.nbytes for _, array in parts_of(name, w).values())
             dense = _dense_bytes(w)
             if size < dense and not found.hint:
@@ -320,6 +337,8 @@ class _Converter:
         it says of quantization stays."""
         config = dict(config)
         former = dict(config.pop("quantization_config", None) or {})
+        if self.unpacked:
+            former = {}
         sparsity = former.get("sparsity_config") or {}
         if sparsity.get("format") not in (None, "dense"):
             # Of bitmasks, which the weights no longer have.

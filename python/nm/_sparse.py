@@ -63,6 +63,8 @@ class SparseTensor:
         # nm.torch's: its tensors by device, and the weight in lower types.
         self._torch_tensors: dict = {}
         self._torch_converted: dict = {}
+        # Bits and group of k, of integers that have scales in their file.
+        self._quantization: tuple[int, int] | None = None
         _alive[id(self)] = self
 
     @property

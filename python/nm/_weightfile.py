@@ -6,6 +6,10 @@
     tensors   "<name>.values" [w, np]    "<name>.indices" U8, the positions
               [w/bk, np/bn] in ceil(log2 M) bits each, from the lowest bit on
 
+A quantized weight has the bits of its integers and the group of k that shares a scale in
+its record, and "<name>_scale" [n, groups] beside it; integers of 4 bits are packed, two to
+a byte, from the lower half on, with 8 added.
+
 Other tensors in such a file are those that stayed dense. In version 1 an index is a
 byte, and "<name>.indices" has its shape; from version 3 on a file has the checksums that
 _safetensors tells of. Other readers of safetensors read the parts; nm maps the values
@@ -47,8 +51,10 @@ def save_weights(path: str | os.PathLike,
 def parts_of(name: str, weight: SparseTensor) -> dict[str, tuple[str, np.ndarray]]:
     """The tensors of a weight in a file, raw arrays with their types."""
     indices = pack_bits(weight._indices, bits_for(weight.pattern.m))
-    return {f"{name}.values": (weight.dtype, weight._values),
-            f"{name}.indices": ("u8", indices)}
+    values = weight.dtype, weight._values
+    if weight._quantization is not None and weight._quantization[0] == 4:
+        values = "u8", pack_bits((weight._values + 8).astype(np.uint8), 4)
+    return {f"{name}.values": values, f"{name}.indices": ("u8", indices)}
 
 
 def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
@@ -56,6 +62,9 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
     """The metadata of a file with these weights, beside those that it had without."""
     records = {name: {"pattern": str(weight.pattern), "shape": list(weight.shape),
                       "dtype": weight.dtype} for name, weight in weights.items()}
+    for name, weight in weights.items():
+        if weight._quantization is not None:
+            records[name].update(zip(("bits", "group"), weight._quantization))
     own = {"format": FORMAT, "version": str(VERSION), "weights": json.dumps(records)}
     if "format" in plain:
         own[_FORMER] = plain["format"]
@@ -128,8 +137,14 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
 
 def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
             ) -> SparseTensor:
-    parts = []
-    for part, dtype in (("values", record["dtype"]), ("indices", "u8")):
+    parts, bits = [], record.get("bits")
+    if bits not in (None, 4, 8) or bits is not None and (
+            not isinstance(record.get("group"), int) or record["group"] < 1
+            or record["dtype"] != "i8"):
+        raise FileFormatError(f"{file.path}: {name}: expected i8 of 4 or 8 bits and a "
+                              f"group, but got {record}")
+    for part, dtype in (("values", "u8" if bits == 4 else record["dtype"]),
+                        ("indices", "u8")):
         element, array = file.raw(f"{name}.{part}")
         if element != dtype:
             raise FileFormatError(f"{file.path}: expected {name}.{part} of "
@@ -139,9 +154,24 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
         pattern, shape = read_pattern(record["pattern"]), record["shape"]
         if file.metadata["version"] != "1":
             parts[1] = _unpack_indices(parts[1], pattern, shape, f"{name}.indices")
-        return SparseTensor(parts[0], parts[1], shape, pattern, record["dtype"])
+        if bits == 4:
+            parts[0] = _unpack_values(parts[0], pattern, shape, f"{name}.values")
+        made = SparseTensor(parts[0], parts[1], shape, pattern, record["dtype"])
+        if bits is not None:
+            made._quantization = bits, record["group"]
+        return made
     except Error as error:
         raise FileFormatError(f"{file.path}: {name}: {error}") from None
+
+
+def _unpack_values(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
+                   ) -> np.ndarray:
+    sizes, _ = pattern.condensed_shapes(*pattern.sizes(weight_shape(shape)))
+    count = sizes[0] * sizes[1]
+    if packed.shape != (packed_bytes(count, 4),):
+        raise ShapeError(f"expected {name} of {packed_bytes(count, 4)} bytes, {count} "
+                         f"integers of 4 bits, but got shape {packed.shape}")
+    return unpack_bits(packed, count, 4).astype(np.int8).reshape(sizes) - np.int8(8)
 
 
 def _unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str

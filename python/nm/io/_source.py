@@ -19,6 +19,8 @@ from .._safetensors import SafetensorsFile
 from .._sparse import WEIGHT_TYPES, SparseTensor
 from .._weightfile import is_weight_file, load_weights, part_names
 from ._bitmask import from_bitmask
+from ._integers import dequantized, scaled
+from ._packed import PARTS, Packed, group_sizes, packed_weights
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 from ._onnx_nodes import LOOKED_UP, Quantization
@@ -69,6 +71,7 @@ class WeightSource(Mapping):
         self._condensed: dict[str, SparseTensor] = {}
         self._axes: dict[str, set] = {}
         self._quantized: dict[str, Quantization] = {}
+        self._packed: dict[str, tuple[Packed, Mapping]] = {}
         # What tensors are of others.
         self._roles: dict[str, str] = {}
 
@@ -244,8 +247,24 @@ class WeightSource(Mapping):
         own, as in an ONNX model."""
         return name in self._roles
 
+    def integers(self, name: str) -> tuple[np.ndarray, int, int] | None:
+        """Of a weight that is packed integers times the scales ``<name>_scale`` of groups
+        of k: the integers, int8 ``[n, k]``, their bits and the group. None for others."""
+        packed, file = self._packed.get(name, (None, None))
+        if packed is None or not packed.is_plain:
+            return None
+        return packed.integers(file), packed.bits, packed.group
+
+    def is_packed(self, name: str) -> bool:
+        """Whether it is made of integers that the file has packed to words."""
+        return name in self._packed
+
     def parts(self, name: str) -> str | None:
         """What a weight was made of, for people; None for one that is in the file."""
+        if name in self._packed:
+            packed = self._packed[name][0]
+            return (f"{name}_packed of {packed.bits} bits times {name}_scale, groups of "
+                    f"{packed.group}")
         if f"{name}{_ORIGINAL}" in self._hidden:
             return f"{name}{_ORIGINAL} times {name}{_MASK}"
         return None
@@ -376,10 +395,16 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
         for name, weight in load_weights(path).items():
             source._add(name, weight.dtype, weight.shape, _decompressed(weight))
             source._condensed[name] = weight
+            if weight._quantization is not None:
+                _add_dequantized(source, file, name, weight)
     _refuse_marlin(file)
+    if any(name.endswith(".weight_packed") for name in file):
+        sizes = group_sizes(_read_config(Path(path)))
+        for name, packed in packed_weights(file, path, file.info, sizes).items():
+            _add_packed(source, file, name, packed)
     parts = part_names(file.metadata)
     for name in file:
-        if name in parts:
+        if name in parts or name in source._hidden:
             continue
         base = next((name[:-len(part)] for part in (*_BITMASK_PARTS, _ROW_OFFSETS)
                      if name.endswith(part)), None)
@@ -394,6 +419,38 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
 def _decompressed(weight: SparseTensor) -> Callable[[], np.ndarray]:
     like = RawArray(np.empty(0), weight.dtype)
     return lambda: weight.decompress(like).raw
+
+
+def _add_packed(source: WeightSource, file: SafetensorsFile, name: str, packed: Packed
+                ) -> None:
+    """The weight that packed integers and scales make, in place of them."""
+    for part in PARTS:
+        if f"{name}{part}" in file:
+            source._hidden[f"{name}{part}"] = (*file.info(f"{name}{part}"),
+                                               _reader(file.raw, f"{name}{part}"))
+    element, scales = file.raw(f"{name}_scale")
+    if packed.is_plain and scales.shape != (packed.shape[0],
+                                            -(-packed.shape[1] // packed.group)):
+        spread = np.ascontiguousarray(np.broadcast_to(
+            scales.reshape(-1, 1), (packed.shape[0], 1)))
+        source._hidden[f"{name}_scale"] = element, spread.shape, lambda: spread
+    source._packed[name] = packed, file
+    source._add(name, element, packed.shape, lambda: scaled(
+        packed.integers(file), element, packed.spread(file, scales)))
+
+
+def _add_dequantized(source: WeightSource, file: SafetensorsFile, name: str,
+                     weight: SparseTensor) -> None:
+    """The weight that integers and scales make, in place of them."""
+    place, (n, k), (_, group) = f"{name}_scale", weight.shape, weight._quantization
+    if place not in file or file.info(place)[1] != (n, -(-k // group)):
+        raise FileFormatError(f"{file.path}: expected {place} [{n}, {-(-k // group)}], "
+                              f"the scales of {name}, but it has "
+                              f"{list(file.info(place)[1]) if place in file else 'none'}")
+    element = file.info(place)[0]
+    source._hidden[place] = element, (n, -(-k // group)), _reader(file.raw, place)
+    source._add(name, element, weight.shape, lambda: dequantized(
+        _decompressed(weight)(), *file.raw(place), group))
 
 
 def _reader(read: Callable, name: str) -> Callable[[], np.ndarray]:

@@ -4,6 +4,7 @@
 
     model.fc1 = nm.torch.NMLinear.from_dense(model.fc1, "2:4")
     report = nm.torch.sparsify(model, {"encoder.*": "2:4"}, example)
+    nm.torch.quantize(model.to(torch.bfloat16), bits=4, group=128)
     schedule = nm.torch.mask_layers(model, "2:4", rule="sr-ste", every=10)
     compiled = nm.torch.export(model, example).compile("model.so")
 
@@ -21,14 +22,15 @@ from ._import_hook import after_import as _after_import
 from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
+from ._quantized import NMQuantizedLinear, quantize
 from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
            "MaskSchedule", "MaskedLinear", "NMLinear", "NMMultiheadAttention",
-           "SearchReport", "SparsifyReport", "densify", "export", "linear", "load",
-           "mask_layers", "save", "search", "sparsify"]
+           "NMQuantizedLinear", "SearchReport", "SparsifyReport", "densify", "export",
+           "linear", "load", "mask_layers", "quantize", "save", "search", "sparsify"]
 
 _share_threads()
 

@@ -6,13 +6,14 @@ from torch import nn
 
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
+from ._quantized import NMQuantizedLinear
 from ._replace import keep_belongings, replace_module
 from ._unfold import fold_dense
 
 
 def densify(model: nn.Module) -> list[str]:
     """Puts an nn.Linear with the same weight, zeros included, in place of each
-    NMLinear of a model, in the model itself: as it was before nm.torch.sparsify, but
+    NMLinear and NMQuantizedLinear of a model, in the model itself: as it was before nm.torch.sparsify, but
     pruned. Weights may become anything then, as where PEFT merges an adapter into them.
 
     nn.MultiheadAttention and experts are what they were before, too. Layers that share a
@@ -37,6 +38,13 @@ def densify(model: nn.Module) -> list[str]:
         keep_belongings(layer, dense)
         tell_of_replaced(layer.values, name)
         replace_module(model, name, dense)
+    quantized = {name: layer for name, layer in model.named_modules()
+                 if isinstance(layer, NMQuantizedLinear)}
+    for name, layer in quantized.items():
+        dense = nn.Linear(layer.in_features, layer.out_features, bias=False, device="meta")
+        dense.weight, dense.bias = nn.Parameter(layer.dense_weight()), layer.bias
+        keep_belongings(layer, dense)
+        replace_module(model, name, dense)
     fold_dense(model)
-    return list(sparse)
+    return [*sparse, *quantized]
 

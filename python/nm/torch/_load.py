@@ -25,6 +25,7 @@ from ._attention import name_in_model, stored_name
 from ._experts import ExpertLinears, experts_of, stack_name
 from ._layers import Layer, find_layers, is_conv1d, is_linear
 from ._linear import NMLinear
+from ._quantized import NMQuantizedLinear
 from ._replace import keep_belongings, replace_layer, replace_module
 from ._rules import chosen_patterns, patterns_of
 from ._shards import write_shards
@@ -69,8 +70,11 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
                 experts_of(model, stack)
         names = _names_in_model(source, model)
         condensed = _condensed_weights(source, names, model, rules)
+        stored = {names[name]: name for name in source}
         for name, w in condensed.items():
-            _put_sparse_layer(model, name.removesuffix(".weight"), w)
+            scales = (None if w._quantization is None else
+                      _tensor(source, f"{stored[name]}_scale"))
+            _put_sparse_layer(model, name.removesuffix(".weight"), w, scales)
         state = {names[name]: _tensor(source, name) for name in source
                  if names[name] not in condensed}
         _load_state(model, state, str(path))
@@ -107,7 +111,9 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
                         f"{layer.activation}")
     if not write:
         return
-    own = {f"{name}.{part}" for name in sparse
+    quantized = {name: layer for name, layer in model.named_modules(
+        remove_duplicate=False) if isinstance(layer, NMQuantizedLinear)}
+    own = {f"{name}.{part}" for name in {**sparse, **quantized}
            for part in ("values", "indices", "_extra_state")}
     tensors: dict[str, Tensor] = {}
     seen: dict[tuple, str] = {}
@@ -116,11 +122,13 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
         # Tied weights are written once, as other writers of safetensors do.
         if name in own or (tensor.numel() and seen.setdefault(place, name) != name):
             continue
-        tensors[name] = tensor
+        tensors[_scale_name(name, quantized)] = tensor
     # As are weights of a layer with several names, and of layers that share one.
     first = {id(layer.values): name for name, layer in reversed(sparse.items())}
     weights = {stored_name(model, name): _stored_weight(sparse[name])
                for name in sorted(first.values())}
+    weights.update({f"{name}.weight": layer.stored_weight()
+                    for name, layer in quantized.items()})
     if _is_of_transformers(model):
         from ._original_names import original_names
         tensors, weights = original_names(model, tensors, weights)
@@ -128,6 +136,12 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
     write_shards(target, {name: _stored(tensor) for name, tensor in tensors.items()},
                  weights, max_shard_size)
     _save_configuration(model, target)
+
+
+def _scale_name(name: str, quantized: Mapping[str, nn.Module]) -> str:
+    """What a file calls scales."""
+    layer, _, last = name.rpartition(".")
+    return f"{layer}.weight_scale" if last == "scales" and layer in quantized else name
 
 
 def _is_of_transformers(model: nn.Module) -> bool:
@@ -314,19 +328,26 @@ def _is_linear(model: nn.Module, name: str) -> bool:
 
 def _compress(source: WeightSource, name: str, pattern: Any, detects: bool
               ) -> SparseTensor | None:
+    found = source.integers(name)
+    dense = source[name] if found is None else found[0]
     if detects:
-        pattern, _ = detect(source[name], axis=1)
-    return None if pattern is None else compress(source[name], parse_pattern(
-        pattern, None, 1), name=name)
+        pattern, _ = detect(dense, axis=1)
+    if pattern is None:
+        return None
+    w = compress(dense, parse_pattern(pattern, None, 1), name=name)
+    if found is not None:
+        w._quantization = found[1:]
+    return w
 
 
-def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor) -> None:
+def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
+                      scales: Tensor | None) -> None:
     try:
         layer = model.get_submodule(name)
     except AttributeError:
         raise Error(f"expected a model with the layer '{name}', whose weight is "
                     "condensed, but it has none") from None
-    if isinstance(layer, NMLinear):  # Which has another name in the file, too.
+    if isinstance(layer, (NMLinear, NMQuantizedLinear)):  # Which has another name in the file, too.
         return
     if not is_linear(layer) and not is_conv1d(layer):
         raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
@@ -337,11 +358,13 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor) -> None:
     siblings = [(each, other) for each, other in model.named_modules()
                 if other is not layer and type(other) is nn.Linear
                 and other.weight is layer.weight]
-    sparse = sparse_of_stored(w, layer)
+    sparse = (sparse_of_stored(w, layer) if scales is None else
+              NMQuantizedLinear.from_sparse(w, scales, *w._quantization, layer.bias))
     keep_belongings(layer, sparse)
     replace_module(model, name, sparse)
     for each, other in siblings:
-        twin = sparse.sibling(other.bias)
+        twin = (sparse.sibling(other.bias) if scales is None else
+                NMQuantizedLinear.from_sparse(w, scales, *w._quantization, other.bias))
         keep_belongings(other, twin)
         replace_module(model, each, twin)
 
@@ -412,5 +435,5 @@ def _set_parameter(model: nn.Module, name: str, tensor: Tensor) -> None:
 
 def _is_condensed_part(model: nn.Module, name: str) -> bool:
     layer, _, part = name.rpartition(".")
-    return part in ("values", "indices") and isinstance(model.get_submodule(layer),
-                                                        NMLinear)
+    return part in ("values", "indices", "scales") and isinstance(
+        model.get_submodule(layer), (NMLinear, NMQuantizedLinear))

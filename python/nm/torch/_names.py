@@ -30,9 +30,10 @@ from ._decompress import decompress
 from ._experts import ExpertLinears, experts_of, fold_experts
 from ._layers import is_conv1d, is_linear
 from ._linear import NMLinear
+from ._quantized import NMQuantizedLinear
 from ._replace import keep_belongings, replace_module
 from ._ties import untie_heads
-from ._weights import write_form
+from ._weights import LOWER_TYPES, write_form
 
 _UNUSED = ".nm_unused"
 
@@ -50,6 +51,7 @@ class _Table:
     Attributes:
         names: what becomes of the names of parts, after all other renamings.
         indices: of sparse layers, by the model's names.
+        integers: of quantized layers, by the model's names of their values.
         plain: dense weights that no other conversion takes, by those.
         dense: all dense weights, by the names of their values in the file.
         stacks: the patterns of what stacked experts are made of, by the model's names.
@@ -58,6 +60,7 @@ class _Table:
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.indices: dict[str, SparseTensor] = {}
+        self.integers: dict[str, SparseTensor] = {}
         self.plain: dict[str, SparseTensor] = {}
         self.dense: dict[str, SparseTensor] = {}
         self.stacks: dict[str, set[Pattern]] = {}
@@ -89,18 +92,23 @@ class _Parts(WeightConverter):
         self.table = table
 
     def rename_source_key(self, source_key: str) -> tuple[str, str | None]:
-        known = source_key in self.table.indices or source_key in self.table.plain
+        known = any(source_key in each for each in (
+            self.table.indices, self.table.integers, self.table.plain))
         return source_key, self.source_patterns[0] if known else None
 
     def convert(self, layer_name: str, *_: Any, **__: Any) -> dict[str, Tensor]:
         source, = next(iter(self.layer_targets.values()))
         part, = next(iter(self.materialize_tensors().values()))
         w = self.table.dense.get(source)
-        if w is None:
-            w = next(w for name, w in self.table.indices.items()
-                     if layer_name == name or layer_name.endswith(f".{name}"))
-            return {layer_name: torch.from_numpy(w._indices.copy()).to(part.device)}
-        return {layer_name: _dense(part, w)}
+        if w is not None:
+            return {layer_name: _dense(part, w)}
+        for known, array in ((self.table.indices, "_indices"),
+                             (self.table.integers, "_values")):
+            for name, w in known.items():
+                if layer_name == name or layer_name.endswith(f".{name}"):
+                    return {layer_name: torch.from_numpy(getattr(w, array).copy()).to(
+                        part.device)}
+        raise KeyError(layer_name)
 
 
 class _Nothing:
@@ -156,7 +164,8 @@ def plan_conversions(model: Any, conversions: list,
     converters = [each for each in conversions if isinstance(each, WeightConverter)]
     prefix, state = model.base_model_prefix, model.state_dict()
     # Copies, as some renamings remember what they have seen.
-    of_parts, of_weights, of_finals = (copy.deepcopy(renamings) for _ in range(3))
+    of_parts, of_weights, of_finals, of_scales = (copy.deepcopy(renamings)
+                                                  for _ in range(4))
     table, sparse, ignored = _Table(), {}, set()
     for name in sorted(condensed, key=dot_natural_key):
         w = condensed[name]
@@ -173,7 +182,14 @@ def plan_conversions(model: Any, conversions: list,
             sparse[layer] = w
             table.names[values], table.names[indices] = f"{layer}.values", f"{layer}.indices"
             table.indices[f"{layer}.indices"] = w
+            if w._quantization is not None:
+                scales = apply_renamings(f"{name}_scale", of_scales)
+                table.names[scales] = f"{layer}.scales"
+                table.integers[f"{layer}.values"] = w
             continue
+        if w._quantization is not None:
+            raise Error(f"expected '{final}' to be the weight of an nn.Linear, as that of "
+                        f"{name} is of {w._quantization[0]} bits, but it is not")
         table.dense[f"{name}.values"] = w
         table.names[values], table.names[indices] = key, f"{key}{_UNUSED}"
         ignored.add(f"{re.escape(_UNUSED)}$")
@@ -236,6 +252,17 @@ def _replace(model: nn.Module, name: str, w: SparseTensor) -> None:
     layer = model.get_submodule(name)
     pattern = w.pattern if w.pattern.axis == 1 else type(w.pattern)(
         w.pattern.n, w.pattern.m, w.pattern.block, 1)
+    if w._quantization is not None:
+        if layer.weight.dtype not in LOWER_TYPES:
+            raise Error("expected dtype=torch.float16 or dtype=torch.bfloat16, which "
+                        f"'{name}' of {w._quantization[0]} bits is multiplied in, but got "
+                        f"{layer.weight.dtype}")
+        sparse = NMQuantizedLinear(w.k, w.n, pattern, *w._quantization, bias=False,
+                                   device="meta", dtype=layer.weight.dtype)
+        sparse.bias = layer.bias
+        keep_belongings(layer, sparse)
+        replace_module(model, name, sparse)
+        return
     sparse = LoadingLinear(w.k, w.n, pattern, bias=False, device="meta",
                            dtype=layer.weight.dtype)
     sparse.bias = layer.bias

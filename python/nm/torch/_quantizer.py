@@ -32,6 +32,7 @@ from ._layers import find_layers
 from ._linear import NMLinear
 from ._load import save
 from ._names import LoadingLinear, condense_stacks, plan_conversions
+from ._quantized import NMQuantizedLinear
 from ._sparsify import SparsifyReport, sparsify
 from ._unfold import unfolded
 
@@ -49,19 +50,23 @@ class Config(QuantizationConfigMixin):
         prune: as for nm.torch.sparsify. Where it is None, weights that break their
             pattern are pruned by magnitude, and a warning says how much that took.
         layers: the patterns of the layers by name, in a folder that nm wrote.
+        quantized: the bits and the group of those that are quantized.
     """
 
     def __init__(self, rules: Any = None, *,
                  modules_to_not_convert: list[str] | None = None, prune: Any = None,
-                 layers: dict[str, str] | None = None, **_: Any):
+                 layers: dict[str, str] | None = None,
+                 quantized: dict[str, dict[str, int]] | None = None, **_: Any):
         self.quant_method = METHOD
-        self.rules, self.prune = rules, prune
+        self.rules, self.prune, self.quantized = rules, prune, quantized
         self.modules_to_not_convert, self.layers = modules_to_not_convert, layers
 
     def to_dict(self) -> dict[str, Any]:
         fields = {"quant_method": METHOD, "version": 1}
         if self.layers is not None:
             fields["layers"] = self.layers
+        if self.quantized is not None:
+            fields["quantized"] = self.quantized
         if self.rules is not None:
             fields["rules"] = _as_text(self.rules)
         if self.modules_to_not_convert is not None:
@@ -168,8 +173,13 @@ def _is_part(name: str, parts: list[str]) -> bool:
 
 def config_of(model: nn.Module) -> Config:
     """What a folder of the model says of its layers."""
-    return Config(layers={stack_name(name) or name: str(layer.pattern) for name, layer
-                          in model.named_modules() if isinstance(layer, NMLinear)})
+    quantized = {name: layer for name, layer in model.named_modules()
+                 if isinstance(layer, NMQuantizedLinear)}
+    layers = {stack_name(name) or name: str(layer.pattern) for name, layer
+              in model.named_modules() if isinstance(layer, NMLinear) or name in quantized}
+    return Config(layers=layers, quantized={
+        name: {"bits": layer.bits, "group": layer.group}
+        for name, layer in quantized.items()} or None)
 
 
 _save_pretrained = PreTrainedModel.save_pretrained
@@ -177,7 +187,7 @@ _save_pretrained = PreTrainedModel.save_pretrained
 
 @functools.wraps(_save_pretrained)
 def _save_sparse(self: Any, save_directory: Any, *args: Any, **options: Any) -> Any:
-    is_sparse = any(isinstance(layer, NMLinear) for layer in self.modules())
+    is_sparse = any(isinstance(layer, (NMLinear, NMQuantizedLinear)) for layer in self.modules())
     if getattr(self, "_hf_peft_config_loaded", False):
         # Only adapters are written.
         return _save_pretrained(self, save_directory, *args, **options)

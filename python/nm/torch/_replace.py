@@ -17,7 +17,8 @@ _HOOKS = set(vars(nn.Module())) - _MODULE
 # What the layer that takes the place has as well, or has no use for.
 _OWN = {"in_features", "out_features", "weight", "bias", "parametrizations"}
 _OWN_OF_SPARSE = {"values", "indices", "pattern", "activation", "_form", "_shared",
-                  "_fast", "_is_mapped", "_shards", "_transposed_class"}
+                  "_fast", "_is_mapped", "_shards", "_transposed_class", "bits", "group",
+                  "scales"}
 _FOLDED_ENDS = ("_orig", "_mask", "_g", "_v", "_u")
 _FAST_PATH = "_nm_fast_path"
 
@@ -65,7 +66,8 @@ def keep_belongings(former: nn.Module, layer: nn.Module) -> str:
                       "_state_dict_hooks"):
             _drop_folded(vars(former)[hooks])
     keep_hooks(former, layer)
-    own = _OWN | _OWN_OF_SPARSE if isinstance(former, NMLinear) else _OWN
+    is_sparse = isinstance(former, NMLinear) or "scales" in former._buffers
+    own = _OWN | _OWN_OF_SPARSE if is_sparse else _OWN
     lost = [name for name, value in vars(former).items()
             if name not in _MODULE | _HOOKS | own
             and not _keep_attribute(layer, name, value)]

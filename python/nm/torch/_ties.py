@@ -43,6 +43,9 @@ def _say_untied(part: Any) -> None:
 def _is_sparse(model: nn.Module, name: str) -> bool:
     layer, _, last = name.rpartition(".")
     try:
-        return last == "weight" and isinstance(model.get_submodule(layer), NMLinear)
+        found = model.get_submodule(layer)
+        # Or one that is quantized.
+        return last == "weight" and (isinstance(found, NMLinear)
+                                     or hasattr(found, "stored_weight"))
     except AttributeError:
         return False
