@@ -20,7 +20,7 @@ from .._sparse import WEIGHT_TYPES, SparseTensor
 from .._weightfile import is_weight_file, load_weights, part_names
 from ._bitmask import from_bitmask
 from ._integers import dequantized, scaled
-from ._packed import PARTS, Packed, group_sizes, packed_weights
+from ._pack_quantized import PARTS, Packed, group_sizes, packed_weights
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 from ._onnx_nodes import LOOKED_UP, Quantization

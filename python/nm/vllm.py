@@ -1,0 +1,76 @@
+"""A plug-in of vLLM: N:M weights by nm's kernels. It has not been run on vLLM itself.
+
+    llm = vllm.LLM("condensed-folder", load_format="nm")        # nm.torch.save, nm.convert
+    llm = vllm.LLM("bitmask-folder", load_format="nm")          # sparse-24-bitmask
+    llm = vllm.LLM("masked-folder", quantization="nm")          # dense, with zeros
+
+vLLM finds `register` by the entry point vllm.general_plugins where nm is installed. It is
+written against vLLM's register_quantization_config, QuantizationConfig, LinearMethodBase,
+register_model_loader and BaseModelLoader.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def register() -> None:
+    """Tells vLLM of the quantization "nm" and the load format "nm", once."""
+    from vllm.model_executor.layers import quantization
+    if "nm" in quantization.QUANTIZATION_METHODS:
+        return
+    quantization.register_quantization_config("nm")(_config_class())
+    from vllm.model_executor.model_loader import register_model_loader
+    register_model_loader("nm")(_loader_class())
+
+
+def _config_class() -> type:
+    from vllm.model_executor.layers.linear import (LinearBase, LinearMethodBase,
+                                                   UnquantizedLinearMethod)
+    from vllm.model_executor.layers.quantization.base_config import QuantizationConfig
+
+    from .torch._serving import ServedConfig, ServedLinear
+
+    class NMLinearMethod(ServedLinear, LinearMethodBase):
+        """Products with condensed weights."""
+
+    class NMConfig(ServedConfig, QuantizationConfig):
+        """What vLLM asks about the layers of a model."""
+
+        def get_quant_method(self, layer: Any, prefix: str) -> Any:
+            """None for embeddings, experts and attention, which stay dense."""
+            if not isinstance(layer, LinearBase):
+                return None
+            patterns = self.patterns_of(prefix)
+            dense = UnquantizedLinearMethod()
+            return dense if patterns == [] else NMLinearMethod(dense, patterns, prefix)
+
+    return NMConfig
+
+
+def _loader_class() -> type:
+    from vllm.model_executor.model_loader.base_loader import BaseModelLoader
+
+    from .torch._serving import dense_weights
+
+    class NMModelLoader(BaseModelLoader):
+        """Gives a model the dense tensors of any folder that nm reads: vLLM splits and
+        merges them, and NMLinearMethod condenses what comes of it."""
+
+        def download_model(self, model_config: Any) -> None:
+            self._folder(model_config)
+
+        def load_weights(self, model: Any, model_config: Any) -> None:
+            model.load_weights(dense_weights(self._folder(model_config)))
+
+        def _folder(self, model_config: Any) -> str:
+            if os.path.isdir(model_config.model):
+                return model_config.model
+            from huggingface_hub import snapshot_download
+            return snapshot_download(
+                model_config.model, revision=getattr(model_config, "revision", None),
+                cache_dir=getattr(self.load_config, "download_dir", None),
+                allow_patterns=["*.safetensors", "*.json"])
+
+    return NMModelLoader

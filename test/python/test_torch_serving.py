@@ -1,0 +1,316 @@
+"""The plug-ins of vLLM and SGLang, with what they need of each server written here, from
+their public interface: neither is installed where tests run."""
+
+import abc
+import json
+import os
+import re
+import sys
+import types
+
+import pytest
+from conftest import ROOT, relative_error
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+SEED = int(os.environ.get("NM_TEST_SEED", "0"))
+METHODS = "fp8", "compressed-tensors"
+
+
+class LinearMethodBase(abc.ABC):
+    @abc.abstractmethod
+    def create_weights(self, layer, input_size_per_partition, output_partition_sizes,
+                       input_size, output_size, params_dtype, **extra_weight_attrs): ...
+
+    @abc.abstractmethod
+    def apply(self, layer, x, bias=None): ...
+
+    def process_weights_after_loading(self, layer):
+        return
+
+
+class UnquantizedLinearMethod(LinearMethodBase):
+    def create_weights(self, layer, input_size_per_partition, output_partition_sizes,
+                       input_size, output_size, params_dtype, **extra_weight_attrs):
+        layer.weight = nn.Parameter(torch.empty(
+            sum(output_partition_sizes), input_size_per_partition, dtype=params_dtype),
+            requires_grad=False)
+        for name, value in extra_weight_attrs.items():
+            setattr(layer.weight, name, value)
+
+    def apply(self, layer, x, bias=None):
+        return nn.functional.linear(x, layer.weight, bias)
+
+
+class QuantizationConfig(abc.ABC):
+    def __init__(self):
+        self.packed_modules_mapping = {}
+
+    @abc.abstractmethod
+    def get_name(self): ...
+
+    @abc.abstractmethod
+    def get_supported_act_dtypes(self): ...
+
+    @classmethod
+    @abc.abstractmethod
+    def get_min_capability(cls): ...
+
+    @staticmethod
+    @abc.abstractmethod
+    def get_config_filenames(): ...
+
+    @classmethod
+    @abc.abstractmethod
+    def from_config(cls, config): ...
+
+    @abc.abstractmethod
+    def get_quant_method(self, layer, prefix): ...
+
+    @abc.abstractmethod
+    def get_scaled_act_names(self): ...
+
+
+class LinearBase(nn.Module):
+    """As servers split and merge: some of the outputs, or of the inputs."""
+
+    def __init__(self, k, sizes, config, prefix, split, rank, processes):
+        super().__init__()
+        self.sizes, self.split, self.rank, self.processes = sizes, split, rank, processes
+        self.method = config.get_quant_method(self, prefix)
+        rows = [size // (processes if split == "n" else 1) for size in sizes]
+        self.method.create_weights(
+            self, k // (processes if split == "k" else 1), rows, k, sum(sizes),
+            torch.float32, weight_loader=self.load)
+
+    def load(self, parameter, loaded, shard=0):
+        if self.split == "n":
+            loaded = loaded.chunk(self.processes, 0)[self.rank]
+            begin = sum(self.sizes[:shard]) // self.processes
+            parameter.data[begin:begin + len(loaded)] = loaded
+        else:
+            parameter.data.copy_(loaded.chunk(self.processes, 1)[self.rank])
+
+    def forward(self, x):
+        return self.method.apply(self, x)
+
+
+class Model(nn.Module):
+    """The middle of a transformer: a merged layer, one that is split along its inputs,
+    and one that others read."""
+
+    packed = {"qkv_proj": ["q_proj", "k_proj", "v_proj"]}
+
+    def __init__(self, config, rank=0, processes=1):
+        super().__init__()
+        config.packed_modules_mapping = self.packed
+        for name, sizes, split in (("qkv_proj", [32, 16, 16], "n"), ("o_proj", [32], "k"),
+                                   ("kv_b_proj", [32], "n")):
+            self.add_module(name, LinearBase(32, sizes, config, f"model.{name}", split,
+                                             rank, processes))
+        self.embed = nn.Embedding(8, 32)
+
+    def load_weights(self, weights):
+        for name, tensor in weights:
+            _, layer, _ = name.split(".")
+            if layer in self.packed["qkv_proj"]:
+                self.qkv_proj.load(self.qkv_proj.weight, tensor,
+                                   self.packed["qkv_proj"].index(layer))
+            elif layer == "embed":
+                self.embed.weight.data.copy_(tensor)
+            else:
+                getattr(self, layer).load(getattr(self, layer).weight, tensor)
+        for layer in self.children():
+            if isinstance(layer, LinearBase):
+                layer.method.process_weights_after_loading(layer)
+
+
+class Dense(nn.Module):
+    """The same layers in a checkpoint."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = nn.ModuleDict({
+            name: nn.Linear(32, n, bias=False) for name, n in (
+                ("q_proj", 32), ("k_proj", 16), ("v_proj", 16), ("o_proj", 32),
+                ("kv_b_proj", 32))})
+        self.model["embed"] = nn.Embedding(8, 32)
+
+
+class BaseModelLoader(abc.ABC):
+    def __init__(self, load_config):
+        self.load_config = load_config
+
+    @abc.abstractmethod
+    def download_model(self, model_config): ...
+
+    @abc.abstractmethod
+    def load_weights(self, model, model_config): ...
+
+
+def add_modules(monkeypatch, modules):
+    for name, values in modules.items():
+        module = types.ModuleType(name)
+        module.__dict__.update(values, __path__=[])
+        monkeypatch.setitem(sys.modules, name, module)
+        parent, _, last = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], last, module)
+
+
+@pytest.fixture
+def vllm(monkeypatch):
+    torch.manual_seed(SEED)
+    found = types.SimpleNamespace(configs={}, loaders={}, methods=list(METHODS))
+
+    def register_quantization_config(name):
+        def wrapper(kind):
+            assert issubclass(kind, QuantizationConfig) and name not in found.methods
+            found.configs[name] = kind
+            found.methods.append(name)
+            return kind
+        return wrapper
+
+    def register_model_loader(name):
+        def wrapper(kind):
+            assert issubclass(kind, BaseModelLoader)
+            found.loaders[name] = kind
+            return kind
+        return wrapper
+
+    executor = "vllm.model_executor"
+    add_modules(monkeypatch, {
+        "vllm": {}, executor: {}, f"{executor}.layers": {},
+        f"{executor}.layers.quantization": dict(
+            QUANTIZATION_METHODS=found.methods,
+            register_quantization_config=register_quantization_config),
+        f"{executor}.layers.quantization.base_config": dict(
+            QuantizationConfig=QuantizationConfig),
+        f"{executor}.layers.linear": dict(
+            LinearBase=LinearBase, LinearMethodBase=LinearMethodBase,
+            UnquantizedLinearMethod=UnquantizedLinearMethod),
+        f"{executor}.model_loader": dict(register_model_loader=register_model_loader),
+        f"{executor}.model_loader.base_loader": dict(BaseModelLoader=BaseModelLoader)})
+    from nm.vllm import register
+    register()
+    register()  # As each process of a server does, maybe twice.
+    return found
+
+
+def assert_same(model, dense, rank=0, processes=1, kept="qkv_proj o_proj"):
+    x = torch.randn(5, 32)
+    weights = {name: layer.weight for name, layer in dense.model.items()}
+    merged = torch.cat([weights[name].chunk(processes)[rank]
+                        for name in ("q_proj", "k_proj", "v_proj")])
+    for name, weight, given in (
+            ("qkv_proj", merged, x),
+            ("o_proj", weights["o_proj"].chunk(processes, 1)[rank],
+             x.chunk(processes, 1)[rank].contiguous()),
+            ("kv_b_proj", weights["kv_b_proj"].chunk(processes)[rank], x)):
+        layer = getattr(model, name)
+        got, want = layer(given), given.double() @ weight.detach().double().T
+        assert relative_error(got.detach().double().numpy(), want.numpy()) < 1e-5
+        assert hasattr(layer, "nm_values") == (name in kept.split()), name
+        assert hasattr(layer, "weight") != hasattr(layer, "nm_values")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("form", ["condensed", "converted", "bitmask", "masked", "dense"])
+def test_vllm(vllm, tmp_path, form, processes):
+    dense = Dense()
+    for layer in dense.model.values():
+        layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+    nm.torch.save(dense, tmp_path / "masked")
+    quantization = None
+    if form != "masked":
+        (tmp_path / "masked" / "config.json").write_text("{}")
+        options = {"bitmask": dict(format="compressed-tensors"),
+                   "dense": dict(format="dense")}.get(form, {})
+        nm.convert(tmp_path / "masked", tmp_path / form, "2:4", names="*_proj*",
+                   **options)
+        quantization = json.loads((tmp_path / form / "config.json").read_text()).get(
+            "quantization_config")
+    folder = str(tmp_path / form)
+    kind = vllm.configs["nm"]
+    user = None if form in ("bitmask", "condensed", "converted") else "nm"
+    if form == "bitmask" or user:
+        assert kind.override_quantization_method(quantization, user, hf_config=None) == "nm"
+    config = kind() if quantization is None else kind.from_config(quantization)
+    assert config.get_name() == "nm" and torch.bfloat16 in config.get_supported_act_dtypes()
+    assert config.get_quant_method(nn.Embedding(2, 2), "model.embed") is None
+    for rank in range(processes):
+        model = Model(config, rank, processes)
+        loader = vllm.loaders["nm"](types.SimpleNamespace(download_dir=None))
+        settings = types.SimpleNamespace(model=folder, revision=None)
+        loader.download_model(settings)
+        loader.load_weights(model, settings)
+        assert_same(model, dense, rank, processes)
+        assert torch.equal(model.embed.weight, dense.model["embed"].weight)
+
+
+def test_layers_of_other_patterns(vllm, tmp_path):
+    """A merged layer stays dense where one of its parts is, or has no pattern of all."""
+    dense = Dense()
+    for name, layer in dense.model.items():
+        if name != "k_proj" and name != "embed":
+            layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+    nm.torch.save(dense, tmp_path)
+    kind = vllm.configs["nm"]
+    loader = vllm.loaders["nm"](None)
+    settings = types.SimpleNamespace(model=str(tmp_path))
+    layers = {f"model.{name}": "2:4, dim = 1" for name in ("q_proj", "v_proj", "o_proj")}
+    model = Model(kind.from_config({"quant_method": "nm", "layers": layers}))
+    loader.load_weights(model, settings)
+    assert_same(model, dense, kept="o_proj")
+    model = Model(kind())
+    loader.load_weights(model, settings)
+    assert_same(model, dense, kept="o_proj")
+    layers["model.k_proj"] = "2:4, dim = 1"
+    model = Model(kind.from_config({"quant_method": "nm", "layers": layers}))
+    with pytest.warns(UserWarning, match="model.qkv_proj stays dense: expected"):
+        loader.load_weights(model, settings)
+    assert_same(model, dense, kept="o_proj")
+    assert kind.override_quantization_method({"quant_method": "awq"}, None) is None
+    assert kind.override_quantization_method(
+        {"config_groups": {"group_0": {}}, "sparsity_config": {
+            "format": "sparse-24-bitmask"}}, None) is None
+
+
+def test_sglang(monkeypatch):
+    torch.manual_seed(SEED)
+    methods, choices, layers = {"fp8": object}, ["fp8"], "sglang.srt.layers"
+    add_modules(monkeypatch, {
+        "sglang": {}, "sglang.srt": {}, layers: {},
+        "sglang.srt.server_args": dict(add_quantization_method_choices=choices.extend),
+        f"{layers}.quantization": dict(QUANTIZATION_METHODS=methods),
+        f"{layers}.linear": dict(LinearBase=LinearBase),
+        f"{layers}.quantization.base_config": dict(
+            LinearMethodBase=LinearMethodBase, QuantizationConfig=QuantizationConfig),
+        f"{layers}.quantization.unquant": dict(
+            UnquantizedLinearMethod=UnquantizedLinearMethod)})
+    from nm.sglang import register
+    register()
+    register()
+    assert choices == ["fp8", "nm"] and set(methods) == {"fp8", "nm"}
+    kind = methods["nm"]
+    assert kind.override_quantization_method(None, "nm") == "nm"
+    assert kind.override_quantization_method(
+        {"sparsity_config": {"format": "sparse-24-bitmask"}}, None) is None
+    dense = Dense()
+    for layer in dense.model.values():
+        layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+    model = Model(kind())
+    model.load_weights(dense.state_dict().items())
+    assert_same(model, dense)
+
+
+def test_entry_points():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for group, module in (("vllm.general_plugins", "vllm"), ("sglang.srt.plugins",
+                                                             "sglang")):
+        assert re.search(rf'\[project.entry-points."{group}"\]\nnm = "nm.{module}:register"',
+                         text)
+        assert "register" in (ROOT / "python" / "nm" / f"{module}.py").read_text()
