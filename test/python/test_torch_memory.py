@@ -10,13 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nm
-import nm.torch
 import pytest
-import torch
-from nm.torch import NMLinear
-from nm.torch import _fast as fast
-from torch import nn
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.torch import NMLinear  # noqa: E402
+from nm.torch import _fast as fast  # noqa: E402
+from torch import nn  # noqa: E402
 
 SCRIPT = Path(__file__).parent / "call_overhead.py"
 # What one of many layers takes of its dense weight, packed and condensed.
