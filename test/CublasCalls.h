@@ -30,6 +30,14 @@ void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                       int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                       int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
                       int64_t transposeA, int64_t transposeC, int64_t flags);
+int64_t nmCublasTryContract(int64_t m, int64_t n, int64_t k, int64_t outer,
+                            int64_t inner, const void *a, const void *b,
+                            void *c, int64_t type, int64_t outputType,
+                            int64_t outerOfA, int64_t innerOfA, int64_t rowOfA,
+                            int64_t columnOfA, int64_t outerOfB,
+                            int64_t innerOfB, int64_t rowOfB, int64_t columnOfB,
+                            int64_t outerOfC, int64_t innerOfC, int64_t rowOfC,
+                            int64_t columnOfC, int64_t flags);
 #ifdef __cplusplus
 }
 #endif

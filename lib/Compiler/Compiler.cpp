@@ -229,7 +229,9 @@ void Compilation::releaseUnused() {
 
 LogicalResult Compilation::convertToNM() {
   if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
+        buildConvertToNM(pm, options.detectWeights, options.arithmetic,
+                         /*computedProducts=*/target.kind !=
+                             ::nm::Target::Kind::Cpu);
       })))
     return failure();
   releaseUnused();

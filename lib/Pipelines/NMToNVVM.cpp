@@ -208,7 +208,8 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
 
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
                                      const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
+  buildConvertToNM(pm, options.detectWeights, options.arithmetic,
+                   /*computedProducts=*/true);
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);

@@ -22,7 +22,8 @@ void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
                                     const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
+  buildConvertToNM(pm, options.detectWeights, options.arithmetic,
+                   /*computedProducts=*/true);
   // Kernels work on memory of the host.
   NMToNVVMOptions simulated;
   simulated.copyOptionValuesFrom(options);

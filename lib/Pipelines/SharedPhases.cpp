@@ -28,7 +28,7 @@ static void buildElementwiseOps(OpPassManager &pm, bool widensSums = false) {
 }
 
 void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
-                                StringRef arithmetic) {
+                                StringRef arithmetic, bool computedProducts) {
   // While ops are those that were written.
   pm.addPass(createNMCheckOps());
   // Before all of upstream's passes that take outputs for overwritten; the
@@ -50,6 +50,7 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   // kernels, as products with N = M.
   ConvertLinalgToNMOptions convert;
   convert.denseProducts = true;
+  convert.computedProducts = computedProducts;
   convert.arithmetic = arithmetic.str();
   pm.addPass(createConvertLinalgToNM(convert));
   // The last user of encodings is gone, so their storage can take their place.

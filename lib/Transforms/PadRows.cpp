@@ -4,7 +4,7 @@
 
 #include "PaddedRows.h"
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/Contractions.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 
@@ -68,7 +68,7 @@ static bool canTake(Value memref, MemRefType type) {
   return llvm::all_of(memref.getUsers(), [&](Operation *user) {
     if (isa<mlir::nm::SparseProductOpInterface>(user))
       return canProductTake(memref, type);
-    if (isa<linalg::LinalgOp, mlir::nm::SplitFloatsOp,
+    if (isa<linalg::LinalgOp, mlir::nm::ContractOp, mlir::nm::SplitFloatsOp,
             mlir::nm::RecomputeFromOp, memref::CopyOp, memref::DimOp,
             memref::DeallocOp, memref::LoadOp, memref::StoreOp>(user))
       return true;

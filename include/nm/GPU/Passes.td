@@ -266,6 +266,15 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     The operand types are f32, f16, bf16 and i8; others have no such product
     and are an error.
 
+    `nm.contract` becomes a call of `nmCublasTryContract`, which takes the
+    strides of two loops of batches, of rows and of columns for each operand.
+    Loops that are one in the memory of all operands are one loop of the call. An
+    operand is copied before where its matrices have neither contiguous rows nor
+    contiguous columns, or where it is known to keep batches from being one loop;
+    C is copied back then. The `linalg.generic` that `nm.contract` is defined by
+    stands in the branch for where the library cannot be loaded or refuses, and
+    alone where it is not `available`.
+
     Before:
     ```mlir
     %loaded = nm.has_cublas

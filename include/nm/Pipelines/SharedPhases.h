@@ -13,9 +13,11 @@ namespace mlir::nm {
 
 /// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
 /// `detectWeights` says whether constants that obey a pattern are among them,
-/// `arithmetic` what products of f32 may be computed by that do not say it.
+/// `arithmetic` what products of f32 may be computed by that do not say it, and
+/// `computedProducts` whether products of computed operands are nm ops, too.
 void buildConvertToNM(OpPassManager &pm, bool detectWeights,
-                      llvm::StringRef arithmetic = "f32");
+                      llvm::StringRef arithmetic = "f32",
+                      bool computedProducts = false);
 
 /// What stands between products becomes linalg ops that can be cut, of
 /// neighbours as few as there can be.

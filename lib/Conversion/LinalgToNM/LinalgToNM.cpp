@@ -295,6 +295,8 @@ struct ConvertLinalgToNM
     populateLinalgToNMPatterns(patterns, *allowed);
     if (denseProducts)
       populateDenseLinalgToNMPatterns(patterns, *allowed);
+    if (computedProducts)
+      populateContractionToContractPatterns(patterns, *allowed);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     eraseTakenOps();
     if (getOperation()->walk(checkOperands).wasInterrupted())

@@ -2,6 +2,7 @@
 
 #include "nm/GPU/Passes.h"
 
+#include "GPU/Library/CallContraction.h"
 #include "GPU/Library/LibraryEpilogue.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -222,6 +223,8 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
       for (SparseProductOpInterface product : products)
         if (failed(replaceProduct(product)))
           return signalPassFailure();
+    if (failed(replaceContractions()))
+      return signalPassFailure();
     SmallVector<HasCublasOp> conditions;
     getOperation()->walk(
         [&](HasCublasOp condition) { conditions.push_back(condition); });
@@ -236,6 +239,7 @@ private:
   /// Removes the branches of conditions that are known to be false.
   void removeDeadBranches();
   LogicalResult replaceProduct(SparseProductOpInterface product);
+  LogicalResult replaceContractions();
   func::CallOp createCall(SpMMOp op, bool canRefuse, bool accumulate);
 };
 } // namespace
@@ -307,6 +311,25 @@ static void runElseOnRefusal(scf::IfOp branches, Value queued) {
                                        attempt.getResult(0), zero);
   branches.getConditionMutable().assign(isLeft);
   branches.getThenRegion().takeBody(branches.getElseRegion());
+}
+
+/// Products of computed operands are not scheduled: the library makes them, or
+/// loops do.
+LogicalResult NMCallCublas::replaceContractions() {
+  SmallVector<ContractOp> contractions;
+  getOperation()->walk([&](ContractOp op) { contractions.push_back(op); });
+  for (ContractOp op : contractions) {
+    if (!op.hasPureBufferSemantics())
+      return op.emitOpError("expected memrefs to call cuBLAS with");
+    if (!available) {
+      expandContraction(op);
+      continue;
+    }
+    callContraction(op, [&](StringRef name, FunctionType type) {
+      return declare(name, type);
+    });
+  }
+  return success();
 }
 
 /// The runtime's function for a product, which may refuse it where something

@@ -116,7 +116,7 @@ static ColumnMajorProduct toColumnMajor(const DenseProduct &product) {
   ColumnMajorMatrix a{product.a, type, opOf(product.transposeA),
                       int(product.rowOfA), product.batchOfA};
   ColumnMajorMatrix b{product.b, type, opOf(product.transposeB),
-                      int(product.rowOfB), 0};
+                      int(product.rowOfB), product.batchOfB};
   ColumnMajorMatrix c{product.c, dataType(product.outputType), kNoTranspose,
                       int(product.rowOfC), product.batchOfC};
   ColumnMajorProduct result{product.transposeC ? a : b,
@@ -191,8 +191,7 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
 // What compiled code calls
 //===----------------------------------------------------------------------===//
 
-/// Queues the product; the error of a call that has failed stays recorded.
-static Refusal multiplyOrRecord(const DenseProduct &product) {
+Refusal nm::cuda::multiplyOrRecord(const DenseProduct &product) {
   if (hasCallFailed())
     return Refusal();
   Result<const Cublas *> blas = Cublas::get();

@@ -16,7 +16,8 @@ namespace nm::cuda {
 
 /// C += A * B, or C = A * B, for each of `batches` A and C: A[m x k] with rows
 /// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x
-/// n], or, transposed, B[n x k]. Sums are f32, or i32 for integers; f32
+/// n], or, transposed, B[n x k], the same one for all batches where `batchOfB`
+/// is 0. Sums are f32, or i32 for integers; f32
 /// operands are rounded to TensorFloat-32 only with `allowTF32`, and sums of
 /// 8-bit floats are left as the tensor cores make them only with `fastAccum`.
 /// `epilogue`, a
@@ -32,6 +33,7 @@ struct DenseProduct {
   bool transposeA, transposeC, accumulate, allowTF32, transposeB, fastAccum;
   int64_t epilogue = 0;
   const void *bias = nullptr;
+  int64_t batchOfB = 0;
 };
 
 /// Why the library has not queued a product; empty where it has.
@@ -72,6 +74,10 @@ private:
   GemmStridedBatchedEx gemm = nullptr;
   std::optional<CublasLt> lt;
 };
+
+/// Queues the product, as multiply does, for compiled code: what fails is
+/// recorded, and the error of a call that has failed stays recorded.
+Refusal multiplyOrRecord(const DenseProduct &product);
 
 } // namespace nm::cuda
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <tuple>
 #include <vector>
 
@@ -76,6 +77,100 @@ TEST_F(CublasTest, MultipliesEveryLayout) {
                     sum)
               << flags;
         }
+  }
+}
+
+namespace {
+/// An operand of strided batches: the strides of two loops of batches, of rows
+/// and of columns.
+struct StridedOperand {
+  int64_t strides[4];
+  std::vector<float> data;
+
+  /// Of a drawn order of the dimensions, with gaps, or, for all batches, with
+  /// the same matrix. Rows or columns are contiguous.
+  StridedOperand(std::mt19937 &random, const int64_t (&sizes)[4],
+                 bool isBroadcast) {
+    int order[] = {0, 1, 2, 3};
+    std::shuffle(std::begin(order), std::end(order) - 1, random);
+    if (random() % 2)
+      std::swap(*std::find(std::begin(order), std::end(order), 2), order[3]);
+    int64_t stride = 1;
+    for (int i = 3; i >= 0; --i) {
+      strides[order[i]] = stride;
+      stride *= sizes[order[i]];
+      stride += i == 3 && random() % 2 ? 3 : 0;
+    }
+    if (isBroadcast)
+      strides[random() % 2] = 0;
+    data.resize(stride);
+    for (float &each : data)
+      each = float(int(random() % 9) - 4);
+  }
+  float &at(int64_t outer, int64_t inner, int64_t row, int64_t column) {
+    return data[outer * strides[0] + inner * strides[1] + row * strides[2] +
+                column * strides[3]];
+  }
+};
+} // namespace
+
+static int64_t tryContract(const int64_t (&sizes)[5], const StridedOperand &a,
+                           const StridedOperand &b, StridedOperand &c,
+                           int64_t flags) {
+  auto [outer, inner, m, n, k] = sizes;
+  constexpr auto f32 = int64_t(ElementType::F32);
+  const auto &ofA = a.strides, &ofB = b.strides, &ofC = c.strides;
+  return nmCublasTryContract(m, n, k, outer, inner, a.data.data(),
+                             b.data.data(), c.data.data(), f32, f32, ofA[0],
+                             ofA[1], ofA[2], ofA[3], ofB[0], ofB[1], ofB[2],
+                             ofB[3], ofC[0], ofC[1], ofC[2], ofC[3], flags);
+}
+
+TEST_F(CublasTest, MultipliesStridedBatches) {
+  std::mt19937 random(std::random_device{}());
+  for (int turn = 0; turn < 200; ++turn) {
+    int64_t sizes[5];
+    for (int64_t &size : sizes)
+      size = int64_t(random() % 5) + 1;
+    auto [outer, inner, m, n, k] = sizes;
+    bool accumulate = random() % 2;
+    StridedOperand a(random, {outer, inner, m, k}, random() % 3 == 0),
+        b(random, {outer, inner, k, n}, random() % 3 == 0),
+        c(random, {outer, inner, m, n}, false);
+    StridedOperand before = c;
+    ASSERT_TRUE(tryContract(sizes, a, b, c, accumulate ? 1 : 0)) << takeError();
+    EXPECT_EQ(takeError(), "");
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t i = 0; i < inner; ++i)
+        for (int64_t row = 0; row < m; ++row)
+          for (int64_t column = 0; column < n; ++column) {
+            float sum = accumulate ? before.at(o, i, row, column) : 0;
+            for (int64_t l = 0; l < k; ++l)
+              sum += a.at(o, i, row, l) * b.at(o, i, l, column);
+            ASSERT_EQ(c.at(o, i, row, column), sum) << turn;
+            before.at(o, i, row, column) = sum;
+          }
+    // What lies between the elements of C is as it was.
+    EXPECT_EQ(c.data, before.data);
+  }
+}
+
+TEST_F(CublasTest, RefusesMatricesWithoutContiguousRowsOrColumns) {
+  std::mt19937 random(5);
+  const int64_t sizes[] = {1, 1, 3, 4, 5};
+  for (int which = 0; which < 3; ++which) {
+    StridedOperand operands[] = {StridedOperand(random, {1, 1, 3, 5}, false),
+                                 StridedOperand(random, {1, 1, 5, 4}, false),
+                                 StridedOperand(random, {1, 1, 3, 4}, false)};
+    operands[which].strides[2] = 12;
+    operands[which].strides[3] = 2;
+    operands[which].data.resize(60);
+    EXPECT_FALSE(tryContract(sizes, operands[0], operands[1], operands[2], 0));
+    // Rows that overlap.
+    operands[which].strides[2] = 2;
+    operands[which].strides[3] = 1;
+    EXPECT_FALSE(tryContract(sizes, operands[0], operands[1], operands[2], 0));
+    EXPECT_EQ(takeError(), "");
   }
 }
 

@@ -26,6 +26,10 @@ void populateLinalgToNMPatterns(RewritePatternSet &patterns,
 void populateDenseLinalgToNMPatterns(RewritePatternSet &patterns,
                                      Arithmetic arithmetic = Arithmetic::F32);
 
+/// Patterns that turn products of two computed operands into nm.contract.
+void populateContractionToContractPatterns(
+    RewritePatternSet &patterns, Arithmetic arithmetic = Arithmetic::F32);
+
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h.inc"
 

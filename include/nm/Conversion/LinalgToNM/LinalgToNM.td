@@ -20,6 +20,13 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
     block as wide as a row: such a matrix is its own condensed form. Its kernels
     are those of the N:M products beside it, where upstream has loops.
 
+    With `computed-products`, every other sum of products of two tensors of f32,
+    f16 or bf16 becomes `nm.contract`: the two of attention, and all that have
+    batches, or sizes that are not known. An operand that is transposed before is
+    read as it was, where one call of a library can; of two element types, the
+    narrower is widened to f32. Sums of less than 8 products are left to loops,
+    as are those that have neither m nor n.
+
     What a product of f32 may be computed by is the `#nm.arithmetic` that the
     contraction has as its attribute `nm.arithmetic`, or else the option's.
 
@@ -40,10 +47,27 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
       ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
       outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
     ```
+
+    With `computed-products`, before:
+    ```mlir
+    %s = linalg.batch_matmul ins(%q, %k : tensor<8x64x32xf16>, tensor<8x32x96xf16>)
+                             outs(%c : tensor<8x64x96xf32>) -> tensor<8x64x96xf32>
+    ```
+    After:
+    ```mlir
+    %s = nm.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>,
+                                      affine_map<(b, m, n, k) -> (b, k, n)>,
+                                      affine_map<(b, m, n, k) -> (b, m, n)>]
+      ins(%q, %k : tensor<8x64x32xf16>, tensor<8x32x96xf16>)
+      outs(%c : tensor<8x64x96xf32>) -> tensor<8x64x96xf32>
+    ```
   }];
   let options = [
     Option<"denseProducts", "dense-products", "bool", /*default=*/"false",
            "Take dense contractions too, as products with N = M">,
+    Option<"computedProducts", "computed-products", "bool",
+           /*default=*/"false",
+           "Make nm.contract of the contractions of floats that are left">,
     Option<"arithmetic", "arithmetic", "std::string", /*default=*/"\"f32\"",
            "What products may be computed by that do not say it: of f32, f32, "
            "ieee, bf16x3 or tf32; of 8-bit floats, fast_accum">

@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/Contractions.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -49,6 +50,10 @@ void NMDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "nm/Dialect/NM/IR/NMChecks.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nm/Dialect/NM/IR/NMContractions.cpp.inc"
       >();
 }
 

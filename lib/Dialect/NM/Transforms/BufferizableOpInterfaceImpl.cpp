@@ -1,7 +1,7 @@
 //===- BufferizableOpInterfaceImpl.cpp - Bufferization of nm --------------===//
 
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/Contractions.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -36,7 +36,7 @@ struct DestinationOpInterface
     // format ops overwrite theirs.
     auto product = dyn_cast<mlir::nm::SparseProductOpInterface>(op);
     return (product && !product.hasEpilogue()) ||
-           isa<mlir::nm::CombineOp>(op) ||
+           isa<mlir::nm::CombineOp, mlir::nm::ContractOp>(op) ||
            !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
@@ -98,8 +98,8 @@ static void attachModels(MLIRContext *context) {
 void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
-    attachModels<SpMMOp, SpMVOp, CombineOp, CompressOp, DecompressOp, PruneOp,
-                 PackOp, SplitFloatsOp>(context);
+    attachModels<SpMMOp, SpMVOp, ContractOp, CombineOp, CompressOp,
+                 DecompressOp, PruneOp, PackOp, SplitFloatsOp>(context);
     RecomputeFromOp::attachInterface<RecomputeFromInterface>(*context);
   });
 }

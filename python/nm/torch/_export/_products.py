@@ -202,7 +202,8 @@ def _scores(c: Context, query: Tensor, key: Tensor, mask: Tensor | None,
 def _mix(c: Context, scores: Tensor, value: Tensor, shape: list) -> Tensor:
     """softmax(scores) · value. A row in which nothing is seen is zero."""
     last = len(scores.shape) - 1
-    exps, sums = exponentials(c, scores, [last], masked=True)
+    # Of the value's type, which tensor cores multiply; they are at most 1.
+    exps, sums = exponentials(c, scores, [last], masked=True, rounded_to=value.element)
     mixed = _batched(c, exps, value, "mk", "kn", "mn", "mkn")
 
     def code(body: Body, value: Scalar, weight: Scalar) -> Scalar:

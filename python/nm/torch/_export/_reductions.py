@@ -178,10 +178,11 @@ def _log_softmax(c: Context, x: Tensor | Constant, dim: int, *_options) -> Tenso
                             code)
 
 
-def exponentials(c: Context, x: Tensor, along: Sequence[int], masked: bool = False
-                 ) -> tuple[Tensor, Tensor]:
+def exponentials(c: Context, x: Tensor, along: Sequence[int], masked: bool = False,
+                 rounded_to: str | None = None) -> tuple[Tensor, Tensor]:
     """exp(x - the largest x along a dimension), and the sums of it without that
-    dimension. With `masked`, a row that is all -inf has zeros."""
+    dimension. With `masked`, a row that is all -inf has zeros. What is added up is
+    rounded to the element type `rounded_to` where that is given."""
     element = compute_type(x.element)
     most = keep(c, largest(c, x, along), x, along)
 
@@ -190,9 +191,9 @@ def exponentials(c: Context, x: Tensor, along: Sequence[int], masked: bool = Fal
         if masked:
             lowest = body.constant(-math.inf, element)
             m = body.select(body.compare("eq", m, lowest), body.constant(0, element), m)
-        return body.op("math.exp", body.sub(x, m))
+        return body.cast(body.op("math.exp", body.sub(x, m)), rounded_to or element)
 
-    exps = c.fn.elementwise([x, most], x.shape, element, code)
+    exps = c.fn.elementwise([x, most], x.shape, rounded_to or element, code)
     return exps, total(c, exps, along, element)
 
 

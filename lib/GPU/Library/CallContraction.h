@@ -1,0 +1,26 @@
+//===- CallContraction.h - Computed operands to calls -----------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_LIBRARY_CALLCONTRACTION_H
+#define NM_LIB_GPU_LIBRARY_CALLCONTRACTION_H
+
+#include "nm/Dialect/NM/IR/Contractions.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::nm {
+
+/// Declares a function of the runtime, and gives it.
+using DeclareFunction =
+    llvm::function_ref<func::FuncOp(StringRef name, FunctionType type)>;
+
+/// Makes a call of cuBLAS of `op`, on memrefs, and loops for where the library
+/// cannot be loaded or refuses the product.
+void callContraction(ContractOp op, DeclareFunction declare);
+
+/// Makes `op`, on memrefs, the loops that define it.
+void expandContraction(ContractOp op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_LIBRARY_CALLCONTRACTION_H
