@@ -14,6 +14,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 #include "nm/GPU/Passes.h"
+#include "nm/GPU/Rows/RowsToGPU.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 #include "nm/GPU/Tile/NMToGPU.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
@@ -56,6 +57,7 @@ void mlir::nm::registerPasses() {
   registerConvertNMToVector();
   registerConvertNMToGPU();
   registerConvertTransposeToGPU();
+  registerConvertRowsToGPU();
   registerConvertLinalgToGPU();
   registerConvertKernelsToSim();
   registerConvertNMToSparseTensor();

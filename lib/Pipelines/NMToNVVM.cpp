@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 #include "nm/GPU/Passes.h"
+#include "nm/GPU/Rows/RowsToGPU.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 #include "nm/GPU/Tile/NMToGPU.h"
 #include "nm/Pipelines/SharedPhases.h"
@@ -107,7 +108,10 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   ConvertNMToLoopsOptions loops;
   loops.parallel = true;
   pm.addPass(createConvertNMToLoops(loops));
-  // All that is left, once a product has taken the fill of its output.
+  // Where fills that no product has taken are left, and ops that transpose are
+  // not.
+  pm.addNestedPass<func::FuncOp>(createConvertRowsToGPU());
+  // All that is left, by a thread for each element.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   // Where launches are known, and their bodies may still name what is outside.
   pm.addNestedPass<func::FuncOp>(createNMRecordChecks());

@@ -1,0 +1,63 @@
+//===- RowsToGPU.td - Ops along rows to kernels ------------*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_ROWSTOGPU_TD
+#define NM_CONVERSION_ROWSTOGPU_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "linalg ops that reduce rows, and those around them, to gpu.launch";
+  let description = [{
+    A linalg op on memrefs that reduces the last dimension, along which elements
+    are contiguous, becomes a kernel whose threads share each row. Elementwise
+    ops that make what it reads, that read what it makes, and reductions behind
+    them join its kernel, as far as each thread reads only what it has computed
+    itself or what belongs to its row: an RMS norm with the residual add before
+    it, a layer norm or a softmax is one kernel. Temporaries that only such ops
+    use are not stored.
+
+    - **Threads.** Up to 32 elements of a row are a thread's, in accesses of 16
+      bytes, or as wide as rows are aligned: a row of up to 1024 elements has a
+      part of a warp, or a warp, and a longer one a block; rows that are few have
+      as many threads as they have accesses. Where alignment is not known, there
+      are two kernels, and a test at run time.
+    - **Registers.** Rows of up to 32768 elements stay in registers from their
+      first use to their last, so that memory is read once. Longer ones, and
+      those whose length is not known, are read again for each reduction, and
+      temporaries are computed again.
+    - **Order.** Each thread combines its elements in their order, a warp by
+      shuffles, and a block by shared memory; always in the same order. Types
+      stay those of the op. Combinations may be sums, products, least and
+      greatest elements, and those of bits.
+
+    Elementwise ops on contiguous rows that no reduction takes are kernels whose
+    threads have one access each.
+
+    All other ops are left to `convert-linalg-to-gpu`.
+
+    Before:
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%sum : memref<512xf32>)
+    linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<512x4096xf16>) outs(%sum : memref<512xf32>) { <sum + in * in> }
+    linalg.generic {indexing_maps = [#ij, #i, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum, %w : ...) outs(%y : memref<512x4096xf16>) { <in * rsqrt(sum / 4096) * w> }
+    ```
+    After:
+    ```mlir
+    gpu.launch blocks(%row, ...) in (... = %c512, ...) threads(%thread, ...) in (... = %c512, ...) {
+      %elements = vector.load %x[%row, %thread * 8] : memref<512x4096xf16>, vector<8xf16>
+      <squares, their sum, shuffles of the warp's sums, a barrier, the sum of all>
+      vector.store <%elements * rsqrt(%sum / 4096) * w>, %y[%row, %thread * 8] : ...
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // NM_CONVERSION_ROWSTOGPU_TD

@@ -1,0 +1,125 @@
+//===- LaneSums.cpp - Results that the threads of a row share -------------===//
+//
+// Lanes of a warp exchange values by shuffles, which any two of them make with
+// both values, so that all have the same bits at last; warps by shared memory.
+// gpu.subgroup_reduce has no groups of warps, and gpu.all_reduce no rows of
+// less than a block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Rows/LaneSums.h"
+
+#include "nm/Support/Warp.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::kWarpSize;
+
+/// Bytes of a warp's part of a result.
+static constexpr int64_t kPartBytes = 8;
+
+Value mlir::nm::combine(OpBuilder &builder, Location loc, Operation *combiner,
+                        Value a, Value b) {
+  OperationState state(loc, combiner->getName(), {a, b}, a.getType(),
+                       combiner->getAttrs());
+  return builder.create(state)->getResult(0);
+}
+
+LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,
+                   Value thread, int64_t results)
+    : e{builder, loc}, lanes(lanes), thread(thread) {
+  if (getBytes(lanes, results) == 0)
+    return;
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
+                               MemRefLayoutAttrInterface(), space);
+  memory = gpu::DynamicSharedMemoryOp::create(builder, loc, bytes);
+}
+
+int64_t LaneSums::getBytes(int64_t lanes, int64_t results) {
+  return lanes > kWarpSize ? results * kWarpSize * kPartBytes : 0;
+}
+
+/// An integer of 32 or 64 bits with the bits of `value`.
+static Value toWord(ThreadEmitter &e, Value value) {
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  Type integer = e.builder.getIntegerType(bits);
+  if (value.getType() != integer)
+    value = e.bitcast(integer, value);
+  return bits < 32 ? arith::ExtUIOp::create(e.builder, e.loc,
+                                            e.builder.getI32Type(), value)
+                   : value;
+}
+
+static Value fromWord(ThreadEmitter &e, Value word, Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  Type integer = e.builder.getIntegerType(bits);
+  if (word.getType() != integer)
+    word = arith::TruncIOp::create(e.builder, e.loc, integer, word);
+  return type == integer ? word : e.bitcast(type, word);
+}
+
+static Value shuffleWord(ThreadEmitter &e, Value word, int64_t offset) {
+  return gpu::ShuffleOp::create(e.builder, e.loc, word, e.i32(offset),
+                                e.i32(kWarpSize), gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
+
+/// The value of the lane whose number differs by the bits of `offset`.
+Value LaneSums::shuffle(Value value, int64_t offset) {
+  Value word = toWord(e, value);
+  Type i32 = e.builder.getI32Type(), i64 = e.builder.getI64Type();
+  if (word.getType() == i32)
+    return fromWord(e, shuffleWord(e, word, offset), value.getType());
+  Value half = arith::ConstantIntOp::create(e.builder, e.loc, 32, 64);
+  Value low = arith::TruncIOp::create(e.builder, e.loc, i32, word);
+  Value high = arith::TruncIOp::create(
+      e.builder, e.loc, i32,
+      arith::ShRUIOp::create(e.builder, e.loc, word, half));
+  low = arith::ExtUIOp::create(e.builder, e.loc, i64,
+                               shuffleWord(e, low, offset));
+  high = arith::ExtUIOp::create(e.builder, e.loc, i64,
+                                shuffleWord(e, high, offset));
+  Value shifted = arith::ShLIOp::create(e.builder, e.loc, high, half);
+  return fromWord(e, e.either(low, shifted), value.getType());
+}
+
+/// Of groups of so many lanes of a warp.
+Value LaneSums::addLanes(Operation *combiner, Value value, int64_t count) {
+  for (int64_t offset = 1; offset < count; offset *= 2)
+    value = combine(e.builder, e.loc, combiner, value, shuffle(value, offset));
+  return value;
+}
+
+/// Of all warps of a block, each of which has a value.
+Value LaneSums::addWarps(Operation *combiner, Value value) {
+  Type type = value.getType();
+  Value word = toWord(e, value);
+  auto space = cast<MemRefType>(memory.getType()).getMemorySpace();
+  auto parts = MemRefType::get({kWarpSize}, word.getType(),
+                               MemRefLayoutAttrInterface(), space);
+  // Memory of its own: the parts before may still be read.
+  Value buffer = memref::ViewOp::create(
+      e.builder, e.loc, parts, memory, e.index(next++ * kWarpSize * kPartBytes),
+      /*sizes=*/ValueRange());
+  auto [warp, lane] = e.split(thread, kWarpSize);
+  Value isFirst = arith::CmpIOp::create(
+      e.builder, e.loc, arith::CmpIPredicate::eq, lane, e.index(0));
+  Value place = warp;
+  e.onlyIf(isFirst, [&] {
+    memref::StoreOp::create(e.builder, e.loc, word, buffer, place);
+  });
+  gpu::BarrierOp::create(e.builder, e.loc);
+  int64_t warps = lanes / kWarpSize;
+  word = memref::LoadOp::create(e.builder, e.loc, buffer, e.rem(lane, warps));
+  return addLanes(combiner, fromWord(e, word, type), warps);
+}
+
+Value LaneSums::add(Operation *combiner, Value value) {
+  value = addLanes(combiner, value, std::min(lanes, kWarpSize));
+  return lanes > kWarpSize ? addWarps(combiner, value) : value;
+}

@@ -1,0 +1,41 @@
+//===- LaneSums.h - Results that the threads of a row share -----*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_ROWS_LANESUMS_H
+#define NM_LIB_GPU_ROWS_LANESUMS_H
+
+#include "GPU/Expand/ThreadEmitter.h"
+
+namespace mlir::nm {
+
+/// `combiner`, an op of two operands, of `a` and `b`: scalars, or vectors.
+Value combine(OpBuilder &builder, Location loc, Operation *combiner, Value a,
+              Value b);
+
+/// Combines values of all threads of a row, always in the same order, such that
+/// each thread has the result.
+class LaneSums {
+public:
+  /// A row has `lanes` threads, a power of two; more than a warp has are a
+  /// block. `memory` is shared memory for so many results.
+  LaneSums(OpBuilder &builder, Location loc, int64_t lanes, Value thread,
+           int64_t results);
+
+  /// Bytes of shared memory that results take.
+  static int64_t getBytes(int64_t lanes, int64_t results);
+
+  Value add(Operation *combiner, Value value);
+
+private:
+  Value shuffle(Value value, int64_t offset);
+  Value addLanes(Operation *combiner, Value value, int64_t lanes);
+  Value addWarps(Operation *combiner, Value value);
+
+  ThreadEmitter e;
+  int64_t lanes;
+  Value thread, memory;
+  int64_t next = 0;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_ROWS_LANESUMS_H

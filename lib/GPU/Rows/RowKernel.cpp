@@ -1,0 +1,531 @@
+//===- RowKernel.cpp - The kernel of a group of ops -----------------------===//
+//
+// The ops of a group become passes over a row: one for each reduction, which
+// also computes and stores what the ops before it make of the row, and a last
+// one. Where a thread keeps its elements, passes are unrolled, and an element
+// is loaded or computed once. Otherwise a pass is a loop, in which elements
+// that an earlier pass has stored are loaded, and others are computed once
+// more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Rows/RowKernel.h"
+
+#include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Rows/LaneSums.h"
+#include "GPU/Rows/RowBody.h"
+
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <limits>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Elements of a thread that are loaded before they are needed.
+static constexpr int64_t kMaxAhead = 16;
+
+namespace {
+/// Elements of a memref as of one of the ops that write it, counted from one;
+/// 0 is what memory has.
+using Version = std::tuple<void *, size_t, const void *>;
+
+/// A thread's access of a row.
+struct Chunk {
+  Value column;
+  /// Null if the row certainly has the column.
+  Value exists;
+  std::map<Version, Value> elements;
+};
+
+class RowKernel {
+public:
+  RowKernel(OpBuilder &builder, Location loc, const RowGroup &group,
+            const RowShape &shape)
+      : builder(builder), loc(loc), e{builder, loc}, group(group),
+        shape(shape) {}
+
+  void launch();
+
+private:
+  using Carried = SmallVector<Value>;
+  using Pass = llvm::function_ref<Carried(Chunk &, Carried)>;
+
+  void countSizes();
+  bool hasFewElements() const;
+  void placeElement(Value block, Value thread);
+  void placeRow(Value block, Value thread);
+  void splitRow(Value row);
+  void makeChunks();
+  void loadAhead();
+  void runOps();
+
+  SmallVector<Value> getIndices(const RowOperand &operand, Value column);
+  Value load(const RowOperand &operand, Chunk &chunk);
+  void store(const RowOperand &operand, Value elements, Value column);
+  Value getScalar(size_t index, const RowOperand &operand);
+  Value getElements(size_t index, const RowOperand &operand, Chunk &chunk);
+  SmallVector<Value> getArguments(size_t index, Chunk *chunk);
+  RowPlace getPlace(Chunk *chunk);
+
+  Carried overRow(Carried carried, Pass pass);
+  void compute(size_t index, Chunk &chunk);
+  void computePending(Chunk &chunk);
+  void finishPending();
+  void runScalar(size_t index);
+  void runReduction(size_t index);
+  void storeScalar(size_t index, const RowOperand &output, Value value);
+  Value reduceElements(Operation *combiner, Value elements);
+
+  OpBuilder &builder;
+  Location loc;
+  ThreadEmitter e;
+  const RowGroup &group;
+  RowShape shape;
+  /// Of all loops; of the rows in all.
+  SmallVector<Value> sizes;
+  Value rows;
+  /// The thread's row: its indices, and whether it exists, or null.
+  SmallVector<Value> row;
+  Value rowExists, lane;
+  SmallVector<Chunk> chunks;
+  std::map<Version, Value> scalars;
+  /// Elementwise ops that no pass has run yet, and those that one has, so that
+  /// memory has what they store.
+  SmallVector<size_t> pending;
+  SmallVector<bool> isDone;
+  std::optional<LaneSums> sums;
+};
+} // namespace
+
+static Version getVersion(const RowOperand &operand,
+                          std::optional<size_t> writer) {
+  // Elements that an op writes are read in the places where it wrote them.
+  return {operand.value.getAsOpaquePointer(), writer ? *writer + 1 : 0,
+          writer ? nullptr : operand.map.getAsOpaquePointer()};
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void RowKernel::countSizes() {
+  const RowSpace &space = group.space;
+  rows = e.index(1);
+  for (unsigned loop = 0; loop <= space.getColumnLoop(); ++loop) {
+    unsigned dim = *space.map.getResultPosition(
+        getAffineDimExpr(loop, builder.getContext()));
+    sizes.push_back(
+        builder.createOrFold<memref::DimOp>(loc, space.memref, dim));
+    if (loop != space.getColumnLoop())
+      rows = builder.createOrFold<arith::MulIOp>(loc, rows, sizes.back());
+  }
+}
+
+/// Whether i32, which is divided in a fourth of i64's time, counts all
+/// accesses.
+bool RowKernel::hasFewElements() const {
+  int64_t count = group.space.columns;
+  for (int64_t size : group.space.rows) {
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count))
+      return false;
+    count *= size;
+  }
+  return !ShapedType::isDynamic(count) &&
+         count < std::numeric_limits<int32_t>::max();
+}
+
+/// The indices of row `number`, the last of which runs fastest.
+void RowKernel::splitRow(Value number) {
+  row.resize(group.space.rows.size());
+  for (size_t loop = row.size(); loop-- > 0;) {
+    Value index = number;
+    if (loop != 0) {
+      Value size =
+          number.getType().isIndex() ? sizes[loop] : e.toI32(sizes[loop]);
+      index = builder.createOrFold<arith::RemUIOp>(loc, number, size);
+      number = builder.createOrFold<arith::DivUIOp>(loc, number, size);
+    }
+    row[loop] = group.space.rows[loop] == 1 ? e.index(0) : e.toIndex(index);
+  }
+}
+
+/// The access of a thread that has one alone.
+void RowKernel::placeElement(Value block, Value thread) {
+  Value first = e.mul(block, kElementThreads);
+  Value number = e.add(first, thread),
+        accesses = e.div(sizes.back(), shape.width);
+  Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
+  auto exists = scf::IfOp::create(builder, loc, e.less(number, total));
+  builder.setInsertionPointToStart(exists.thenBlock());
+  if (hasFewElements()) {
+    number = e.toI32(number);
+    accesses = e.toI32(accesses);
+  }
+  Value column = builder.createOrFold<arith::RemUIOp>(loc, number, accesses);
+  splitRow(builder.createOrFold<arith::DivUIOp>(loc, number, accesses));
+  lane = e.toIndex(column);
+  chunks.push_back({e.mul(lane, shape.width), Value(), {}});
+}
+
+void RowKernel::placeRow(Value block, Value thread) {
+  Value number = block;
+  lane = thread;
+  if (shape.rowsOfBlock > 1) {
+    auto [slot, rest] = e.split(thread, shape.lanes);
+    lane = rest;
+    number = e.add(e.mul(block, shape.rowsOfBlock), slot);
+    // Threads of a row that there is not do as those of the last one, but
+    // store nothing: all lanes of a warp take part in shuffles.
+    rowExists = e.less(number, rows);
+    number = e.least(number, e.sub(rows, e.index(1)));
+  }
+  splitRow(e.toI32(number));
+}
+
+/// The accesses of a thread that keeps its elements.
+void RowKernel::makeChunks() {
+  int64_t columns = group.space.columns, step = shape.lanes * shape.width;
+  Value first = e.mul(lane, shape.width);
+  for (int64_t i = 0; i < shape.chunks; ++i) {
+    Chunk chunk;
+    chunk.column = e.add(first, i * step);
+    if ((i + 1) * step > columns) {
+      chunk.exists = e.less(chunk.column, sizes.back());
+      // What it loads instead, it does not use.
+      chunk.column = arith::SelectOp::create(builder, loc, chunk.exists,
+                                             chunk.column, e.index(0));
+    }
+    chunks.push_back(chunk);
+  }
+}
+
+void RowKernel::launch() {
+  OpBuilder::InsertionGuard guard(builder);
+  countSizes();
+  int64_t reductions = 0;
+  for (const RowOp &op : group.ops)
+    reductions += op.combiners.size();
+  Value one = e.index(1), blocks, shared;
+  if (shape.lanes == 0) {
+    Value accesses = e.div(sizes.back(), shape.width);
+    Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
+    blocks = e.ceilDiv(total, kElementThreads);
+  } else {
+    blocks = e.ceilDiv(rows, shape.rowsOfBlock);
+    if (int64_t bytes = LaneSums::getBytes(shape.lanes, reductions))
+      shared = arith::ConstantIntOp::create(builder, loc, bytes, 32);
+  }
+  auto launch =
+      gpu::LaunchOp::create(builder, loc, blocks, one, one,
+                            e.index(shape.threads()), one, one, shared);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::TerminatorOp::create(builder, loc);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
+  if (shape.lanes == 0) {
+    placeElement(block, thread);
+  } else {
+    placeRow(block, thread);
+    makeChunks();
+    sums.emplace(builder, loc, shape.lanes, thread, reductions);
+  }
+  runOps();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> RowKernel::getIndices(const RowOperand &operand,
+                                         Value column) {
+  return llvm::map_to_vector(operand.map.getResults(), [&](AffineExpr expr) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop)
+      return e.index(0);
+    return loop.getPosition() < row.size() ? row[loop.getPosition()] : column;
+  });
+}
+
+static Type getElementType(const RowOperand &operand) {
+  return cast<MemRefType>(operand.value.getType()).getElementType();
+}
+
+static llvm::MaybeAlign getAlignment(Type element, int64_t width) {
+  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
+  return llvm::MaybeAlign(std::min(bytes, kMaxAccessBytes));
+}
+
+Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
+  Type element = getElementType(operand);
+  auto loadOne = [&](int64_t i) -> Value {
+    return memref::LoadOp::create(builder, loc, operand.value,
+                                  getIndices(operand, e.add(chunk.column, i)));
+  };
+  if (shape.width == 1)
+    return loadOne(0);
+  auto type = VectorType::get(shape.width, element);
+  // A vector of bits would be packed.
+  if (element.getIntOrFloatBitWidth() < 8)
+    return vector::FromElementsOp::create(
+        builder, loc, type,
+        llvm::map_to_vector(llvm::seq<int64_t>(shape.width), loadOne));
+  return vector::LoadOp::create(
+      builder, loc, type, operand.value, getIndices(operand, chunk.column),
+      /*nontemporal=*/false, getAlignment(element, shape.width));
+}
+
+void RowKernel::store(const RowOperand &operand, Value elements, Value column) {
+  Type element = getElementType(operand);
+  if (shape.width == 1) {
+    memref::StoreOp::create(builder, loc, elements, operand.value,
+                            getIndices(operand, column));
+    return;
+  }
+  elements = widen(builder, loc, elements, shape.width);
+  if (element.getIntOrFloatBitWidth() >= 8) {
+    vector::StoreOp::create(
+        builder, loc, elements, operand.value, getIndices(operand, column),
+        /*nontemporal=*/false, getAlignment(element, shape.width));
+    return;
+  }
+  for (int64_t i = 0; i < shape.width; ++i)
+    memref::StoreOp::create(builder, loc, e.extract(elements, i), operand.value,
+                            getIndices(operand, e.add(column, i)));
+}
+
+/// What op `index` reads of an operand that is the same for the whole row.
+Value RowKernel::getScalar(size_t index, const RowOperand &operand) {
+  if (!operand.isMemref())
+    return operand.value;
+  auto writer = group.findWriter(index, operand.value);
+  Value &known = scalars[getVersion(operand, writer)];
+  if (!known)
+    known = memref::LoadOp::create(builder, loc, operand.value,
+                                   getIndices(operand, Value()));
+  return known;
+}
+
+/// What op `index` reads of an operand in `chunk`.
+Value RowKernel::getElements(size_t index, const RowOperand &operand,
+                             Chunk &chunk) {
+  auto writer = group.findWriter(index, operand.value);
+  Version version = getVersion(operand, writer);
+  if (auto known = chunk.elements.find(version); known != chunk.elements.end())
+    return known->second;
+  bool isInMemory =
+      !writer || (isDone[*writer] && group.isStored(*writer, operand.value));
+  if (isInMemory)
+    return chunk.elements[version] = load(operand, chunk);
+  compute(*writer, chunk);
+  return chunk.elements[version];
+}
+
+/// What the body of op `index` gets; null where it does not use it. Without a
+/// chunk, nothing of columns.
+SmallVector<Value> RowKernel::getArguments(size_t index, Chunk *chunk) {
+  const RowOp &op = group.ops[index];
+  SmallVector<Value> arguments;
+  for (const SmallVector<RowOperand> &operands : {op.inputs, op.outputs})
+    for (const RowOperand &operand : operands) {
+      if (!operand.isRead || (operand.hasColumns && !chunk))
+        arguments.push_back(Value());
+      else
+        arguments.push_back(operand.hasColumns
+                                ? getElements(index, operand, *chunk)
+                                : getScalar(index, operand));
+    }
+  return arguments;
+}
+
+RowPlace RowKernel::getPlace(Chunk *chunk) {
+  RowPlace place{row, chunk ? shape.width : 1};
+  place.indices.push_back(chunk ? chunk->column : Value());
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// Runs `pass` on all of the thread's chunks; it takes and returns what one
+/// hands to the next.
+RowKernel::Carried RowKernel::overRow(Carried carried, Pass pass) {
+  if (shape.chunks != 0) {
+    for (Chunk &chunk : chunks)
+      carried = pass(chunk, carried);
+    return carried;
+  }
+  auto loop =
+      scf::ForOp::create(builder, loc, e.mul(lane, shape.width), sizes.back(),
+                         e.index(shape.lanes * shape.width), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Chunk chunk{loop.getInductionVar(), Value(), {}};
+  Carried next = pass(chunk, Carried(loop.getRegionIterArgs()));
+  // Of none, the loop has been made with its terminator.
+  if (!carried.empty())
+    scf::YieldOp::create(builder, loc, next);
+  return Carried(loop.getResults());
+}
+
+/// Makes the elements of op `index` in `chunk`.
+void RowKernel::compute(size_t index, Chunk &chunk) {
+  const RowOp &op = group.ops[index];
+  if (chunk.elements.count(getVersion(op.outputs.front(), index)))
+    return;
+  SmallVector<Value> results =
+      inlineRowBody(builder, op, getArguments(index, &chunk), getPlace(&chunk));
+  for (auto [output, result] : llvm::zip(op.outputs, results))
+    chunk.elements[getVersion(output, index)] = result;
+}
+
+/// Makes and stores the elements of the ops that wait for a pass.
+void RowKernel::computePending(Chunk &chunk) {
+  for (size_t index : pending) {
+    bool isStored =
+        llvm::any_of(group.ops[index].outputs, [&](const RowOperand &output) {
+          return group.isStored(index, output.value);
+        });
+    // Memory may be written before what is kept of it is read.
+    if (isStored || shape.chunks != 0)
+      compute(index, chunk);
+    if (!isStored)
+      continue;
+    e.onlyIf(e.both(chunk.exists, rowExists), [&] {
+      for (const RowOperand &output : group.ops[index].outputs)
+        if (group.isStored(index, output.value))
+          store(output, chunk.elements[getVersion(output, index)],
+                chunk.column);
+    });
+  }
+}
+
+void RowKernel::finishPending() {
+  for (size_t index : pending)
+    isDone[index] = true;
+  pending.clear();
+}
+
+void RowKernel::storeScalar(size_t index, const RowOperand &output,
+                            Value value) {
+  scalars[getVersion(output, index)] = value;
+  if (!group.isStored(index, output.value))
+    return;
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        lane, e.index(0));
+  e.onlyIf(e.both(isFirst, rowExists), [&] {
+    memref::StoreOp::create(builder, loc, value, output.value,
+                            getIndices(output, Value()));
+  });
+}
+
+void RowKernel::runScalar(size_t index) {
+  const RowOp &op = group.ops[index];
+  SmallVector<Value> results = inlineRowBody(
+      builder, op, getArguments(index, nullptr), getPlace(nullptr));
+  for (auto [output, result] : llvm::zip(op.outputs, results))
+    storeScalar(index, output, result);
+}
+
+/// One of all elements of a vector.
+Value RowKernel::reduceElements(Operation *combiner, Value elements) {
+  if (!isa<VectorType>(elements.getType()))
+    return elements;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < shape.width; ++i)
+    parts.push_back(e.extract(elements, i));
+  while (parts.size() > 1) {
+    size_t half = parts.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      parts[i] = combine(builder, loc, combiner, parts[i], parts[i + half]);
+    parts.resize(half);
+  }
+  return parts.front();
+}
+
+void RowKernel::runReduction(size_t index) {
+  const RowOp &op = group.ops[index];
+  // Outside of the loops.
+  SmallVector<Value> arguments = getArguments(index, nullptr);
+  Carried neutral;
+  for (Operation *combiner : op.combiners) {
+    Value value = arith::ConstantOp::create(
+        builder, loc, *arith::getNeutralElement(combiner));
+    neutral.push_back(widen(builder, loc, value, shape.width));
+  }
+  Carried parts = overRow(neutral, [&](Chunk &chunk, Carried carried) {
+    computePending(chunk);
+    SmallVector<Value> elements = inlineRowBody(
+        builder, op, getArguments(index, &chunk), getPlace(&chunk));
+    for (auto [i, element] : llvm::enumerate(elements)) {
+      element = widen(builder, loc, element, shape.width);
+      if (chunk.exists)
+        element = arith::SelectOp::create(builder, loc, chunk.exists, element,
+                                          neutral[i]);
+      carried[i] = combine(builder, loc, op.combiners[i], carried[i], element);
+    }
+    return carried;
+  });
+  finishPending();
+  for (auto [i, output] : llvm::enumerate(op.outputs)) {
+    Operation *combiner = op.combiners[i];
+    Value total = sums->add(combiner, reduceElements(combiner, parts[i]));
+    Value initial = arguments[op.inputs.size() + i];
+    storeScalar(index, output, combine(builder, loc, combiner, initial, total));
+  }
+}
+
+/// Has the loads of what no op writes under way before the first barrier.
+void RowKernel::loadAhead() {
+  for (auto [index, op] : llvm::enumerate(group.ops))
+    for (const RowOperand &operand : op.inputs) {
+      if (!operand.isRead || !operand.isMemref() ||
+          group.findWriter(group.ops.size(), operand.value))
+        continue;
+      if (!operand.hasColumns)
+        (void)getScalar(index, operand);
+      for (Chunk &chunk : chunks)
+        if (operand.hasColumns)
+          (void)getElements(index, operand, chunk);
+    }
+}
+
+void RowKernel::runOps() {
+  isDone.assign(group.ops.size(), false);
+  // Of no more than a thread has registers for.
+  if (shape.chunks * shape.width <= kMaxAhead)
+    loadAhead();
+  auto runPending = [&] {
+    if (pending.empty())
+      return;
+    overRow({}, [&](Chunk &chunk, Carried carried) {
+      computePending(chunk);
+      return carried;
+    });
+    finishPending();
+  };
+  for (auto [index, op] : llvm::enumerate(group.ops)) {
+    if (op.kind == RowOp::Elementwise) {
+      // Scalars outside of the loops.
+      (void)getArguments(index, nullptr);
+      pending.push_back(index);
+      if (shape.chunks != 0)
+        runPending();
+    } else if (op.kind == RowOp::Reduction) {
+      runReduction(index);
+    } else {
+      runScalar(index);
+    }
+  }
+  runPending();
+}
+
+void mlir::nm::launchRowKernel(OpBuilder &builder, Location loc,
+                               const RowGroup &group, const RowShape &shape) {
+  RowKernel(builder, loc, group, shape).launch();
+}

@@ -1,0 +1,190 @@
+//===- RowOp.cpp - What a linalg op does along rows -----------------------===//
+
+#include "GPU/Rows/RowOp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Operands of one op beyond which a thread's registers do not suffice.
+static constexpr size_t kMaxOperands = 12;
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+/// Whether elements of `type` are whole bytes in memory; i1 is one, too.
+static bool hasBytes(Type type) {
+  return type.isIntOrFloat() &&
+         llvm::is_contained({1u, 8u, 16u, 32u, 64u},
+                            type.getIntOrFloatBitWidth());
+}
+
+/// Whether the body can be computed for several elements at once.
+static bool isMappable(linalg::LinalgOp op) {
+  return llvm::all_of(
+      op.getBlock()->without_terminator(), [](Operation &inner) {
+        return inner.getNumRegions() == 0 && isMemoryEffectFree(&inner) &&
+               (inner.hasTrait<OpTrait::ConstantLike>() ||
+                isa<linalg::IndexOp>(inner) ||
+                OpTrait::hasElementwiseMappableTraits(&inner));
+      });
+}
+
+/// The op that combines `argument`, a running result, with what the body makes
+/// of one element. Its kind is such that parts can be combined in any order.
+static Operation *findCombiner(Block &body, BlockArgument argument,
+                               Value result) {
+  Operation *combiner = result.getDefiningOp();
+  if (!combiner || combiner->getBlock() != &body || !argument.hasOneUse() ||
+      *argument.user_begin() != combiner || !result.hasOneUse())
+    return nullptr;
+  bool isKnown =
+      isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp,
+          arith::MaxNumFOp, arith::MinNumFOp, arith::AddIOp, arith::MulIOp,
+          arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp,
+          arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner);
+  return isKnown && arith::getNeutralElement(combiner) ? combiner : nullptr;
+}
+
+static bool findCombiners(RowOp &row) {
+  Block &body = row.getBody();
+  for (auto [argument, result] : llvm::zip(
+           row.op.getRegionOutputArgs(), body.getTerminator()->getOperands())) {
+    row.combiners.push_back(findCombiner(body, argument, result));
+    if (!row.combiners.back())
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// Whether `map` takes each dimension from a loop of its own, or from none.
+static bool isPermutation(AffineMap map) {
+  llvm::SmallDenseSet<unsigned> loops;
+  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+    if (auto loop = dyn_cast<AffineDimExpr>(expr))
+      return loops.insert(loop.getPosition()).second;
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    return constant && constant.getValue() == 0;
+  });
+}
+
+static bool hasLoop(AffineMap map, unsigned loop) {
+  return map.isFunctionOfDim(loop);
+}
+
+/// What `operand` is in `space`; nothing if a thread of a row would have to
+/// access it along other dimensions than the last.
+static std::optional<RowOperand>
+getOperand(linalg::LinalgOp op, OpOperand &operand, const RowSpace &space) {
+  unsigned column = space.getColumnLoop();
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  // Of all loops of the space, so that maps of different ops can be compared.
+  RowOperand row{operand.get(), AffineMap::get(column + 1, 0, map.getResults(),
+                                               op->getContext())};
+  row.isRead = op.payloadUsesValueFromOperand(&operand);
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type) {
+    bool isScalar = operand.get().getType().isIntOrFloat();
+    return isScalar ? std::optional(row) : std::nullopt;
+  }
+  if (!isPermutation(row.map) || !hasBytes(type.getElementType()) ||
+      type.getMemorySpace() || !type.isStrided())
+    return std::nullopt;
+  row.isOfRows = llvm::all_of(
+      llvm::seq(column), [&](unsigned loop) { return hasLoop(row.map, loop); });
+  if (!hasLoop(row.map, column))
+    return row;
+  row.hasColumns = true;
+  if (!row.map.getResults().back().isFunctionOfDim(column) ||
+      !type.isLastDimUnitStride())
+    return std::nullopt;
+  return row;
+}
+
+/// Whether the loops of `op`, as far as sizes are known, are those of `space`.
+static bool hasSizes(linalg::LinalgOp op, const RowSpace &space) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (auto [loop, size] : llvm::enumerate(sizes)) {
+    int64_t expected =
+        loop < space.rows.size() ? space.rows[loop] : space.columns;
+    if (size != expected)
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// The kind of `op` in a space of so many loops over rows, by its loops.
+static std::optional<RowOp::Kind> getKind(linalg::LinalgOp op, unsigned rows) {
+  unsigned loops = op.getNumLoops(), reductions = op.getNumReductionLoops();
+  if (reductions == 0 && op.getNumParallelLoops() == loops) {
+    if (loops == rows + 1)
+      return RowOp::Elementwise;
+    if (loops == rows)
+      return RowOp::Scalar;
+    return std::nullopt;
+  }
+  if (reductions == 1 && loops == rows + 1 &&
+      linalg::isReductionIterator(op.getIteratorTypesArray().back()))
+    return RowOp::Reduction;
+  return std::nullopt;
+}
+
+/// A product of two operands is not one of rows that are there in memory.
+static bool readsRows(const RowOp &row) {
+  return llvm::any_of(row.inputs, [](const RowOperand &operand) {
+    return operand.isMemref() && operand.hasColumns && operand.isOfRows;
+  });
+}
+
+std::optional<RowOp> RowOp::get(linalg::LinalgOp op, const RowSpace &space) {
+  std::optional<Kind> kind = getKind(op, space.rows.size());
+  if (!kind || !op.hasPureBufferSemantics() ||
+      op->getNumOperands() > kMaxOperands || !hasSizes(op, space) ||
+      !isMappable(op))
+    return std::nullopt;
+  RowOp row{op, *kind, {}, {}, {}};
+  for (OpOperand &operand : op->getOpOperands()) {
+    std::optional<RowOperand> found = getOperand(op, operand, space);
+    if (!found)
+      return std::nullopt;
+    (op.isDpsInit(&operand) ? row.outputs : row.inputs).push_back(*found);
+  }
+  for (const RowOperand &output : row.outputs)
+    if (!output.isOfRows || output.hasColumns != (*kind == Elementwise))
+      return std::nullopt;
+  if (*kind == Reduction && (!readsRows(row) || !findCombiners(row)))
+    return std::nullopt;
+  return row;
+}
+
+std::optional<RowSpace> RowOp::findSpace(linalg::LinalgOp op) {
+  unsigned loops = op.getNumLoops();
+  if (loops == 0 || !op.hasPureBufferSemantics())
+    return std::nullopt;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  RowSpace space;
+  space.rows.assign(sizes.begin(), sizes.end() - 1);
+  space.columns = sizes.back();
+  std::optional<RowOp> row = get(op, space);
+  if (!row || row->kind == Scalar)
+    return std::nullopt;
+  for (const SmallVector<RowOperand> &operands : {row->inputs, row->outputs})
+    for (const RowOperand &operand : operands)
+      if (operand.isMemref() && operand.hasColumns && operand.isOfRows &&
+          !space.memref) {
+        space.memref = operand.value;
+        space.map = operand.map;
+      }
+  return space.memref ? std::optional(space) : std::nullopt;
+}

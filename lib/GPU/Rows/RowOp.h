@@ -1,0 +1,67 @@
+//===- RowOp.h - What a linalg op does along rows ---------------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_ROWS_ROWOP_H
+#define NM_LIB_GPU_ROWS_ROWOP_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::nm {
+
+/// The loops that ops of one kernel have in common: some over rows, and the
+/// last one, over columns, along which rows are contiguous.
+struct RowSpace {
+  /// The static sizes, or ShapedType::kDynamic.
+  SmallVector<int64_t> rows;
+  int64_t columns = ShapedType::kDynamic;
+  /// Has elements for all loops, in their order up to a permutation that `map`
+  /// says; gives the sizes that are dynamic.
+  Value memref;
+  AffineMap map;
+
+  unsigned getColumnLoop() const { return rows.size(); }
+};
+
+/// How an op accesses one of its operands.
+struct RowOperand {
+  /// A memref, or a scalar.
+  Value value;
+  /// From the loops of the space to the dimensions of a memref.
+  AffineMap map;
+  /// Whether neighbours along the columns are neighbours in memory; otherwise
+  /// an element belongs to a whole row.
+  bool hasColumns = false;
+  /// Whether each row has elements of its own.
+  bool isOfRows = false;
+  bool isRead = false;
+
+  bool isMemref() const { return isa<MemRefType>(value.getType()); }
+};
+
+/// A linalg op on memrefs, whose loops are those of a RowSpace.
+struct RowOp {
+  mutable linalg::LinalgOp op;
+  enum Kind {
+    /// Makes an element for each column of a row.
+    Elementwise,
+    /// Makes elements for a row of all its columns.
+    Reduction,
+    /// Makes elements for a row, without its columns.
+    Scalar
+  } kind;
+  /// Inputs and outputs, as the op has them.
+  SmallVector<RowOperand> inputs, outputs;
+  /// Of a reduction, what combines each output with an element.
+  SmallVector<Operation *> combiners;
+
+  /// The space of `op`, a reduction of contiguous rows or else an elementwise
+  /// op, if it has one by itself.
+  static std::optional<RowSpace> findSpace(linalg::LinalgOp op);
+  /// What `op` does in `space`, if all of its loops are of it.
+  static std::optional<RowOp> get(linalg::LinalgOp op, const RowSpace &space);
+
+  Block &getBody() const { return *op.getBlock(); }
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_ROWS_ROWOP_H

@@ -1,0 +1,167 @@
+//===- RowShape.cpp - How threads share rows ------------------------------===//
+
+#include "GPU/Rows/RowShape.h"
+
+#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/Support/Warp.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::kWarpSize;
+
+/// Elements of a row that a thread keeps: 32, of 32 bits, are half of the
+/// registers of a thread in a block of 1024.
+static constexpr int64_t kMaxKept = 32;
+static constexpr int64_t kMaxThreads = 1024;
+/// Columns that a warp takes by itself, without a barrier.
+static constexpr int64_t kWarpColumns = kWarpSize * kMaxKept;
+/// Elements that a thread has of longer rows, if there are many rows.
+static constexpr int64_t kElements = 16;
+/// Threads of a row whose length is not known.
+static constexpr int64_t kUnknownThreads = 256;
+/// Threads of a block that has several rows.
+static constexpr int64_t kSharedBlock = 128;
+/// Threads that a large chip has at a time: with no more of them, each has one
+/// access, so that all of memory's accesses are under way at once.
+static constexpr int64_t kResident = 132 * 2048;
+
+int64_t RowShape::threads() const {
+  return lanes == 0 ? kElementThreads : lanes * rowsOfBlock;
+}
+
+bool mlir::nm::fitRegisters(const RowSpace &space) {
+  return !ShapedType::isDynamic(space.columns) &&
+         space.columns <= kMaxKept * kMaxThreads;
+}
+
+//===----------------------------------------------------------------------===//
+// The width of accesses
+//===----------------------------------------------------------------------===//
+
+static int64_t getBytes(Value memref) {
+  return llvm::divideCeil(
+      cast<MemRefType>(memref.getType()).getElementTypeBitWidth(), 8);
+}
+
+template <typename Fn>
+static void forEachRowOperand(const RowGroup &group, Fn visit) {
+  for (const RowOp &row : group.ops)
+    for (const SmallVector<RowOperand> &operands : {row.inputs, row.outputs})
+      for (const RowOperand &operand : operands)
+        if (operand.hasColumns && !group.isTemporary(operand.value))
+          visit(operand);
+}
+
+/// The widest access of the narrowest elements, but no more of them than 16
+/// bits have: those of 32 bits beside them take two accesses then.
+static int64_t findWidest(const RowGroup &group) {
+  int64_t bytes = 8;
+  forEachRowOperand(group, [&](const RowOperand &operand) {
+    bytes = std::min(bytes, std::max<int64_t>(getBytes(operand.value), 2));
+  });
+  return kMaxAccessBytes / bytes;
+}
+
+/// Narrows `width` to what is known of where rows of `operand` start, and adds
+/// what is not.
+static void restrict(OpBuilder &builder, Location loc,
+                     const RowOperand &operand, RowWidth &width) {
+  auto type = cast<MemRefType>(operand.value.getType());
+  // Elements of one bit are accessed one by one.
+  if (type.getElementTypeBitWidth() < 8)
+    return;
+  auto [strides, offset] = type.getStridesAndOffset();
+  SmallVector<int64_t> factors = getStrideFactors(operand.value);
+  int64_t widest = kMaxAccessBytes / getBytes(operand.value);
+  memref::ExtractStridedMetadataOp metadata;
+  // What is known as `known`, or else result `result` of the metadata.
+  auto take = [&](int64_t known, int64_t factor, unsigned result) {
+    int64_t step = std::min(width.elements, widest);
+    if (!ShapedType::isDynamic(known)) {
+      if (known % step != 0)
+        width.elements = std::gcd(known, step);
+    } else if (factor % step != 0) {
+      if (!metadata)
+        metadata = memref::ExtractStridedMetadataOp::create(builder, loc,
+                                                            operand.value);
+      width.unknown.push_back({metadata->getResult(result), step});
+    }
+  };
+  int64_t rank = type.getRank();
+  take(offset, 1, /*result=*/1);
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    if (type.getDimSize(dim) != 1)
+      take(strides[dim], factors[dim], /*result=*/2 + rank + dim);
+}
+
+RowWidth mlir::nm::findWidth(OpBuilder &builder, Location loc,
+                             const RowGroup &group) {
+  RowWidth width{findWidest(group), {}};
+  int64_t columns = group.space.columns;
+  if (!ShapedType::isDynamic(columns)) {
+    width.elements = std::gcd(width.elements, columns);
+  } else {
+    auto type = cast<MemRefType>(group.space.memref.getType());
+    Value size = memref::DimOp::create(builder, loc, group.space.memref,
+                                       type.getRank() - 1);
+    width.unknown.push_back({size, width.elements});
+  }
+  forEachRowOperand(group, [&](const RowOperand &operand) {
+    restrict(builder, loc, operand, width);
+  });
+  // Known strides may have narrowed it since.
+  for (auto &[value, factor] : width.unknown)
+    factor = std::min(factor, width.elements);
+  return width;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// The product of the sizes, or nothing if one is not known.
+static std::optional<int64_t> countRows(const RowSpace &space) {
+  int64_t count = 1;
+  for (int64_t size : space.rows) {
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
+/// Threads of a row of so many accesses.
+static int64_t chooseLanes(const RowSpace &space, int64_t width) {
+  int64_t columns = space.columns,
+          accesses = llvm::PowerOf2Ceil(llvm::divideCeil(columns, width)),
+          most = std::min(accesses, kMaxThreads);
+  std::optional<int64_t> rows = countRows(space);
+  if (rows && *rows * most <= kResident)
+    return most;
+  if (columns <= kWarpColumns)
+    return std::min(most, kWarpSize);
+  return std::min<int64_t>(
+      most, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
+}
+
+RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width) {
+  RowShape shape;
+  shape.width = width;
+  if (!group.hasReduction())
+    return shape;
+  if (!group.keepsRows) {
+    shape.lanes = ShapedType::isDynamic(group.space.columns) ? kUnknownThreads
+                                                             : kMaxThreads;
+    shape.chunks = 0;
+    return shape;
+  }
+  shape.lanes = chooseLanes(group.space, width);
+  shape.rowsOfBlock = shape.lanes > kWarpSize ? 1 : kSharedBlock / shape.lanes;
+  shape.chunks = llvm::divideCeil(group.space.columns, shape.lanes * width);
+  return shape;
+}

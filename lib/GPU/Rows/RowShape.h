@@ -1,0 +1,43 @@
+//===- RowShape.h - How threads share rows ----------------------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_ROWS_ROWSHAPE_H
+#define NM_LIB_GPU_ROWS_ROWSHAPE_H
+
+#include "GPU/Rows/RowGroup.h"
+
+namespace mlir::nm {
+
+/// How the threads of a kernel share rows and columns. A thread has an access
+/// of `width` elements in each of its `chunks`; those of a row's threads are
+/// side by side.
+struct RowShape {
+  int64_t width = 1;
+  /// Threads of a row, a power of two; 0 where no op reduces, and threads have
+  /// one access each, wherever it is.
+  int64_t lanes = 0;
+  int64_t rowsOfBlock = 1;
+  /// 0 where rows are read again for each pass, in loops.
+  int64_t chunks = 1;
+
+  int64_t threads() const;
+};
+
+/// Threads of a block whose threads have one access each.
+inline constexpr int64_t kElementThreads = 256;
+
+/// Whether rows of `space` fit into the registers of a block.
+bool fitRegisters(const RowSpace &space);
+
+/// How wide accesses of a group are, if all of `unknown` are multiples of the
+/// numbers beside them at run time.
+struct RowWidth {
+  int64_t elements;
+  SmallVector<std::pair<Value, int64_t>> unknown;
+};
+RowWidth findWidth(OpBuilder &builder, Location loc, const RowGroup &group);
+
+RowShape chooseShape(const RowGroup &group, int64_t width);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_ROWS_ROWSHAPE_H

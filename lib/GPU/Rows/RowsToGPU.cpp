@@ -1,0 +1,164 @@
+//===- RowsToGPU.cpp - Ops along rows to kernels --------------------------===//
+
+#include "nm/GPU/Rows/RowsToGPU.h"
+
+#include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Rows/RowGroup.h"
+#include "GPU/Rows/RowKernel.h"
+#include "GPU/Rows/RowShape.h"
+#include "GPU/Tile/MatrixRowCopies.h"
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTROWSTOGPU
+#include "nm/GPU/Rows/RowsToGPU.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Launches the kernel of `group`, or one of two for accesses of both widths.
+static void launch(OpBuilder &builder, Location loc, const RowGroup &group,
+                   const RowWidth &width) {
+  RowShape wide = chooseShape(group, width.elements);
+  if (width.unknown.empty() || width.elements == 1)
+    return launchRowKernel(builder, loc, group, wide);
+  ThreadEmitter e{builder, loc};
+  Value rest = e.index(0);
+  for (auto [value, factor] : width.unknown)
+    rest = e.either(rest, e.rem(value, factor));
+  Value isWide = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       rest, e.index(0));
+  auto branch =
+      scf::IfOp::create(builder, loc, isWide, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  launchRowKernel(builder, loc, group, wide);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  launchRowKernel(builder, loc, group, chooseShape(group, 1));
+}
+
+/// Erases memory that nothing uses but to free it, and views of it.
+static void eraseUnused(Value memref) {
+  Operation *op = memref.getDefiningOp();
+  if (!op || !llvm::all_of(memref.getUsers(), llvm::IsaPred<memref::DeallocOp>))
+    return;
+  Value source;
+  if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+    source = view.getViewSource();
+  else if (!isa<memref::AllocOp>(op))
+    return;
+  for (Operation *user : llvm::make_early_inc_range(memref.getUsers()))
+    user->erase();
+  op->erase();
+  if (source)
+    eraseUnused(source);
+}
+
+static void erase(const RowGroup &group) {
+  llvm::SmallSetVector<Value, 8> memrefs;
+  for (const RowOp &row : group.ops)
+    for (const SmallVector<RowOperand> &operands : {row.inputs, row.outputs})
+      for (const RowOperand &operand : operands)
+        if (operand.isMemref())
+          memrefs.insert(operand.value);
+  for (const RowOp &row : group.ops)
+    row.op->erase();
+  for (Value memref : memrefs)
+    eraseUnused(memref);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Whether another pass has a kernel for `op`, which reduces nothing.
+static bool hasOtherKernel(linalg::LinalgOp op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  return generic && hasRowCopies(generic);
+}
+
+/// Makes a kernel of `op` and its neighbours, if it starts a group. Returns the
+/// ops that it replaces.
+static SmallVector<Operation *> convert(OpBuilder &builder,
+                                        linalg::LinalgOp op) {
+  bool reduces = op.getNumReductionLoops() != 0;
+  if (!reduces && hasOtherKernel(op))
+    return {};
+  std::optional<RowGroup> group = findRowGroup(op, [&](const RowSpace &space) {
+    return !reduces || fitRegisters(space);
+  });
+  if (!group)
+    return {};
+  Operation *last = group->ops.back().op;
+  builder.setInsertionPoint(last);
+  RowWidth width = findWidth(builder, last->getLoc(), *group);
+  // A thread for each element is convert-linalg-to-gpu's.
+  if (!reduces && width.elements == 1)
+    return {};
+  launch(builder, last->getLoc(), *group, width);
+  SmallVector<Operation *> ops;
+  for (const RowOp &row : group->ops)
+    ops.push_back(row.op);
+  erase(*group);
+  return ops;
+}
+
+/// The blocks of `function` that the host runs one after the other.
+static SmallVector<Block *> collectBlocks(func::FuncOp function) {
+  SmallVector<Block *> blocks;
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp, scf::ForallOp, scf::ParallelOp, linalg::LinalgOp>(
+            op))
+      return WalkResult::skip();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        blocks.push_back(&block);
+    return WalkResult::advance();
+  });
+  return blocks;
+}
+
+/// Reductions first, which take the ops around them.
+static void convertBlock(OpBuilder &builder, Block &block) {
+  for (bool reduces : {true, false}) {
+    llvm::SmallSetVector<Operation *, 16> left;
+    for (auto op : block.getOps<linalg::LinalgOp>())
+      if ((op.getNumReductionLoops() != 0) == reduces)
+        left.insert(op);
+    while (!left.empty()) {
+      auto op = cast<linalg::LinalgOp>(left.front());
+      for (Operation *gone : convert(builder, op))
+        left.remove(gone);
+      left.remove(op);
+    }
+  }
+}
+
+void mlir::nm::convertRowsToGPU(func::FuncOp function) {
+  OpBuilder builder(function.getContext());
+  for (Block *block : collectBlocks(function))
+    convertBlock(builder, *block);
+}
+
+namespace {
+struct ConvertRowsToGPU
+    : mlir::nm::impl::ConvertRowsToGPUBase<ConvertRowsToGPU> {
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(mlir::nm::kHostFunction))
+      mlir::nm::convertRowsToGPU(getOperation());
+  }
+};
+} // namespace
