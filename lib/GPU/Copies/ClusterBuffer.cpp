@@ -26,26 +26,59 @@ static LLVM::LLVMPointerType getPointer(OpBuilder &builder,
                                     static_cast<unsigned>(space));
 }
 
+/// The address of `buffer` in the block's own shared memory.
+static Value getOwnAddress(OpBuilder &builder, Location loc, Value buffer) {
+  Value address = arith::IndexCastUIOp::create(
+      builder, loc, builder.getI64Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer));
+  return LLVM::IntToPtrOp::create(
+      builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::Shared),
+      address);
+}
+
+/// The same address in that of block `block`, an i32.
+static Value getAddressOf(OpBuilder &builder, Location loc, Value own,
+                          Value block) {
+  return NVVM::MapaOp::create(
+      builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::SharedCluster),
+      own, block);
+}
+
+/// What is `byte`, an index, bytes behind `address`.
+static Value loadAt(OpBuilder &builder, Location loc, Value address, Type type,
+                    Value byte, int64_t alignment) {
+  Value offset =
+      arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), byte);
+  Value place =
+      LLVM::GEPOp::create(builder, loc, address.getType(), builder.getI8Type(),
+                          address, ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::LoadOp::create(builder, loc, type, place,
+                              static_cast<unsigned>(alignment));
+}
+
+Value ClusterBuffer::loadFrom(OpBuilder &builder, Location loc, Value buffer,
+                              int64_t block, Type type, Value byte) {
+  Value number = arith::ConstantIntOp::create(builder, loc, block, 32);
+  Value address =
+      getAddressOf(builder, loc, getOwnAddress(builder, loc, buffer), number);
+  return loadAt(builder, loc, address, type, byte,
+                type.getIntOrFloatBitWidth() / 8);
+}
+
 ClusterBuffer::ClusterBuffer(OpBuilder &builder, Location loc, Value buffer,
                              int64_t blocks)
     : IndexEmitter{builder, loc} {
   if (blocks == 1)
     return;
   rank = gpu::ClusterBlockIdOp::create(builder, loc, gpu::Dimension::x);
-  Value address = arith::IndexCastUIOp::create(
-      builder, loc, builder.getI64Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer));
-  Value own = LLVM::IntToPtrOp::create(
-      builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::Shared),
-      address);
+  Value own = getOwnAddress(builder, loc, buffer);
   for (int64_t i = 1; i < blocks; ++i) {
     Value other =
         arith::RemUIOp::create(builder, loc, add(rank, i), index(blocks));
-    others.push_back(NVVM::MapaOp::create(
-        builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::SharedCluster),
-        own,
-        arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(),
-                                     other)));
+    others.push_back(
+        getAddressOf(builder, loc, own,
+                     arith::IndexCastUIOp::create(
+                         builder, loc, builder.getI32Type(), other)));
   }
 }
 
@@ -54,14 +87,7 @@ SmallVector<Value> ClusterBuffer::loadOthers(VectorType type, Value byte,
   SmallVector<Value> loaded;
   if (others.empty())
     return loaded;
-  Value offset =
-      arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), byte);
-  for (Value other : others) {
-    Value address =
-        LLVM::GEPOp::create(builder, loc, other.getType(), builder.getI8Type(),
-                            other, ArrayRef<LLVM::GEPArg>{offset});
-    loaded.push_back(LLVM::LoadOp::create(builder, loc, type, address,
-                                          static_cast<unsigned>(alignment)));
-  }
+  for (Value other : others)
+    loaded.push_back(loadAt(builder, loc, other, type, byte, alignment));
   return loaded;
 }

@@ -1,13 +1,15 @@
 //===- LaneSums.cpp - Results that the threads of a row share -------------===//
 //
 // Lanes of a warp exchange values by shuffles, which any two of them make with
-// both values, so that all have the same bits at last; warps by shared memory.
-// gpu.subgroup_reduce has no groups of warps, and gpu.all_reduce no rows of
-// less than a block.
+// both values, so that all have the same bits at last; warps by shared memory,
+// and blocks of a cluster by reading each other's. gpu.subgroup_reduce has no
+// groups of warps, and gpu.all_reduce no rows of less than a block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Rows/LaneSums.h"
+
+#include "GPU/Copies/ClusterBuffer.h"
 
 #include "nm/Support/Warp.h"
 
@@ -29,8 +31,8 @@ Value mlir::nm::combine(OpBuilder &builder, Location loc, Operation *combiner,
 }
 
 LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,
-                   Value thread, int64_t results)
-    : e{builder, loc}, lanes(lanes), thread(thread) {
+                   int64_t cluster, Value thread, int64_t results)
+    : e{builder, loc}, lanes(lanes), cluster(cluster), thread(thread) {
   if (getBytes(lanes, results) == 0)
     return;
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
@@ -113,10 +115,33 @@ Value LaneSums::addWarps(Operation *combiner, Value value) {
   e.onlyIf(isFirst, [&] {
     memref::StoreOp::create(e.builder, e.loc, word, buffer, place);
   });
-  gpu::BarrierOp::create(e.builder, e.loc);
+  ClusterBuffer::meet(e.builder, e.loc, cluster);
   int64_t warps = lanes / kWarpSize;
-  word = memref::LoadOp::create(e.builder, e.loc, buffer, e.rem(lane, warps));
+  place = e.rem(lane, warps);
+  if (cluster > 1)
+    return addLanes(combiner, addBlocks(combiner, buffer, place, type), warps);
+  word = memref::LoadOp::create(e.builder, e.loc, buffer, place);
   return addLanes(combiner, fromWord(e, word, type), warps);
+}
+
+/// What the blocks of the cluster have at `place` of `buffer`, in their order,
+/// which is the same for all of them.
+Value LaneSums::addBlocks(Operation *combiner, Value buffer, Value place,
+                          Type type) {
+  auto parts = cast<MemRefType>(buffer.getType());
+  Value byte = e.mul(place, parts.getElementTypeBitWidth() / 8), total;
+  for (int64_t block = 0; block < cluster; ++block) {
+    Value word = ClusterBuffer::loadFrom(e.builder, e.loc, buffer, block,
+                                         parts.getElementType(), byte);
+    Value part = fromWord(e, word, type);
+    total = total ? combine(e.builder, e.loc, combiner, total, part) : part;
+  }
+  return total;
+}
+
+void LaneSums::finish() {
+  if (cluster > 1)
+    ClusterBuffer::meet(e.builder, e.loc, cluster);
 }
 
 Value LaneSums::add(Operation *combiner, Value value) {

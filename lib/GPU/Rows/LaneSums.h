@@ -15,23 +15,27 @@ Value combine(OpBuilder &builder, Location loc, Operation *combiner, Value a,
 /// each thread has the result.
 class LaneSums {
 public:
-  /// A row has `lanes` threads, a power of two; more than a warp has are a
-  /// block. `memory` is shared memory for so many results.
-  LaneSums(OpBuilder &builder, Location loc, int64_t lanes, Value thread,
-           int64_t results);
+  /// A row has `lanes` threads, a power of two, of each of the blocks of a
+  /// cluster; more than a warp has are a whole block, and so are those of
+  /// clusters. There will be so many results.
+  LaneSums(OpBuilder &builder, Location loc, int64_t lanes, int64_t cluster,
+           Value thread, int64_t results);
 
   /// Bytes of shared memory that results take.
   static int64_t getBytes(int64_t lanes, int64_t results);
 
   Value add(Operation *combiner, Value value);
+  /// Keeps shared memory, which other blocks may still read, until they have.
+  void finish();
 
 private:
   Value shuffle(Value value, int64_t offset);
   Value addLanes(Operation *combiner, Value value, int64_t lanes);
   Value addWarps(Operation *combiner, Value value);
+  Value addBlocks(Operation *combiner, Value buffer, Value place, Type type);
 
   ThreadEmitter e;
-  int64_t lanes;
+  int64_t lanes, cluster;
   Value thread, memory;
   int64_t next = 0;
 };

@@ -55,6 +55,7 @@ private:
   using Carried = SmallVector<Value>;
   using Pass = llvm::function_ref<Carried(Chunk &, Carried)>;
 
+  gpu::LaunchOp createLaunch(Value blocks, Value shared);
   void countSizes();
   bool hasFewElements() const;
   void placeElement(Value block, Value thread);
@@ -175,6 +176,11 @@ void RowKernel::placeElement(Value block, Value thread) {
 void RowKernel::placeRow(Value block, Value thread) {
   Value number = block;
   lane = thread;
+  if (shape.cluster > 1) {
+    auto [quotient, rank] = e.split(block, shape.cluster);
+    number = quotient;
+    lane = e.add(thread, e.mul(rank, shape.lanes));
+  }
   if (shape.rowsOfBlock > 1) {
     auto [slot, rest] = e.split(thread, shape.lanes);
     lane = rest;
@@ -189,7 +195,7 @@ void RowKernel::placeRow(Value block, Value thread) {
 
 /// The accesses of a thread that keeps its elements.
 void RowKernel::makeChunks() {
-  int64_t columns = group.space.columns, step = shape.lanes * shape.width;
+  int64_t columns = group.space.columns, step = shape.step();
   Value first = e.mul(lane, shape.width);
   for (int64_t i = 0; i < shape.chunks; ++i) {
     Chunk chunk;
@@ -204,37 +210,54 @@ void RowKernel::makeChunks() {
   }
 }
 
+/// Moves the builder into the launch.
+gpu::LaunchOp RowKernel::createLaunch(Value blocks, Value shared) {
+  Value one = e.index(1), threads = e.index(shape.threads());
+  Value cluster = shape.cluster > 1 ? e.index(shape.cluster) : Value(),
+        other = shape.cluster > 1 ? one : Value();
+  auto launch = gpu::LaunchOp::create(
+      builder, loc, blocks, one, one, threads, one, one, shared,
+      /*asyncTokenType=*/nullptr, /*asyncDependencies=*/ValueRange(),
+      /*workgroupAttributions=*/{}, /*privateAttributions=*/{}, cluster, other,
+      other);
+  // The builder leaves out the cluster's ids and sizes.
+  if (cluster)
+    for (int64_t i = 0; i < 6; ++i)
+      launch.getBody().addArgument(builder.getIndexType(), loc);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::TerminatorOp::create(builder, loc);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  return launch;
+}
+
 void RowKernel::launch() {
   OpBuilder::InsertionGuard guard(builder);
   countSizes();
   int64_t reductions = 0;
   for (const RowOp &op : group.ops)
     reductions += op.combiners.size();
-  Value one = e.index(1), blocks, shared;
+  Value blocks, shared;
   if (shape.lanes == 0) {
     Value accesses = e.div(sizes.back(), shape.width);
     Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
     blocks = e.ceilDiv(total, kElementThreads);
   } else {
-    blocks = e.ceilDiv(rows, shape.rowsOfBlock);
+    blocks = e.mul(e.ceilDiv(rows, shape.rowsOfBlock), shape.cluster);
     if (int64_t bytes = LaneSums::getBytes(shape.lanes, reductions))
       shared = arith::ConstantIntOp::create(builder, loc, bytes, 32);
   }
-  auto launch =
-      gpu::LaunchOp::create(builder, loc, blocks, one, one,
-                            e.index(shape.threads()), one, one, shared);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::LaunchOp launch = createLaunch(blocks, shared);
   Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
   if (shape.lanes == 0) {
     placeElement(block, thread);
   } else {
     placeRow(block, thread);
     makeChunks();
-    sums.emplace(builder, loc, shape.lanes, thread, reductions);
+    sums.emplace(builder, loc, shape.lanes, shape.cluster, thread, reductions);
   }
   runOps();
+  if (sums)
+    sums->finish();
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,9 +383,8 @@ RowKernel::Carried RowKernel::overRow(Carried carried, Pass pass) {
       carried = pass(chunk, carried);
     return carried;
   }
-  auto loop =
-      scf::ForOp::create(builder, loc, e.mul(lane, shape.width), sizes.back(),
-                         e.index(shape.lanes * shape.width), carried);
+  auto loop = scf::ForOp::create(builder, loc, e.mul(lane, shape.width),
+                                 sizes.back(), e.index(shape.step()), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Chunk chunk{loop.getInductionVar(), Value(), {}};

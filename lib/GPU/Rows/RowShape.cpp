@@ -18,6 +18,10 @@ using ::nm::kWarpSize;
 /// registers of a thread in a block of 1024.
 static constexpr int64_t kMaxKept = 32;
 static constexpr int64_t kMaxThreads = 1024;
+/// Blocks that every chip with clusters has in one.
+static constexpr int64_t kMaxCluster = 8;
+/// Rows that are too few for a large chip by a block each.
+static constexpr int64_t kFewRows = 16;
 /// Columns that a warp takes by itself, without a barrier.
 static constexpr int64_t kWarpColumns = kWarpSize * kMaxKept;
 /// Elements that a thread has of longer rows, if there are many rows.
@@ -34,9 +38,10 @@ int64_t RowShape::threads() const {
   return lanes == 0 ? kElementThreads : lanes * rowsOfBlock;
 }
 
-bool mlir::nm::fitRegisters(const RowSpace &space) {
+bool mlir::nm::fitRegisters(const RowSpace &space, bool hasClusters) {
+  int64_t blocks = hasClusters ? kMaxCluster : 1;
   return !ShapedType::isDynamic(space.columns) &&
-         space.columns <= kMaxKept * kMaxThreads;
+         space.columns <= kMaxKept * kMaxThreads * blocks;
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +154,18 @@ static int64_t chooseLanes(const RowSpace &space, int64_t width) {
       most, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
 }
 
-RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width) {
+/// Blocks for a row: as many as it needs, and of few rows as have one access
+/// for each thread.
+static int64_t chooseCluster(const RowSpace &space, int64_t width) {
+  std::optional<int64_t> rows = countRows(space);
+  int64_t kept = rows && *rows <= kFewRows ? width : kMaxKept;
+  int64_t blocks =
+      llvm::PowerOf2Ceil(llvm::divideCeil(space.columns, kMaxThreads * kept));
+  return std::min(blocks, kMaxCluster);
+}
+
+RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
+                               bool hasClusters) {
   RowShape shape;
   shape.width = width;
   if (!group.hasReduction())
@@ -161,7 +177,9 @@ RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width) {
     return shape;
   }
   shape.lanes = chooseLanes(group.space, width);
+  if (hasClusters && shape.lanes == kMaxThreads)
+    shape.cluster = chooseCluster(group.space, width);
   shape.rowsOfBlock = shape.lanes > kWarpSize ? 1 : kSharedBlock / shape.lanes;
-  shape.chunks = llvm::divideCeil(group.space.columns, shape.lanes * width);
+  shape.chunks = llvm::divideCeil(group.space.columns, shape.step());
   return shape;
 }

@@ -16,17 +16,22 @@ struct RowShape {
   /// one access each, wherever it is.
   int64_t lanes = 0;
   int64_t rowsOfBlock = 1;
+  /// Blocks of a cluster, which share a row; each has so many lanes.
+  int64_t cluster = 1;
   /// 0 where rows are read again for each pass, in loops.
   int64_t chunks = 1;
 
   int64_t threads() const;
+  /// Columns from one of a thread's accesses to its next.
+  int64_t step() const { return cluster * lanes * width; }
 };
 
 /// Threads of a block whose threads have one access each.
 inline constexpr int64_t kElementThreads = 256;
 
-/// Whether rows of `space` fit into the registers of a block.
-bool fitRegisters(const RowSpace &space);
+/// Whether rows of `space` fit into the registers of a block, or where the chip
+/// has clusters, of a cluster.
+bool fitRegisters(const RowSpace &space, bool hasClusters);
 
 /// How wide accesses of a group are, if all of `unknown` are multiples of the
 /// numbers beside them at run time.
@@ -36,7 +41,7 @@ struct RowWidth {
 };
 RowWidth findWidth(OpBuilder &builder, Location loc, const RowGroup &group);
 
-RowShape chooseShape(const RowGroup &group, int64_t width);
+RowShape chooseShape(const RowGroup &group, int64_t width, bool hasClusters);
 
 } // namespace mlir::nm
 

@@ -8,7 +8,9 @@
 #include "GPU/Rows/RowShape.h"
 #include "GPU/Tile/MatrixRowCopies.h"
 
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Schedule/GpuChip.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -31,8 +33,8 @@ using namespace mlir::nm;
 
 /// Launches the kernel of `group`, or one of two for accesses of both widths.
 static void launch(OpBuilder &builder, Location loc, const RowGroup &group,
-                   const RowWidth &width) {
-  RowShape wide = chooseShape(group, width.elements);
+                   const RowWidth &width, bool hasClusters) {
+  RowShape wide = chooseShape(group, width.elements, hasClusters);
   if (width.unknown.empty() || width.elements == 1)
     return launchRowKernel(builder, loc, group, wide);
   ThreadEmitter e{builder, loc};
@@ -47,7 +49,7 @@ static void launch(OpBuilder &builder, Location loc, const RowGroup &group,
   builder.setInsertionPointToStart(branch.thenBlock());
   launchRowKernel(builder, loc, group, wide);
   builder.setInsertionPointToStart(branch.elseBlock());
-  launchRowKernel(builder, loc, group, chooseShape(group, 1));
+  launchRowKernel(builder, loc, group, chooseShape(group, 1, hasClusters));
 }
 
 /// Erases memory that nothing uses but to free it, and views of it.
@@ -92,13 +94,13 @@ static bool hasOtherKernel(linalg::LinalgOp op) {
 
 /// Makes a kernel of `op` and its neighbours, if it starts a group. Returns the
 /// ops that it replaces.
-static SmallVector<Operation *> convert(OpBuilder &builder,
-                                        linalg::LinalgOp op) {
+static SmallVector<Operation *> convert(OpBuilder &builder, linalg::LinalgOp op,
+                                        bool hasClusters) {
   bool reduces = op.getNumReductionLoops() != 0;
   if (!reduces && hasOtherKernel(op))
     return {};
   std::optional<RowGroup> group = findRowGroup(op, [&](const RowSpace &space) {
-    return !reduces || fitRegisters(space);
+    return !reduces || fitRegisters(space, hasClusters);
   });
   if (!group)
     return {};
@@ -108,7 +110,7 @@ static SmallVector<Operation *> convert(OpBuilder &builder,
   // A thread for each element is convert-linalg-to-gpu's.
   if (!reduces && width.elements == 1)
     return {};
-  launch(builder, last->getLoc(), *group, width);
+  launch(builder, last->getLoc(), *group, width, hasClusters);
   SmallVector<Operation *> ops;
   for (const RowOp &row : group->ops)
     ops.push_back(row.op);
@@ -132,7 +134,7 @@ static SmallVector<Block *> collectBlocks(func::FuncOp function) {
 }
 
 /// Reductions first, which take the ops around them.
-static void convertBlock(OpBuilder &builder, Block &block) {
+static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters) {
   for (bool reduces : {true, false}) {
     llvm::SmallSetVector<Operation *, 16> left;
     for (auto op : block.getOps<linalg::LinalgOp>())
@@ -140,7 +142,7 @@ static void convertBlock(OpBuilder &builder, Block &block) {
         left.insert(op);
     while (!left.empty()) {
       auto op = cast<linalg::LinalgOp>(left.front());
-      for (Operation *gone : convert(builder, op))
+      for (Operation *gone : convert(builder, op, hasClusters))
         left.remove(gone);
       left.remove(op);
     }
@@ -149,8 +151,12 @@ static void convertBlock(OpBuilder &builder, Block &block) {
 
 void mlir::nm::convertRowsToGPU(func::FuncOp function) {
   OpBuilder builder(function.getContext());
+  // Where no chip is named, kernels are for any.
+  auto module = function->getParentOfType<ModuleOp>();
+  auto chip = module ? module->getAttrOfType<ChipAttr>(kChipAttr) : ChipAttr();
+  bool hasClusters = chip && chip.getChip().hasClusters();
   for (Block *block : collectBlocks(function))
-    convertBlock(builder, *block);
+    convertBlock(builder, *block, hasClusters);
 }
 
 namespace {
