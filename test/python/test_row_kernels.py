@@ -9,7 +9,7 @@ import nm
 import numpy as np
 import pytest
 from conftest import relative_error
-from row_programs import RowProgram
+from row_programs import LENGTHS, RowProgram
 
 SEED = int(os.environ.get("NM_TEST_SEED", random.SystemRandom().randrange(2 ** 31)))
 LIMITS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}
@@ -26,7 +26,9 @@ def dtype_of(element):
 def test_drawn_programs(target, element):
     for i in range(25):
         rng = random.Random(f"{target} {element} {SEED} {i}")
-        program = RowProgram(rng, element, dtype_of(element)).make(rng.randint(1, 8))
+        lengths = (*LENGTHS, 9000, 40001)
+        program = RowProgram(rng, element, dtype_of(element), lengths)
+        program.make(rng.randint(1, 8))
         arguments = program.arguments(np.random.default_rng(rng.randrange(2 ** 31)))
         place = f"NM_TEST_SEED={SEED}, draw {i}:\n{program.text()}"
         try:
@@ -58,14 +60,15 @@ def softmax(x):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("length", [1, 7, 32, 33, 197, 1024, 4097, 40000])
-def test_softmax(rng, length):
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
+@pytest.mark.parametrize("length", [1, 7, 32, 33, 197, 1024, 4097, 40000, 128256])
+def test_softmax(rng, length, target):
     x = rng.standard_normal((6, length)).astype(np.float32)
     x[1, rng.integers(length)] = np.nan
     x[2, rng.integers(length)] = np.inf
     x[3, rng.integers(length)] = -np.inf
     text = SOFTMAX.replace("R", "6").replace("L", str(length)).replace("T", "f32")
-    result = np.asarray(nm.compile(text, target="sim:sm_90a")(x))
+    result = np.asarray(nm.compile(text, target=target)(x))
     exact = softmax(x.astype(np.float64))
     np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
     np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-30)

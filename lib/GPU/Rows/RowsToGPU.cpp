@@ -14,6 +14,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,6 +32,23 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
+
+/// Says what became of a reduction and the ops around it.
+static void report(linalg::LinalgOp seed, const RowGroup &group,
+                   const RowShape &shape) {
+  InFlightDiagnostic remark = emitRemark(seed.getLoc()) << seed->getName();
+  if (size_t others = group.ops.size() - 1)
+    remark << " and " << others << (others == 1 ? " op" : " ops")
+           << " around it are one kernel";
+  else
+    remark << " is a kernel";
+  remark << ": " << shape.cluster * shape.lanes
+         << (shape.cluster * shape.lanes == 1 ? " thread" : " threads")
+         << " for each row, accesses of " << shape.width
+         << (shape.width == 1 ? " element" : " elements") << ", rows "
+         << (shape.chunks == 0 ? "read for each reduction"
+                               : "kept in registers");
+}
 
 /// Launches the kernel of `group`, or one of two for accesses of both widths.
 static void launch(OpBuilder &builder, Location loc, const RowGroup &group,
@@ -110,6 +129,8 @@ static SmallVector<Operation *> convert(OpBuilder &builder, linalg::LinalgOp op,
   // A thread for each element is convert-linalg-to-gpu's.
   if (!reduces && width.elements == 1)
     return {};
+  if (reduces)
+    report(op, *group, chooseShape(*group, width.elements, hasClusters));
   launch(builder, last->getLoc(), *group, width, hasClusters);
   SmallVector<Operation *> ops;
   for (const RowOp &row : group->ops)

@@ -174,6 +174,7 @@ static LogicalResult convertLinalg(RewriterBase &rewriter,
   if (!op.hasPureBufferSemantics())
     return op->emitOpError() << "expected operands to be memrefs, which "
                                 "bufferization makes of tensors";
+  StringRef name = op->getName().getStringRef();
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (!generic) {
     rewriter.setInsertionPoint(op);
@@ -183,6 +184,10 @@ static LogicalResult convertLinalg(RewriterBase &rewriter,
       return op->emitOpError() << "has no form as linalg.generic";
     generic = *generalized;
   }
+  if (generic.getNumReductionLoops() != 0)
+    emitRemark(loc) << name
+                    << " is a kernel with a thread for each element of "
+                       "its output, which walks the reductions";
   if (succeeded(convertGeneric(rewriter, generic)))
     return success();
   return emitError(loc, "could not be made loops of threads");

@@ -22,18 +22,20 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
       as many threads as they have accesses. Where alignment is not known, there
       are two kernels, and a test at run time.
     - **Registers.** Rows of up to 32768 elements stay in registers from their
-      first use to their last, so that memory is read once. Longer ones, and
-      those whose length is not known, are read again for each reduction, and
-      temporaries are computed again.
+      first use to their last, so that memory is read once; where the chip of the
+      module has clusters, rows of up to 262144, of which each of 2, 4 or 8 blocks
+      has a part. Longer ones, and those whose length is not known, are read again
+      for each reduction, and temporaries are computed again.
     - **Order.** Each thread combines its elements in their order, a warp by
-      shuffles, and a block by shared memory; always in the same order. Types
+      shuffles, and blocks by shared memory; always in the same order. Types
       stay those of the op. Combinations may be sums, products, least and
       greatest elements, and those of bits.
 
     Elementwise ops on contiguous rows that no reduction takes are kernels whose
     threads have one access each.
 
-    All other ops are left to `convert-linalg-to-gpu`.
+    A remark says of each reduction how many ops and threads its kernel has. All
+    other ops are left to `convert-linalg-to-gpu`.
 
     Before:
     ```mlir
@@ -55,6 +57,8 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];

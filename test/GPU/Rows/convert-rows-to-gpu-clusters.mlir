@@ -1,0 +1,40 @@
+// RUN: nm-opt %s --convert-rows-to-gpu --canonicalize | FileCheck %s
+
+// Where the chip has clusters, their blocks share a row that is too long for one
+// block, and rows that are few. Each block reads the sums of all warps, and stays
+// until the others have read its own.
+
+module attributes {nm.chip = #nm.chip<"sm_90a">} {
+  // CHECK-LABEL: func @long_rows
+  // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c2{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c2000{{[_0-9]*}}, {{.*}}) threads({{.*}}) in (%{{.*}} = %c1024{{[_0-9]*}},
+  // CHECK-NOT: scf.for
+  // CHECK: nvvm.cluster.arrive
+  // CHECK: nvvm.cluster.wait
+  // CHECK-COUNT-2: nvvm.mapa
+  // CHECK: nvvm.cluster.arrive
+  // CHECK: nvvm.cluster.wait
+  // CHECK: gpu.terminator
+  func.func @long_rows(%x: memref<1000x40000xf32>, %y: memref<1000xf32>) {
+    linalg.reduce { arith.addf } ins(%x : memref<1000x40000xf32>)
+        outs(%y : memref<1000xf32>) dimensions = [1]
+    return
+  }
+
+  // CHECK-LABEL: func @one_row
+  // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}},
+  // CHECK-COUNT-2: vector.load {{.*}} : memref<1x128256xf16>, vector<8xf16>
+  // CHECK-NOT: vector.load
+  func.func @one_row(%x: memref<1x128256xf16>, %y: memref<1xf16>) {
+    linalg.reduce { arith.maximumf } ins(%x : memref<1x128256xf16>)
+        outs(%y : memref<1xf16>) dimensions = [1]
+    return
+  }
+
+  // CHECK-LABEL: func @many_rows
+  // CHECK: gpu.launch blocks
+  func.func @many_rows(%x: memref<1000x32768xf32>, %y: memref<1000xf32>) {
+    linalg.reduce { arith.addf } ins(%x : memref<1000x32768xf32>)
+        outs(%y : memref<1000xf32>) dimensions = [1]
+    return
+  }
+}
