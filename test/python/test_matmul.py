@@ -263,8 +263,9 @@ def test_dlpack(draw):
     assert relative_error(out, reference(x, dense, 0)) < 1e-6
 
 
-def test_kernels_for_every_number_of_rows(draw):
+def test_kernels_for_every_number_of_rows(draw, monkeypatch):
     """More than are kept: old ones go, and come again."""
+    monkeypatch.setattr("nm._kernels._KEPT_BOUND", 6)
     dense = draw.weight((32, 16), "2:4")
     w = nm.compress(dense, "2:4", axis=0)
     for rows in (*range(1, 10), 40, 1, 2, 40):
