@@ -122,6 +122,32 @@ static Status checkNames(const llvm::MCSubtargetInfo &info,
   return Status::success();
 }
 
+/// Those of kOfLibraries that the processor has, and `options` leave it.
+static std::string findOthersFeatures(const CompileOptions &options,
+                                      const llvm::Target &target,
+                                      const llvm::Triple &triple,
+                                      StringRef cpu) {
+  static constexpr StringLiteral kOfLibraries[] = {
+      "amx-fp16", "amx-int8", "avx512bf16", "avx512fp16", "sse4a"};
+  if (!triple.isX86())
+    return "";
+  llvm::SubtargetFeatures features;
+  if (options.cpu == "native")
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+  SmallVector<StringRef> given;
+  StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef feature : given)
+    features.AddFeature(feature.trim());
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target.createMCSubtargetInfo(triple, cpu, features.getString()));
+  std::string text;
+  for (StringRef name : kOfLibraries)
+    if (info && info->checkFeatures(("+" + name).str()))
+      text += (",+" + name).str();
+  return text;
+}
+
 Result<HostTarget> HostTarget::create(const CompileOptions &options) {
   initializeTarget();
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -146,6 +172,7 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
       triple, cpu, getFeatures(options, triple), targetOptions,
       llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel(options.optLevel)));
+  host.othersFeatures = findOthersFeatures(options, *target, triple, cpu);
   if (!host.machine)
     return ::nm::Error{"LLVM cannot make code for " + triple.str()};
   if (triple.isX86() && triple.isArch64Bit() && !host.has("64bit"))
@@ -156,6 +183,11 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
 
 bool HostTarget::has(StringRef feature) const {
   return machine->getMCSubtargetInfo()->checkFeatures(("+" + feature).str());
+}
+
+std::string HostTarget::getModelFeatureText() const {
+  std::string text = getFeatureText();
+  return text.empty() ? text : text + othersFeatures;
 }
 
 std::string HostTarget::getFeatureText() const {

@@ -32,6 +32,9 @@ public:
 
   /// All features, as `+avx,+avx2`.
   std::string getFeatureText() const;
+  /// The same, with those that other libraries' code has on the processor and
+  /// this compiler's never: estimates of their products go by them.
+  std::string getModelFeatureText() const;
   /// Those of the features that are instructions and that code of `module` may
   /// have; the runtime checks for them when it loads.
   std::vector<std::string> getCheckedFeatures(const llvm::Module &module) const;
@@ -43,6 +46,8 @@ private:
   HostTarget();
 
   std::unique_ptr<llvm::TargetMachine> machine;
+  /// `,+avx512bf16`.
+  std::string othersFeatures;
 };
 
 /// Translates a module in the LLVM dialect; null after an error there.

@@ -243,7 +243,7 @@ LogicalResult Compilation::lowerForCpu() {
   pipeline.schedule = options.schedule;
   pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
-  pipeline.features = host->getFeatureText();
+  pipeline.features = host->getModelFeatureText();
   if (failed(convertToNM()))
     return failure();
   return runPasses(

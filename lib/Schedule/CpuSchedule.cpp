@@ -117,6 +117,15 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
 static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
   double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.1 * vectors;
+  if (target.multipliesTwoWide()) {
+    // Of a Zen 5. A weight of 16 bits is converted, of f16 by a longer way.
+    bool isNarrow = elementSize(product.type) < 4;
+    double convert = product.type == ElementType::F16 ? 1.3 : 0;
+    double load = product.pattern.bn > 1 ? 1.0 : 1.55;
+    double all =
+        product.pattern.bn > 1 ? std::max(0.6, multiply) : 0.6 + 1.2 * multiply;
+    return convert + (isNarrow ? std::max(load, all) : all);
+  }
   return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.5 + multiply;
 }
 
@@ -154,12 +163,18 @@ static double cyclesPerVector(const CpuProduct &product,
                               const CpuTarget &target) {
   int64_t lanes = target.lanes();
   double halves = target.vectorBits / target.fmaBitsPerCycle;
-  if (product.pattern.bn >= lanes)
-    return 1 + 2 * halves * rowsOf(product);
   int64_t registers = ceilDiv(product.pattern.m, lanes);
   bool inRegisters = target.permutes && lanes >= 8 && registers <= 8;
   double lookUp = inRegisters ? 1.0 * registers : 1.5 * lanes;
-  return 1 + (lookUp + 2) * halves * rowsOf(product);
+  bool isShared = product.pattern.bn >= lanes;
+  double rows = rowsOf(product);
+  if (target.multipliesTwoWide()) {
+    // Of a Zen 5. What is streamed is for four rows at a time.
+    double passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
+    return isShared ? 1.0 * passes + 0.35 * rows
+                    : 1.2 * passes + 0.18 * (lookUp + 2) * rows;
+  }
+  return 1 + (isShared ? 2 : lookUp + 2) * halves * rows;
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,6 +240,8 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
 
 double CpuTarget::denseRate(ElementType type) const {
   switch (type) {
+  case ElementType::F32:
+    return f32Rate;
   case ElementType::BF16:
     return bf16Rate;
   case ElementType::F16:
@@ -236,6 +253,14 @@ double CpuTarget::denseRate(ElementType type) const {
   }
 }
 
+double CpuTarget::denseLayout(ElementType type) const {
+  // A unit for 16 bits takes B as it is.
+  bool isNarrow = type == ElementType::BF16 || type == ElementType::F16;
+  if (isNarrow && denseRate(type) != 1)
+    return 0.04;
+  return multipliesTwoWide() ? 0.15 : 0.5;
+}
+
 double nm::denseProductTime(const CpuProduct &product,
                             const CpuTarget &target) {
   double elements = double(product.k) * product.n;
@@ -245,9 +270,8 @@ double nm::denseProductTime(const CpuProduct &product,
   double compute = 2 * elements * rowsOf(product) / flopsPerMicrosecond;
   if (rowsOf(product) == 1)
     return std::max(compute, read);
-  // A matrix product lays B out before it computes, half a nanosecond an
-  // element.
-  return std::max(compute + elements * 0.5e-3 / target.threads, read);
+  double layOut = elements * target.denseLayout(product.type) * 1e-3;
+  return std::max(compute + layOut / target.threads, read);
 }
 
 CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,

@@ -61,6 +61,10 @@ def test_layers_take_less_than_dense_ones(disk, dtype):
         model(torch.randn(rows, 1024, dtype=dtype))
     dense = 16 * 1024 * 1024 * model[0].values.element_size()
     taken = resident() - before
+    report = nm.torch.memory(model)
+    assert report.condensed == 0 and report.dense == dense
+    assert report.share < LIMITS[dtype] and "mapped" in str(report)
+    assert report.peak >= report.resident > report.packed
     assert taken < LIMITS[dtype] * dense + (4 << 20), taken / dense
     assert list(disk.glob("nm-*")) == []
 

@@ -27,8 +27,10 @@ struct CpuTarget {
   double gigahertz = 3.7;
   /// Bits of fused multiply-adds begun in a cycle, over all units.
   double fmaBitsPerCycle = 512;
-  /// Multiply-adds of a type that a tuned BLAS does in the time of one of f32,
-  /// on the best unit for that type: 2 of bf16 by AVX512_BF16.
+  /// Multiply-adds of a type that a tuned BLAS does in the time of one of f32
+  /// by the vector units, on the best unit for that type: 2 of bf16 by
+  /// AVX512_BF16.
+  double f32Rate = 1;
   double bf16Rate = 1;
   double f16Rate = 1;
   double i8Rate = 1;
@@ -38,6 +40,12 @@ struct CpuTarget {
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
 
+  /// Whether two vectors of 512 bits are multiplied in a cycle, as by Zen 5 and
+  /// Intel's servers; Zen 4 multiplies one.
+  bool multipliesTwoWide() const { return fmaBitsPerCycle >= 1024; }
+  /// Nanoseconds that a tuned BLAS takes to lay an element of B out before it
+  /// computes.
+  double denseLayout(ElementType type) const;
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
   double denseRate(ElementType type) const;

@@ -21,6 +21,7 @@ from ._linear import NMLinear
 from ._import_hook import after_import as _after_import
 from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
+from ._memory import MemoryReport, memory
 from ._op import linear
 from ._quantized import NMQuantizedLinear, quantize
 from ._search import LayerChoice, SearchReport, search
@@ -28,9 +29,10 @@ from ._sparsify import LayerReport, SparsifyReport, sparsify
 from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
-           "MaskSchedule", "MaskedLinear", "NMLinear", "NMMultiheadAttention",
-           "NMQuantizedLinear", "SearchReport", "SparsifyReport", "densify", "export",
-           "linear", "load", "mask_layers", "quantize", "save", "search", "sparsify"]
+           "MaskSchedule", "MaskedLinear", "MemoryReport", "NMLinear",
+           "NMMultiheadAttention", "NMQuantizedLinear", "SearchReport", "SparsifyReport",
+           "densify", "export", "linear", "load", "mask_layers", "memory", "quantize",
+           "save", "search", "sparsify"]
 
 _share_threads()
 

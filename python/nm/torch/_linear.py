@@ -66,8 +66,8 @@ class NMLinear(nn.Linear):
         nn.Module.__init__(self)
         self._shared: SparseTensor | None = None
         self._fast: FastCalls | None = None
-        # Whether its condensed weight was moved out of memory, or could not.
-        self._is_mapped = False
+        # Whether its condensed weight was to be moved to a file, and lies there.
+        self._is_mapped = self._lies_in_file = False
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
         check_fits(self.pattern, (out_features, in_features))
@@ -292,7 +292,7 @@ class NMLinear(nn.Linear):
         captured, is to be captured again.
         """
         tensors = self._tensors()
-        self._fast, self._is_mapped = None, False
+        self._fast, self._is_mapped, self._lies_in_file = None, False, False
         known = forget_weight(tensors[0]) or known
         if self.values.dtype == torch.float64:
             check_indices(tensors[1], self._form)
@@ -326,7 +326,7 @@ class NMLinear(nn.Linear):
             return y
         if not self._is_mapped:
             self._is_mapped = True
-            map_weight(values, indices, self._form)
+            self._lies_in_file = map_weight(values, indices, self._form)
         if product is not None:
             w = find_weight(values, indices, self._form)
             self._fast = learn(self._fast, w, (values, indices), x, bias,
@@ -406,7 +406,8 @@ class NMLinear(nn.Linear):
 
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
-        return {**self.__dict__, "_shared": None, "_fast": None, "_is_mapped": False}
+        return {**self.__dict__, "_shared": None, "_fast": None, "_is_mapped": False,
+                "_lies_in_file": False}
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

@@ -19,6 +19,7 @@ from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._layers import Layer, find_layers, is_conv1d
 from ._linear import NMLinear
+from ._memory import MemoryReport, memory
 from ._replace import owners_of, replace_layer
 from ._rules import patterns_of
 from ._ties import untie_heads
@@ -61,6 +62,8 @@ class SparsifyReport:
     """What nm.torch.sparsify did, layer by layer; prints as a table."""
 
     layers: tuple[LayerReport, ...] = field(default_factory=tuple)
+    #: What the model's layers take of memory, as nm.torch.memory says it.
+    memory: MemoryReport | None = None
 
     def __iter__(self) -> Iterator[LayerReport]:
         return iter(self.layers)
@@ -73,7 +76,8 @@ class SparsifyReport:
                  layer.pattern.describe() if layer.pattern else "-", layer.kernel,
                  _times(layer.estimated), _times(layer.measured), layer.reason]
                 for layer in self.layers]
-        return format_table(header, rows)
+        table = format_table(header, rows)
+        return table if self.memory is None else f"{table}\n{self.memory}"
 
 
 def _times(value: float | None) -> str:
@@ -152,7 +156,7 @@ def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: b
         reports[layer.name] = sparsifier.replace(layer, pattern, why,
                                                  inputs.first.get(layer.name))
     untie_heads(model)
-    return SparsifyReport(tuple(reports[layer.name] for layer in layers))
+    return SparsifyReport(tuple(reports[layer.name] for layer in layers), memory(model))
 
 
 class _Sparsifier:
@@ -247,7 +251,7 @@ class _Sparsifier:
         if timing is not None:
             facts.update(kernel=timing.kernel, estimated=timing.estimated,
                          measured=timing.measured)
-        replaced, reason = _decide(facts.get("measured"), x is not None, self.force)
+        replaced, reason = _decide(timing, x is not None, self.force)
         if not replaced:
             facts["kernel"] = "dense"
         elif timing is None:
@@ -275,13 +279,16 @@ class _Sparsifier:
         return self.timings[key]
 
 
-def _decide(measured: float | None, has_input: bool, force: bool) -> tuple[bool, str]:
+def _decide(timing: Timing | None, has_input: bool, force: bool) -> tuple[bool, str]:
     """Whether a layer is replaced, and why, or why not."""
-    if not has_input:
+    if timing is None or not has_input:
         return True, "not timed: no example reached it"
-    if measured is None:
+    faster = timing.measured if timing.measured is not None else timing.estimated
+    why = "" if timing.measured is not None else (
+        " by the estimate, as its times did not repeat while other programs ran")
+    if faster is None:
         reason = "its times did not repeat, as other programs ran"
         return (True, f"forced: {reason}") if force else (False, f"dense: {reason}")
-    if measured >= 1:
-        return True, "faster"
-    return force, "slower, but forced" if force else "dense is faster"
+    if faster >= 1:
+        return True, f"faster{why}"
+    return force, f"slower{why}, but forced" if force else f"dense is faster{why}"

@@ -115,15 +115,22 @@ def keep_weight(values: Tensor, indices: Tensor, form: str, w: SparseTensor,
     _kept[id(values)] = _Kept(values, indices, form, w, owns)
 
 
-def map_weight(values: Tensor, indices: Tensor, form: str) -> None:
+def known_weight(values: Tensor) -> SparseTensor | None:
+    """The weight that was made of `values` last, if any was."""
+    kept = _kept.get(id(values))
+    return kept.weight() if kept is not None else None
+
+
+def map_weight(values: Tensor, indices: Tensor, form: str) -> bool:
     """Moves the tensors of a weight that is packed out of memory, where they are on the
-    host: calls read its packed form alone."""
+    host: calls read its packed form alone. Returns whether they are there now."""
     w = find_weight(values, indices, form)
     if not (w._is_lent and w._bound and map_tensors((values, indices))):
-        return
+        return False
     w._values = _arrays.as_numpy(_arrays.KINDS["torch"].to_host(values))
     w._indices = indices.detach().numpy()
     keep_weight(values, indices, form, w)
+    return True
 
 
 def forget_weight(values: Tensor) -> SparseTensor | None:

@@ -36,9 +36,9 @@ static StringSet<> getNativeNames() {
 /// machine.
 static bool isKnown(StringRef name) {
   static constexpr StringLiteral kAsked[] = {
-      "avx2",       "fma",        "avx512f",    "avx512bw",
-      "avx512bf16", "avx512fp16", "avx512vnni", "avxvnni",
-      "amx-tile",   "amx-bf16",   "amx-fp16",   "amx-int8"};
+      "avx2",       "fma",        "avx512f", "avx512bw", "avx512bf16",
+      "avx512fp16", "avx512vnni", "avxvnni", "amx-tile", "amx-bf16",
+      "amx-fp16",   "amx-int8",   "sse4a"};
   static const StringSet<> kNative = getNativeNames();
   return kNative.contains(name) || is_contained(kAsked, name);
 }
@@ -71,8 +71,15 @@ static Result<StringMap<bool>> parseFeatures(StringRef text) {
 static void setDenseRates(const StringMap<bool> &features, CpuTarget &target) {
   constexpr double kTiles16 = 16, kTiles8 = 32;
   auto has = [&](StringRef name) { return features.lookup(name); };
+  // Libraries compute f32 by vectors of 256 bits on AMD's processors, and f16
+  // without a unit for it one element after the other.
+  bool isWide = target.multipliesTwoWide();
+  target.f32Rate = isWide && has("sse4a") ? 0.45 : 1;
   target.bf16Rate = has("amx-bf16") ? kTiles16 : has("avx512bf16") ? 2 : 1;
-  target.f16Rate = has("amx-fp16") ? kTiles16 : has("avx512fp16") ? 2 : 1;
+  target.f16Rate = has("amx-fp16")     ? kTiles16
+                   : has("avx512fp16") ? 2
+                   : isWide            ? 0.13
+                                       : 0.25;
   bool dots = has("avx512vnni") || has("avxvnni");
   target.i8Rate = has("amx-int8") ? kTiles8 : dots ? 4 : 1;
 }
@@ -100,6 +107,9 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   CpuTarget target;
   target.threads =
       threads > 0 ? threads : hardware_concurrency().compute_thread_count();
+  // Zen 4 has no AVX-VNNI, and multiplies half as wide.
+  if (features.lookup("avx512f") && features.lookup("avxvnni"))
+    target.fmaBitsPerCycle = 1024;
   setDenseRates(features, target);
   if (features.lookup("avx512f")) {
     // A and C pass through vectors of 512 bits on their way to and from tiles.

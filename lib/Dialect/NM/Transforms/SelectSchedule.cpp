@@ -292,6 +292,15 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                      describeTime(dense.sparseMicroseconds * countBatches(op)) +
                      ", is not"
                : "the product with its zeros skipped is faster";
+  // Products of other numbers of rows share the weights with their zeros
+  // skipped, which dense ones would lie beside.
+  constexpr double kClearly = 0.9, kFew = 0.75;
+  bool takesMore = op.getPattern().n <= kFew * op.getPattern().m;
+  if (takesMore &&
+      dense.sparseMicroseconds >= kClearly * chosen.sparseMicroseconds)
+    return "dense weights would take " +
+           describeTime(dense.sparseMicroseconds * countBatches(op)) +
+           ", which more memory does not pay for";
   if (std::optional<StringRef> obstacle = whyNotDense(op))
     return ("dense would be faster, but " + *obstacle).str();
   makeDense(op, product.pattern);
