@@ -204,9 +204,24 @@ def test_what_stays_dense_and_why():
     assert "Slices multiplies by slices of gate_up_proj 2x8x16" in report.layers[0].reason
 
 
-def test_compiled():
-    model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
+@pytest.mark.parametrize("name", ["MixtralForCausalLM", "GptOssForCausalLM"])
+def test_graphs(name):
+    """Inference is one graph, whatever experts are chosen; training is several."""
+    model, tokens = make_model(name), torch.randint(3, 32, (2, 5))
     sparsify(model, RULES, prune=True)
+    experts = model.model.layers[0].mlp.experts
     want = run(model, tokens)
-    compiled = torch.compile(model, backend="eager")
-    assert_close(run(compiled, tokens), want)
+    compiled = torch.compile(experts, backend="eager", fullgraph=True)
+    x, ids, weights = torch.randn(6, 16), torch.randint(0, 4, (6, 2)), torch.rand(6, 2)
+    with torch.no_grad():
+        for chosen in (ids, torch.full((6, 2), 1), ids.flip(0)):
+            assert_close(compiled(x, chosen, weights), experts(x, chosen, weights))
+        program = torch.export.export(experts, (x, ids, weights))
+        assert str(program.graph).count("nm.expert_linear") == 2
+        assert_close(program.module()(x, ids.flip(0), weights),
+                     experts(x, ids.flip(0), weights))
+    if name == "MixtralForCausalLM":
+        whole = torch.compile(model, backend="eager")
+        assert_close(run(whole, tokens), want)
+        whole.train()(tokens).logits.sum().backward()
+        assert experts.down_proj[0].values.grad is not None

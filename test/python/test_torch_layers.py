@@ -113,6 +113,13 @@ class Own(nn.MultiheadAttention):
     pass
 
 
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("qweight", torch.zeros(4, 8, dtype=torch.int32))
+        self.register_buffer("positions", torch.zeros(4, 8))
+
+
 class Double(nn.Module):
     def forward(self, weight):
         return 2 * weight
@@ -126,7 +133,9 @@ def test_the_report_has_a_line_for_every_module():
         "lstm": nn.LSTM(16, 8), "bilinear": nn.Bilinear(4, 4, 4), "norm": nn.LayerNorm(8),
         "sparse": NMLinear(16, 8, "2:4"), "wide": nn.Linear(16, 8, dtype=torch.float64),
         "lazy": nn.LazyLinear(8), "meta": nn.Linear(8, 8, device="meta"),
-        "masked": nm.torch.MaskedLinear(16, 8, "2:4")})
+        "masked": nm.torch.MaskedLinear(16, 8, "2:4"), "packed": Packed(),
+        "few_bits": nm.torch.NMQuantizedLinear.from_linear(
+            NMLinear(16, 8, "2:4", dtype=torch.float16))})
     model.experts = nn.ParameterDict({"up": nn.Parameter(torch.randn(2, 8, 16))})
     report = sparsify(model, "2:4", prune=True)
     reasons = {layer.name: layer.reason for layer in report}
@@ -139,6 +148,8 @@ def test_the_report_has_a_line_for_every_module():
             ("embedding", "looked up"), ("conv", "a convolution"), ("lstm", "nn.LSTM"),
             ("bilinear", "Bilinear multiplies by slices of weight 4x4x4"),
             ("sparse", "sparse already"), ("wide", "f64"), ("lazy", "before its first"),
+            ("packed", "Packed has buffers for a weight, qweight 4x8"),
+            ("few_bits", "it is sparse and quantized already"),
             ("meta", "meta device"), ("masked", "MaskedLinear has its own"),
             ("experts", "ParameterDict multiplies by slices of up 2x8x16")):
         assert text in reasons[name], (name, reasons[name])

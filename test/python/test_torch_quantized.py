@@ -136,6 +136,31 @@ def test_files(tmp_path, bits):
     assert torch.equal(model[0].weight, dense[0].weight)
 
 
+def test_attention_and_encoders(tmp_path, monkeypatch):
+    """Files have the names of the dense module, and no call makes a dense weight."""
+    def make():
+        return nn.TransformerEncoder(nn.TransformerEncoderLayer(
+            32, 4, 64, batch_first=True, dropout=0.0), 1).to(torch.bfloat16).eval()
+
+    model, x = make(), torch.randn(2, 5, 32, dtype=torch.bfloat16)
+    sparsify(model, "2:4", prune=True)
+    assert len([line for line in quantize(model, 8, 32) if line.replaced]) == 4
+    with monkeypatch.context() as patch, torch.no_grad():
+        patch.setattr(NMQuantizedLinear, "dense_weight", lambda self: pytest.fail("made"))
+        want = model(x)
+    nm.torch.save(model, tmp_path / "saved")
+    with torch.no_grad():
+        assert torch.equal(nm.torch.load(tmp_path / "saved", make())(x), want)
+    nm.convert(tmp_path / "saved", tmp_path / "dense", format="dense")
+    file = _safetensors.SafetensorsFile(str(tmp_path / "dense" / "model.safetensors"))
+    assert set(file) == set(make().state_dict())
+    densify(model)
+    assert type(model.layers[0].self_attn) is nn.MultiheadAttention
+    assert model.use_nested_tensor
+    with torch.no_grad():
+        assert_close(model(x), want, 2e-2)
+
+
 @pytest.mark.parametrize("change, text", [
     ({"bits": 5}, "expected i8 of 4 or 8 bits"), ({"group": 0}, "and a group"),
     ({"group": 7}, r"expected 0.weight_scale \[48, 15\]")])

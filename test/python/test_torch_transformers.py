@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 from conftest import ROOT, relative_error
@@ -263,6 +264,45 @@ def test_either_may_be_imported_first(first, tmp_path):
                          capture_output=True,
                          env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert run.stdout.strip() == "NMLinear", run.stderr
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_resized_embeddings(tied, sparse, tmp_path):
+    model = make_model("LlamaForCausalLM", tie_word_embeddings=tied)
+    given = inputs_of(model)
+    nm.torch.sparsify(model, {"lm_head": "2:4" if sparse else None, "*": "2:4"}, prune=True)
+    before = output_of(model, given)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.resize_token_embeddings(60)
+    assert sparse == any("the head, which was 2:4, is a dense nn.Linear" in str(each.message)
+                         for each in told)
+    after = output_of(model, given)
+    assert after.shape[-1] == 60 and type(model.lm_head) is nn.Linear
+    assert torch.allclose(after[..., :48], before, atol=1e-5)
+    assert len(sparse_names(model)) == 14
+    model.save_pretrained(tmp_path)
+    loaded = type(model).from_pretrained(tmp_path)
+    assert torch.equal(output_of(loaded, given), after)
+    assert loaded.config.vocab_size == 60
+
+
+def test_training_goes_on_from_a_checkpoint(tmp_path):
+    model = make_model("LlamaForCausalLM")
+    nm.torch.sparsify(model, "2:4", prune=True)
+    data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)}] * 8
+    options = dict(use_cpu=True, report_to=[], learning_rate=1e-2, disable_tqdm=True,
+                   save_steps=2, per_device_train_batch_size=2)
+    for steps, resume in ((2, None), (4, str(tmp_path / "checkpoint-2"))):
+        trainer = transformers.Trainer(model, transformers.TrainingArguments(
+            str(tmp_path), max_steps=steps, **options), train_dataset=data)
+        trainer.train(resume_from_checkpoint=resume)
+    assert trainer.state.global_step == 4
+    for name in sparse_names(model):
+        assert nm.check(model.get_submodule(name).dense_weight().detach(), "2:4", axis=1)
+    loaded = type(model).from_pretrained(tmp_path / "checkpoint-4")
+    assert_same(loaded, model.eval(), inputs_of(model))
 
 
 def test_training_keeps_zeros(tmp_path):

@@ -19,7 +19,9 @@ from torch.nn import functional
 
 from .._pattern import Pattern
 from ._linear import NMLinear
+from ._op import linear_of_tensors
 from ._optimizers import tell_of_replaced
+from ._weights import parse_form
 
 # What transformers' use_experts_implementation gives a class.
 _OWN = ("has_gate", "has_bias", "is_transposed", "num_experts", "_apply_gate")
@@ -40,8 +42,12 @@ class ExpertLinears(nn.ModuleList):
         first = self[0]
         return len(self), first.out_features, first.in_features
 
-    def forward(self, x: Tensor, counts: list[int]) -> Tensor:
-        """``[rows, in]`` to ``[rows, out]``; `counts` has the rows of each expert."""
+    def forward(self, x: Tensor, counts: list[int] | Tensor) -> Tensor:
+        """``[rows, in]`` to ``[rows, out]``; `counts` has the rows of each expert, as a
+        tensor for one operator, whose rows behind those are 0."""
+        if isinstance(counts, Tensor):
+            return _expert_linear(x, [layer.values for layer in self],
+                                  [layer.indices for layer in self], counts, self[0]._form)
         made = [layer(rows) for layer, rows in zip(self, x.split(counts)) if len(rows)]
         return torch.cat(made) if made else x.new_empty(0, self.shape[1])
 
@@ -81,6 +87,8 @@ class SparseExperts(nn.Module):
     def forward(self, hidden_states: Tensor, top_k_index: Tensor, top_k_weights: Tensor
                 ) -> Tensor:
         """As transformers' experts have it."""
+        if self._is_graph():
+            return self._in_graph(hidden_states, top_k_index, top_k_weights)
         tokens, top_k = top_k_index.shape
         order = top_k_index.reshape(-1).argsort(stable=True)
         experts = top_k_index.reshape(-1)[order]
@@ -100,7 +108,35 @@ class SparseExperts(nn.Module):
         result = x.new_zeros(tokens * top_k, x.shape[-1]).index_copy(0, order, x)
         return result.view(tokens, top_k, x.shape[-1]).sum(1).to(hidden_states.dtype)
 
-    def _product(self, name: str, x: Tensor, counts: list[int], experts: Tensor
+    def _is_graph(self) -> bool:
+        """Whether a graph is made for inference, where no number of rows is known."""
+        if not torch.compiler.is_compiling() or torch.is_grad_enabled():
+            return False
+        weights = [self._modules.get(name) for name in (
+            "gate_up_proj" if self.has_gate else "up_proj", "down_proj")]
+        return all(isinstance(each, ExpertLinears) and each.pattern is not None
+                   for each in weights)
+
+    def _in_graph(self, hidden_states: Tensor, top_k_index: Tensor, top_k_weights: Tensor
+                  ) -> Tensor:
+        """The same in operators whose results have known sizes."""
+        tokens, top_k = top_k_index.shape
+        experts, order = top_k_index.reshape(-1).sort(stable=True)
+        counts = (experts[:, None] == torch.arange(self.num_experts, device=experts.device)
+                  ).sum(0)
+        is_here = (experts < self.num_experts)[:, None]
+        experts = experts.clamp(max=self.num_experts - 1)
+        x = self._product("gate_up_proj" if self.has_gate else "up_proj",
+                          hidden_states[order // top_k], counts, experts)
+        x = self._apply_gate(x) if self.has_gate else self.act_fn(x)
+        x = self._product("down_proj", x, counts, experts)
+        if getattr(self, "has_post_expert_norm", False):
+            x = self.post_expert_norm(x)
+        x = (x * top_k_weights.reshape(-1)[order].unsqueeze(-1)).masked_fill(~is_here, 0)
+        result = torch.zeros_like(x).index_copy(0, order, x)
+        return result.view(tokens, top_k, x.shape[-1]).sum(1).to(hidden_states.dtype)
+
+    def _product(self, name: str, x: Tensor, counts: list[int] | Tensor, experts: Tensor
                  ) -> Tensor:
         weight = getattr(self, name)
         if isinstance(weight, ExpertLinears):
@@ -115,6 +151,35 @@ class SparseExperts(nn.Module):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # The class is made for the one of transformers.
         return _new, (type(self)._dense_class,), self.__getstate__()
+
+
+_library = torch.library.Library("nm", "FRAGMENT")
+# It waits for the device, which a CUDA graph cannot.
+_library.define("expert_linear(Tensor x, Tensor[] values, Tensor[] indices, Tensor counts, "
+                "str form) -> Tensor",
+                tags=[tag for tag in (getattr(torch.Tag, "cudagraph_unsafe", None),) if tag])
+
+
+def _expert_linear_of(x: Tensor, values: list[Tensor], indices: list[Tensor],
+                      counts: Tensor, form: str) -> Tensor:
+    result = x.new_zeros(len(x), parse_form(form)[1][0])
+    begin = 0
+    for value, index, count in zip(values, indices, counts.tolist()):
+        if count:
+            rows = slice(begin, begin + count)
+            result[rows] = linear_of_tensors(x[rows], value, index, form, None, None)
+            begin += count
+    return result
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("expert_linear", _expert_linear_of, _key)
+_expert_linear = torch.ops.nm.expert_linear.default
+
+
+@torch.library.register_fake("nm::expert_linear", lib=_library)
+def _fake(x, values, indices, counts, form):
+    return x.new_empty(x.shape[0], parse_form(form)[1][0])
 
 
 def _new(kind: type) -> nn.Module:

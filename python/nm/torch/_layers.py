@@ -136,6 +136,9 @@ def _weights(module: nn.Module) -> Iterator[tuple[str, tuple[int, ...]]]:
     if isinstance(module, ExpertLinears):
         yield "weight", module.shape
         return
+    if _is_quantized(module):
+        yield "weight", (module.out_features, module.in_features)
+        return
     if parametrize.is_parametrized(module):
         for name in module.parametrizations:
             if getattr(module, name).dim() > 1:
@@ -145,6 +148,15 @@ def _weights(module: nn.Module) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield name, ()
         elif parameter is not None and parameter.dim() > 1 and not _is_bias(name):
             yield name, tuple(parameter.shape)
+    if not any(True for _ in module.parameters(recurse=False)):
+        for name, buffer in module._buffers.items():
+            if buffer is not None and buffer.dim() > 1 and "weight" in name:
+                yield name, tuple(buffer.shape)
+
+
+def _is_quantized(module: nn.Module) -> bool:
+    """Whether it is an NMQuantizedLinear, which is defined after this."""
+    return hasattr(module, "stored_weight")
 
 
 def _is_bias(name: str) -> bool:
@@ -156,6 +168,8 @@ def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | Non
     kind = type(module)
     if isinstance(module, NMLinear):
         return "it is sparse already"
+    if _is_quantized(module):
+        return "it is sparse and quantized already"
     if isinstance(module, nn.Linear) or is_conv1d(module):
         return _why_no_linear(module)
     if isinstance(module, ExpertLinears):
@@ -172,6 +186,8 @@ def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | Non
         return "it is a convolution"
     sizes = ", ".join(f"{name} {'x'.join(map(str, shape))}"
                       for name, shape in shapes.items())
+    if not set(shapes) - set(module._buffers):
+        return f"{kind.__name__} has buffers for a weight, {sizes}, as quantized layers do"
     if is_experts(module):
         return f"{kind.__name__} multiplies by slices of {sizes}: {why_no_experts(module)}"
     if any(len(shape) == 3 for shape in shapes.values()):

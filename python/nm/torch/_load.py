@@ -122,12 +122,12 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
         # Tied weights are written once, as other writers of safetensors do.
         if name in own or (tensor.numel() and seen.setdefault(place, name) != name):
             continue
-        tensors[_scale_name(name, quantized)] = tensor
+        tensors[_scale_name(model, name, quantized)] = tensor
     # As are weights of a layer with several names, and of layers that share one.
     first = {id(layer.values): name for name, layer in reversed(sparse.items())}
     weights = {stored_name(model, name): _stored_weight(sparse[name])
                for name in sorted(first.values())}
-    weights.update({f"{name}.weight": layer.stored_weight()
+    weights.update({stored_name(model, name): layer.stored_weight()
                     for name, layer in quantized.items()})
     if _is_of_transformers(model):
         from ._original_names import original_names
@@ -138,10 +138,11 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
     _save_configuration(model, target)
 
 
-def _scale_name(name: str, quantized: Mapping[str, nn.Module]) -> str:
+def _scale_name(model: nn.Module, name: str, quantized: Mapping[str, nn.Module]) -> str:
     """What a file calls scales."""
     layer, _, last = name.rpartition(".")
-    return f"{layer}.weight_scale" if last == "scales" and layer in quantized else name
+    return (f"{stored_name(model, layer)}_scale" if last == "scales" and layer in quantized
+            else name)
 
 
 def _is_of_transformers(model: nn.Module) -> bool:

@@ -198,6 +198,21 @@ def _save_sparse(self: Any, save_directory: Any, *args: Any, **options: Any) -> 
     return None
 
 
+_get_resized_head = PreTrainedModel._get_resized_lm_head
+
+
+@functools.wraps(_get_resized_head)
+def _resize_head(self: Any, old_lm_head: Any, *args: Any, **options: Any) -> Any:
+    head = _get_resized_head(self, old_lm_head, *args, **options)
+    if isinstance(old_lm_head, NMLinear) and head is not old_lm_head:
+        pattern = old_lm_head.pattern
+        warnings.warn(
+            f"the head, which was {pattern.n}:{pattern.m}, is a dense nn.Linear again, as new "
+            "rows obey no pattern; nm.torch.sparsify(model, {'lm_head': "
+            f"'{pattern.n}:{pattern.m}'}}, prune=True) makes it sparse", stacklevel=4)
+    return head
+
+
 def _options_of_save(is_main_process: bool = True, state_dict: dict | None = None,
                      push_to_hub: bool = False, max_shard_size: int | str = "50GB",
                      variant: str | None = None, *_: Any, **others: Any) -> dict[str, Any]:
@@ -225,3 +240,4 @@ def register() -> None:
         register_quantization_config(METHOD)(Config)
         register_quantizer(METHOD)(Quantizer)
         PreTrainedModel.save_pretrained = _save_sparse
+        PreTrainedModel._get_resized_lm_head = _resize_head

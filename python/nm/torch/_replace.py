@@ -33,7 +33,7 @@ def replace_module(model: nn.Module, name: str, layer: nn.Module) -> list[str]:
     for each in names:
         parent, _, last = each.rpartition(".")
         setattr(model.get_submodule(parent), last, layer)
-        _set_fast_path(model, each, isinstance(layer, NMLinear))
+        _set_fast_path(model, each, _is_sparse(layer))
     return names
 
 
@@ -114,6 +114,11 @@ def _keep_parts(former: nn.Module, layer: nn.Module, own: set[str], folded: bool
             layer.add_module(name, module)
 
 
+def _is_sparse(layer: nn.Module) -> bool:
+    """Whether it is an NMLinear, or one that is quantized."""
+    return isinstance(layer, NMLinear) or hasattr(layer, "stored_weight")
+
+
 def _set_fast_path(model: nn.Module, name: str, sparse: bool) -> None:
     """Has the encoder layers around a layer call it. In evaluation mode nn's own give
     dense weights to one operator, which would be made for each call."""
@@ -129,7 +134,7 @@ def _set_fast_path(model: nn.Module, name: str, sparse: bool) -> None:
                     module.__dict__.setdefault(_FAST_PATH, getattr(module, flag))
                     setattr(module, flag, off)
                 elif _FAST_PATH in vars(module) and not any(
-                        isinstance(each, NMLinear) for each in module.modules()):
+                        map(_is_sparse, module.modules())):
                     setattr(module, flag, vars(module).pop(_FAST_PATH))
 
 
