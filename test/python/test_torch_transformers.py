@@ -266,6 +266,30 @@ def test_either_may_be_imported_first(first, tmp_path):
     assert run.stdout.strip() == "NMLinear", run.stderr
 
 
+def test_attention_of_torch(tmp_path):
+    """A model whose checkpoint has weights of nn.MultiheadAttention."""
+    torch.manual_seed(SEED)
+    model = transformers.SiglipVisionModel(transformers.SiglipVisionConfig(**IMAGE)).eval()
+    given = {"pixel_values": torch.randn(2, 3, 8, 8)}
+    name, = [name for name, module in model.named_modules()
+             if isinstance(module, nn.MultiheadAttention)]
+    nm.torch.sparsify(model, "2:4", prune=True)
+    assert {f"{name}.in_proj", f"{name}.out_proj"} < sparse_names(model)
+    with torch.no_grad():
+        want = model(**given).pooler_output
+    model.save_pretrained(tmp_path / "sparse")
+    for loaded in (type(model).from_pretrained(tmp_path / "sparse"),
+                   nm.torch.load(tmp_path / "sparse")):
+        assert_same(loaded, model, given)
+        with torch.no_grad():
+            assert torch.equal(loaded(**given).pooler_output, want)
+    nm.convert(tmp_path / "sparse", tmp_path / "dense", format="dense")
+    back = type(model).from_pretrained(tmp_path / "dense")
+    assert type(back.get_submodule(name)) is nn.MultiheadAttention
+    with torch.no_grad():
+        assert torch.allclose(back(**given).pooler_output, want, atol=1e-5)
+
+
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_resized_embeddings(tied, sparse, tmp_path):

@@ -26,6 +26,7 @@ from transformers.core_model_loading import (WeightConverter, WeightRenaming,
 from .._errors import Error, PatternError
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor
+from ._attention import name_in_model, unfold_attention, why_no_attention
 from ._decompress import decompress
 from ._experts import ExpertLinears, experts_of, fold_experts
 from ._layers import is_conv1d, is_linear
@@ -54,6 +55,8 @@ class _Table:
         integers: of quantized layers, by the model's names of their values.
         plain: dense weights that no other conversion takes, by those.
         dense: all dense weights, by the names of their values in the file.
+        attentions: the patterns of plain weights, by the model's names, of which those
+            of nn.MultiheadAttention become layers.
         stacks: the patterns of what stacked experts are made of, by the model's names.
     """
 
@@ -64,6 +67,7 @@ class _Table:
         self.plain: dict[str, SparseTensor] = {}
         self.dense: dict[str, SparseTensor] = {}
         self.stacks: dict[str, set[Pattern]] = {}
+        self.attentions: dict[str, Pattern] = {}
 
     def __deepcopy__(self, memo: Any) -> _Table:
         return self
@@ -195,6 +199,7 @@ def plan_conversions(model: Any, conversions: list,
         ignored.add(f"{re.escape(_UNUSED)}$")
         if pattern is None:
             table.plain[key] = w
+            table.attentions[final] = w.pattern
         else:
             table.stacks.setdefault(final, set()).add(w.pattern)
     for converter in converters:
@@ -202,7 +207,7 @@ def plan_conversions(model: Any, conversions: list,
     for name, w in sparse.items():
         _replace(model, name, w)
     untie_heads(model)
-    model._nm_stacks = table.stacks
+    model._nm_stacks, model._nm_attentions = table.stacks, table.attentions
     model._keys_to_ignore_on_load_unexpected = ignored | set(
         model._keys_to_ignore_on_load_unexpected or ())
     return [*renamings, _PartNames(table), _Parts(table), *converters]
@@ -232,6 +237,27 @@ def condense_stacks(model: Any, layers: Mapping[str, str]) -> None:
             fold_experts(model.get_submodule(parent))
             warnings.warn(f"{name} stays dense: no pattern of its parts is one of all "
                           f"experts: {str(why).splitlines()[0]}", stacklevel=2)
+
+
+def condense_attentions(model: Any) -> None:
+    """Has nn.MultiheadAttention call layers where some of its weights are condensed in a
+    checkpoint."""
+    condensed = vars(model).pop("_nm_attentions", {})
+    for name, module in list(model.named_modules()):
+        if not isinstance(module, nn.MultiheadAttention) or why_no_attention(module):
+            continue
+        own = {key: pattern for key, pattern in condensed.items()
+               if key.rpartition(".")[0] == name}
+        if not own and not isinstance(module.out_proj, NMLinear):
+            continue
+        unfold_attention(module)
+        for key, pattern in own.items():
+            layer = name_in_model(model, key).removesuffix(".weight")
+            dense = model.get_submodule(layer)
+            sparse = NMLinear.from_pruned(dense, dense.weight.detach(), pattern, name=key)
+            sparse.bias = dense.bias
+            keep_belongings(dense, sparse)
+            replace_module(model, layer, sparse)
 
 
 def _takes(model: nn.Module, name: str, w: SparseTensor) -> bool:

@@ -31,7 +31,8 @@ from ._experts import stack_name
 from ._layers import find_layers
 from ._linear import NMLinear
 from ._load import save
-from ._names import LoadingLinear, condense_stacks, plan_conversions
+from ._names import (LoadingLinear, condense_attentions, condense_stacks,
+                     plan_conversions)
 from ._quantized import NMQuantizedLinear
 from ._sparsify import SparsifyReport, sparsify
 from ._unfold import unfolded
@@ -119,6 +120,7 @@ class Quantizer(HfQuantizer):
             for layer in model.modules():
                 if type(layer) is LoadingLinear:
                     layer.__class__ = NMLinear
+            condense_attentions(model)
             condense_stacks(model, self.quantization_config.layers or {})
         else:
             self._sparsify(model)
