@@ -139,6 +139,16 @@ def test_gradients_and_steps():
     assert nm.check(layer.weight.detach().clone(), "2:4", axis=1)
 
 
+def test_experts_are_not_quantized():
+    model, tokens = make_model("MixtralForCausalLM").to(torch.bfloat16), torch.tensor([[3, 4]])
+    sparsify(model, "2:4", prune=True)
+    report = nm.torch.quantize(model, 8, 16)
+    lines = {line.name.rpartition(".")[2]: line for line in report}
+    assert not lines["down_proj"].replaced and lines["q_proj"].replaced
+    assert "experts keep their floats" in lines["gate_up_proj"].reason
+    assert run(model, tokens).isfinite().all()
+
+
 def test_experts_without_tokens():
     model = make_model("MixtralForCausalLM")
     experts, dense = model.model.layers[0].mlp.experts, pruned(model)

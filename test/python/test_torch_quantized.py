@@ -4,11 +4,10 @@ import copy
 import io
 import json
 import os
-import re
 
 import numpy as np
 import pytest
-from conftest import ROOT, relative_error
+from conftest import relative_error
 
 torch = pytest.importorskip("torch")
 import nm  # noqa: E402
@@ -304,19 +303,3 @@ def test_folders_of_transformers(tmp_path):
     assert_close(load(tmp_path / "back")(tokens).logits, want, 1e-2)
     with pytest.raises(nm.Error, match="expected dtype=torch.float16 or"):
         load(tmp_path / "saved", dtype=torch.float32)
-
-
-def test_the_page(tmp_path, monkeypatch):
-    """The blocks of docs/Quantized.md run as they stand, but for their sizes."""
-    page = (ROOT / "docs" / "Quantized.md").read_text(encoding="utf-8")
-    for size, small in (("32x11008", "2x96"), ("11008", "96"), ("4096", "256")):
-        page = page.replace(size, small)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "layer.mlir").write_text(re.findall(r"```mlir\n(.*?)```", page,
-                                                    re.DOTALL)[0])
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 2
-    for block in blocks:
-        names = {}
-        exec(compile(block, "Quantized.md", "exec"), names)
-        assert len(names["y"]) == 4

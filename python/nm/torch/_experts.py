@@ -53,8 +53,9 @@ class ExpertLinears(nn.ModuleList):
 
     @property
     def pattern(self) -> Pattern | None:
-        """The one that all experts have."""
-        patterns = {getattr(layer, "pattern", None) for layer in self}
+        """The one that all experts have, as NMLinear layers."""
+        patterns = {layer.pattern if isinstance(layer, NMLinear) else None
+                    for layer in self}
         return patterns.pop() if len(patterns) == 1 else None
 
     def replace(self, name: str, layers: Iterable[nn.Module]) -> None:

@@ -18,6 +18,7 @@ from .._quantized_matmul import quantized_matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
 from ._dense_weight import ReadOnlyTensor
+from ._experts import ExpertLinears, stack_name
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, replace_module
@@ -225,23 +226,28 @@ def quantize(model: nn.Module, bits: int | Mapping[str, int | None] = 4,
         group: inputs that share a scale; as many as a layer has, where it has fewer.
 
     Returns:
-        a report with a line for each NMLinear.
+        a report with a line for each NMLinear, and each stacked weight of experts, which
+        stays as it is.
 
     Raises:
         Error: the model has no NMLinear, or `bits` or `group` is none.
     """
+    experts = {name: layers for name, layers in model.named_modules()
+               if isinstance(layers, ExpertLinears)}
     found = {name: layer for name, layer in model.named_modules()
-             if isinstance(layer, NMLinear)}
+             if isinstance(layer, NMLinear) and stack_name(name) not in experts}
     rules = bits if isinstance(bits, Mapping) else {"*": bits}
     wrong = [each for each in rules.values() if each is not None and each not in BITS]
     if wrong:
         raise Error(f"expected 4 or 8 bits, but got {wrong[0]!r}")
     if not isinstance(group, int) or group < 1:
         raise Error(f"expected a group of at least one row of k, but got {group!r}")
-    if not found:
+    if not found and not experts:
         raise Error("expected a model with NMLinear layers, as nm.torch.sparsify makes "
                     "them, but it has none")
-    lines = []
+    lines = [LayerReport(name, layers.shape, pattern=layers.pattern, kernel="-",
+                         reason="experts keep their floats: their layers are not quantized")
+             for name, layers in experts.items()]
     for name, layer in found.items():
         chosen = next((each for glob, each in rules.items()
                        if fnmatch.fnmatchcase(name, glob)), None)
