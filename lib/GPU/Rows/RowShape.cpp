@@ -20,12 +20,13 @@ static constexpr int64_t kMaxKept = 32;
 static constexpr int64_t kMaxThreads = 1024;
 /// Blocks that every chip with clusters has in one.
 static constexpr int64_t kMaxCluster = 8;
+/// Threads of each of them, if rows are few: a softmax of one row of 128256
+/// elements takes 6.1 us on an H200, and 7.2 us with 1024.
+static constexpr int64_t kClusterThreads = 512;
 /// Rows that are too few for a large chip by a block each.
 static constexpr int64_t kFewRows = 16;
 /// Columns that a warp takes by itself, without a barrier.
 static constexpr int64_t kWarpColumns = kWarpSize * kMaxKept;
-/// Elements that a thread has of longer rows, if there are many rows.
-static constexpr int64_t kElements = 16;
 /// Threads of a row whose length is not known.
 static constexpr int64_t kUnknownThreads = 256;
 /// Threads of a block that has several rows.
@@ -151,17 +152,23 @@ static int64_t chooseLanes(const RowSpace &space, int64_t width) {
   if (columns <= kWarpColumns)
     return std::min(most, kWarpSize);
   return std::min<int64_t>(
-      most, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
+      most, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kMaxKept)));
 }
 
-/// Blocks for a row: as many as it needs, and of few rows as have one access
-/// for each thread.
-static int64_t chooseCluster(const RowSpace &space, int64_t width) {
+/// Has the blocks of a cluster share a row: as many as it needs, or of few
+/// rows, such that each thread has one access. Of two accesses, the second
+/// takes less time than a cluster takes to meet.
+static void shareByCluster(const RowSpace &space, RowShape &shape) {
   std::optional<int64_t> rows = countRows(space);
-  int64_t kept = rows && *rows <= kFewRows ? width : kMaxKept;
-  int64_t blocks =
-      llvm::PowerOf2Ceil(llvm::divideCeil(space.columns, kMaxThreads * kept));
-  return std::min(blocks, kMaxCluster);
+  bool isFew = rows && *rows <= kFewRows &&
+               space.columns > 2 * kMaxThreads * shape.width &&
+               space.columns <= kMaxKept * kClusterThreads * kMaxCluster;
+  int64_t kept = isFew ? shape.width : kMaxKept;
+  if (isFew)
+    shape.lanes = kClusterThreads;
+  shape.cluster = std::min<int64_t>(
+      llvm::PowerOf2Ceil(llvm::divideCeil(space.columns, shape.lanes * kept)),
+      kMaxCluster);
 }
 
 RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
@@ -178,7 +185,7 @@ RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
   }
   shape.lanes = chooseLanes(group.space, width);
   if (hasClusters && shape.lanes == kMaxThreads)
-    shape.cluster = chooseCluster(group.space, width);
+    shareByCluster(group.space, shape);
   shape.rowsOfBlock = shape.lanes > kWarpSize ? 1 : kSharedBlock / shape.lanes;
   shape.chunks = llvm::divideCeil(group.space.columns, shape.step());
   return shape;

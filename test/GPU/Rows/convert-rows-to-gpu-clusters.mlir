@@ -22,7 +22,7 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
 
   // CHECK-LABEL: func @one_row
   // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}},
-  // CHECK-COUNT-2: vector.load {{.*}} : memref<1x128256xf16>, vector<8xf16>
+  // CHECK-COUNT-4: vector.load {{.*}} : memref<1x128256xf16>, vector<8xf16>
   // CHECK-NOT: vector.load
   func.func @one_row(%x: memref<1x128256xf16>, %y: memref<1xf16>) {
     linalg.reduce { arith.maximumf } ins(%x : memref<1x128256xf16>)
