@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -28,6 +29,24 @@ Value mlir::nm::combine(OpBuilder &builder, Location loc, Operation *combiner,
   OperationState state(loc, combiner->getName(), {a, b}, a.getType(),
                        combiner->getAttrs());
   return builder.create(state)->getResult(0);
+}
+
+Value mlir::nm::combineElements(OpBuilder &builder, Location loc,
+                                Operation *combiner, Value elements) {
+  auto type = dyn_cast<VectorType>(elements.getType());
+  if (!type)
+    return elements;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    parts.push_back(
+        vector::ExtractOp::create(builder, loc, elements, ArrayRef(i)));
+  while (parts.size() > 1) {
+    size_t half = parts.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      parts[i] = combine(builder, loc, combiner, parts[i], parts[i + half]);
+    parts.resize(half);
+  }
+  return parts.front();
 }
 
 LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,

@@ -11,6 +11,11 @@ namespace mlir::nm {
 Value combine(OpBuilder &builder, Location loc, Operation *combiner, Value a,
               Value b);
 
+/// All elements of a vector combined by `combiner`, an op of two operands; a
+/// scalar as it is.
+Value combineElements(OpBuilder &builder, Location loc, Operation *combiner,
+                      Value elements);
+
 /// Combines values of all threads of a row, always in the same order, such that
 /// each thread has the result.
 class LaneSums {

@@ -140,6 +140,7 @@ private:
   bool mayStandTogether() const;
   bool areOfRows(const RowOp &first, const RowOp &second) const;
   bool mayReadAgain(const RowOp &first, const RowOp &second) const;
+  bool isReadBefore(const RowOp &row) const;
   bool tryOp(Operation *op);
   std::pair<int64_t, int64_t> getBounds() const;
 
@@ -215,6 +216,23 @@ bool GroupBuilder::areOfRows(const RowOp &first, const RowOp &second) const {
   return true;
 }
 
+/// Whether `row`, or another op of the group, reads what the memory that `row`
+/// writes has before.
+bool GroupBuilder::isReadBefore(const RowOp &row) const {
+  auto reads = [](const RowOp &reader, Value memref) {
+    return llvm::any_of(getOperands(reader), [&](const RowOperand *operand) {
+      return operand->isRead && operand->value == memref;
+    });
+  };
+  return llvm::any_of(row.outputs, [&](const RowOperand &output) {
+    return reads(row, output.value) ||
+           llvm::any_of(group.ops, [&](const RowOp &member) {
+             return member.op->isBeforeInBlock(row.op) &&
+                    reads(member, output.value);
+           });
+  });
+}
+
 /// Whether `second` leaves the memory that `first` reads as it is, where a
 /// later pass may read it again.
 bool GroupBuilder::mayReadAgain(const RowOp &first, const RowOp &second) const {
@@ -281,6 +299,9 @@ bool GroupBuilder::tryOp(Operation *op) {
   // Without a reduction, rows that have no columns have no threads either.
   if (row->kind == RowOp::Scalar && !group.hasReduction() &&
       ShapedType::isDynamic(group.space.columns))
+    return false;
+  // Nor does one thread of many know when the others have read its output.
+  if (row->kind == RowOp::Scalar && !group.hasReduction() && isReadBefore(*row))
     return false;
   RowGroup before = group;
   auto *place = llvm::find_if(group.ops, [&](const RowOp &member) {

@@ -11,13 +11,16 @@
 
 #include "GPU/Rows/RowKernel.h"
 
+#include "GPU/Copies/ClusterBuffer.h"
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Rows/LaneSums.h"
 #include "GPU/Rows/RowBody.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <limits>
@@ -25,6 +28,8 @@
 
 using namespace mlir;
 using namespace mlir::nm;
+
+using ::nm::kWarpSize;
 
 /// Elements of a thread that are loaded before they are needed.
 static constexpr int64_t kMaxAhead = 16;
@@ -66,7 +71,12 @@ private:
   void runOps();
 
   SmallVector<Value> getIndices(const RowOperand &operand, Value column);
+  bool isWritten(const RowOperand &operand) const;
+  Value whereRowExists(const RowOperand &operand, Type type,
+                       llvm::function_ref<Value()> make);
+  void orderStores(const RowOperand &output);
   Value load(const RowOperand &operand, Chunk &chunk);
+  Value loadElements(const RowOperand &operand, Chunk &chunk);
   void store(const RowOperand &operand, Value elements, Value column);
   Value getScalar(size_t index, const RowOperand &operand);
   Value getElements(size_t index, const RowOperand &operand, Chunk &chunk);
@@ -80,7 +90,6 @@ private:
   void runScalar(size_t index);
   void runReduction(size_t index);
   void storeScalar(size_t index, const RowOperand &output, Value value);
-  Value reduceElements(Operation *combiner, Value elements);
 
   OpBuilder &builder;
   Location loc;
@@ -283,7 +292,53 @@ static llvm::MaybeAlign getAlignment(Type element, int64_t width) {
   return llvm::MaybeAlign(std::min(bytes, kMaxAccessBytes));
 }
 
+/// Whether the kernel writes the memory of `operand`.
+bool RowKernel::isWritten(const RowOperand &operand) const {
+  return group.findWriter(group.ops.size(), operand.value).has_value();
+}
+
+/// The value of `type` that `make` loads from `operand`, or zeros: threads of a
+/// row that is not there must not read what another thread may write.
+Value RowKernel::whereRowExists(const RowOperand &operand, Type type,
+                                llvm::function_ref<Value()> make) {
+  if (!rowExists || !isWritten(operand))
+    return make();
+  auto guarded = scf::IfOp::create(builder, loc, type, rowExists,
+                                   /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(guarded.thenBlock());
+  scf::YieldOp::create(builder, loc, make());
+  builder.setInsertionPointToStart(guarded.elseBlock());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
+  scf::YieldOp::create(builder, loc, zero);
+  return guarded.getResult(0);
+}
+
+/// Has the threads of a row read what `output` holds before one of them writes
+/// it.
+void RowKernel::orderStores(const RowOperand &output) {
+  bool isLoaded = llvm::any_of(scalars, [&](const auto &known) {
+    return std::get<0>(known.first) == output.value.getAsOpaquePointer() &&
+           std::get<1>(known.first) == 0;
+  });
+  if (!isLoaded || shape.lanes == 1)
+    return;
+  if (shape.lanes > kWarpSize)
+    ClusterBuffer::meet(builder, loc, shape.cluster);
+  else
+    NVVM::SyncWarpOp::create(builder, loc, e.i32(-1));
+}
+
 Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
+  Type type = getElementType(operand);
+  if (shape.width != 1)
+    type = VectorType::get(shape.width, type);
+  return whereRowExists(operand, type,
+                        [&] { return loadElements(operand, chunk); });
+}
+
+Value RowKernel::loadElements(const RowOperand &operand, Chunk &chunk) {
   Type element = getElementType(operand);
   auto loadOne = [&](int64_t i) -> Value {
     return memref::LoadOp::create(builder, loc, operand.value,
@@ -328,8 +383,10 @@ Value RowKernel::getScalar(size_t index, const RowOperand &operand) {
   auto writer = group.findWriter(index, operand.value);
   Value &known = scalars[getVersion(operand, writer)];
   if (!known)
-    known = memref::LoadOp::create(builder, loc, operand.value,
-                                   getIndices(operand, Value()));
+    known = whereRowExists(operand, getElementType(operand), [&]() -> Value {
+      return memref::LoadOp::create(builder, loc, operand.value,
+                                    getIndices(operand, Value()));
+    });
   return known;
 }
 
@@ -438,6 +495,7 @@ void RowKernel::storeScalar(size_t index, const RowOperand &output,
   scalars[getVersion(output, index)] = value;
   if (!group.isStored(index, output.value))
     return;
+  orderStores(output);
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         lane, e.index(0));
   e.onlyIf(e.both(isFirst, rowExists), [&] {
@@ -452,22 +510,6 @@ void RowKernel::runScalar(size_t index) {
       builder, op, getArguments(index, nullptr), getPlace(nullptr));
   for (auto [output, result] : llvm::zip(op.outputs, results))
     storeScalar(index, output, result);
-}
-
-/// One of all elements of a vector.
-Value RowKernel::reduceElements(Operation *combiner, Value elements) {
-  if (!isa<VectorType>(elements.getType()))
-    return elements;
-  SmallVector<Value> parts;
-  for (int64_t i = 0; i < shape.width; ++i)
-    parts.push_back(e.extract(elements, i));
-  while (parts.size() > 1) {
-    size_t half = parts.size() / 2;
-    for (size_t i = 0; i < half; ++i)
-      parts[i] = combine(builder, loc, combiner, parts[i], parts[i + half]);
-    parts.resize(half);
-  }
-  return parts.front();
 }
 
 void RowKernel::runReduction(size_t index) {
@@ -496,7 +538,8 @@ void RowKernel::runReduction(size_t index) {
   finishPending();
   for (auto [i, output] : llvm::enumerate(op.outputs)) {
     Operation *combiner = op.combiners[i];
-    Value total = sums->add(combiner, reduceElements(combiner, parts[i]));
+    Value total =
+        sums->add(combiner, combineElements(builder, loc, combiner, parts[i]));
     Value initial = arguments[op.inputs.size() + i];
     storeScalar(index, output, combine(builder, loc, combiner, initial, total));
   }

@@ -287,3 +287,29 @@ func.func @left(%x: memref<32x64xf32>, %y: memref<64xf32>, %z: memref<32x32xf32>
   }
   return
 }
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+
+// Sums are added to what the output holds. All lanes of a row read the output
+// before the first lane writes it, and lanes of rows that are not there do not
+// read it: another warp may write it.
+
+// CHECK-LABEL: func @added_to_output
+// CHECK-SAME: %[[X:.*]]: memref<13x64xf32>, %[[S:.*]]: memref<13xf32>
+// CHECK: scf.if
+// CHECK-NEXT: memref.load %[[S]]
+// CHECK: gpu.shuffle xor
+// CHECK: nvvm.bar.warp.sync
+// CHECK: memref.store {{.*}}, %[[S]]
+func.func @added_to_output(%x: memref<13x64xf32>, %s: memref<13xf32>) {
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<13x64xf32>) outs(%s : memref<13xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %t = arith.addf %a, %out : f32
+    linalg.yield %t : f32
+  }
+  return
+}
