@@ -116,6 +116,20 @@ def test_there_and_back(name, tmp_path):
     assert torch.equal(run(model, tokens), run(expected, tokens))
 
 
+@pytest.mark.parametrize("block", ["1x8", "1x16"])
+def test_blocks(block, tmp_path):
+    """Published weights are some rows of stacked ones, of whole blocks or not."""
+    model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
+    sparsify(model, {"*experts*": f"2:4, block = {block}"}, prune=True)
+    model.save_pretrained(tmp_path)
+    source = open_weights(tmp_path)
+    condensed = [name for name in source if source.condensed(name) is not None]
+    # 24 of 48 rows are 1.5 blocks of 16.
+    assert len(condensed) == (12 if block == "1x8" else 4)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert_same(loaded, model, tokens)
+
+
 def test_gradients_and_steps():
     model, tokens = make_model("MixtralForCausalLM").train(), torch.randint(3, 32, (2, 5))
     expected = pruned(model)

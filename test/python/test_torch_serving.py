@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import types
+import warnings
 
 import pytest
 from conftest import ROOT, relative_error
@@ -262,12 +263,12 @@ def test_layers_of_other_patterns(vllm, tmp_path):
     loader = vllm.loaders["nm"](None)
     settings = types.SimpleNamespace(model=str(tmp_path))
     layers = {f"model.{name}": "2:4, dim = 1" for name in ("q_proj", "v_proj", "o_proj")}
-    model = Model(kind.from_config({"quant_method": "nm", "layers": layers}))
-    loader.load_weights(model, settings)
-    assert_same(model, dense, kept="o_proj")
-    model = Model(kind())
-    loader.load_weights(model, settings)
-    assert_same(model, dense, kept="o_proj")
+    for config in (kind.from_config({"quant_method": "nm", "layers": layers}), kind()):
+        model = Model(config)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loader.load_weights(model, settings)
+        assert_same(model, dense, kept="o_proj")
     layers["model.k_proj"] = "2:4, dim = 1"
     model = Model(kind.from_config({"quant_method": "nm", "layers": layers}))
     with pytest.warns(UserWarning, match="model.qkv_proj stays dense: expected"):
