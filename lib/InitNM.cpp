@@ -50,6 +50,7 @@ void mlir::nm::registerAllPasses() {
 void mlir::nm::registerPasses() {
   // In pipeline order.
   registerConvertSparseTensorToNM();
+  registerNMDecomposeAttention();
   registerConvertLinalgToNM();
   registerNMPasses();
   registerNMGPUPasses();

@@ -38,6 +38,17 @@ int64_t nmCublasTryContract(int64_t m, int64_t n, int64_t k, int64_t outer,
                             int64_t innerOfB, int64_t rowOfB, int64_t columnOfB,
                             int64_t outerOfC, int64_t innerOfC, int64_t rowOfC,
                             int64_t columnOfC, int64_t flags);
+int64_t nmCudnnIsLoaded();
+int64_t nmCudnnTryAttention(int64_t batches, int64_t heads, int64_t groups,
+                            int64_t rows, int64_t keys, int64_t depth,
+                            int64_t width, const void *q, const void *k,
+                            const void *v, void *o, int64_t type,
+                            int64_t batchOfQ, int64_t headOfQ, int64_t groupOfQ,
+                            int64_t rowOfQ, int64_t batchOfK, int64_t headOfK,
+                            int64_t rowOfK, int64_t batchOfV, int64_t headOfV,
+                            int64_t rowOfV, int64_t batchOfO, int64_t headOfO,
+                            int64_t groupOfO, int64_t rowOfO, int64_t scale,
+                            int64_t isCausal);
 #ifdef __cplusplus
 }
 #endif

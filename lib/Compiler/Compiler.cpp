@@ -1,6 +1,7 @@
 //===- Compiler.cpp - From a module to a shared object --------------------===//
 
 #include "nm/Compiler/Compiler.h"
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
 #include "CheckInput.h"
 #include "ChipModule.h"
@@ -500,7 +501,13 @@ LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
     return failure();
   // Of the module as it was written, so before it is lowered.
   if (makesCode() && options.withReference) {
-    reference = createReference(*module);
+    OwningOpRef<ModuleOp> written(module->clone());
+    // Of which the reference makes loops.
+    if (failed(runPasses(*written, options, diagnostics, [](OpPassManager &pm) {
+          pm.addPass(createNMDecomposeAttention());
+        })))
+      return failure();
+    reference = createReference(*written);
     if (!reference)
       return failure();
   }

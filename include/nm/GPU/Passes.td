@@ -275,6 +275,11 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     stands in the branch for where the library cannot be loaded or refuses, and
     alone where it is not `available`.
 
+    `nm.attention`, which `nm-decompose-attention` has left in one branch under
+    `nm.has_cudnn`, becomes a call of `nmCudnnTryAttention`, and `nm.has_cudnn`
+    one of `nmCudnnIsLoaded`. The other branch also runs where cuDNN refuses, and
+    alone where an operand's rows do not have contiguous elements.
+
     Before:
     ```mlir
     %loaded = nm.has_cublas

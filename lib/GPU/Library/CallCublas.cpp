@@ -2,6 +2,7 @@
 
 #include "nm/GPU/Passes.h"
 
+#include "GPU/Library/CallAttention.h"
 #include "GPU/Library/CallContraction.h"
 #include "GPU/Library/LibraryEpilogue.h"
 
@@ -223,23 +224,26 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
       for (SparseProductOpInterface product : products)
         if (failed(replaceProduct(product)))
           return signalPassFailure();
-    if (failed(replaceContractions()))
+    if (failed(replaceContractions()) || failed(replaceAttention()))
       return signalPassFailure();
-    SmallVector<HasCublasOp> conditions;
-    getOperation()->walk(
-        [&](HasCublasOp condition) { conditions.push_back(condition); });
-    for (HasCublasOp condition : conditions)
+    SmallVector<Operation *> conditions;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<HasCublasOp, HasCudnnOp>(op))
+        conditions.push_back(op);
+    });
+    for (Operation *condition : conditions)
       replaceCondition(condition);
     removeDeadBranches();
   }
 
 private:
   func::FuncOp declare(StringRef name, FunctionType type);
-  void replaceCondition(HasCublasOp op);
+  void replaceCondition(Operation *op);
   /// Removes the branches of conditions that are known to be false.
   void removeDeadBranches();
   LogicalResult replaceProduct(SparseProductOpInterface product);
   LogicalResult replaceContractions();
+  LogicalResult replaceAttention();
   func::CallOp createCall(SpMMOp op, bool canRefuse, bool accumulate);
 };
 } // namespace
@@ -255,22 +259,23 @@ func::FuncOp NMCallCublas::declare(StringRef name, FunctionType type) {
   return function;
 }
 
-void NMCallCublas::replaceCondition(HasCublasOp op) {
+/// `op` asks whether a library can be loaded.
+void NMCallCublas::replaceCondition(Operation *op) {
   OpBuilder builder(op);
-  if (!available) {
-    Value never = arith::ConstantIntOp::create(builder, op.getLoc(), 0, 1);
-    op.replaceAllUsesWith(never);
-    return op.erase();
+  Location loc = op->getLoc();
+  Value loaded = arith::ConstantIntOp::create(builder, loc, 0, 1);
+  if (available) {
+    StringRef name =
+        isa<HasCudnnOp>(op) ? "nmCudnnIsLoaded" : "nmCublasIsLoaded";
+    func::FuncOp callee =
+        declare(name, builder.getFunctionType({}, builder.getIndexType()));
+    Value code = func::CallOp::create(builder, loc, callee).getResult(0);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    loaded = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, code,
+                                   zero);
   }
-  Type index = builder.getIndexType();
-  func::FuncOp callee =
-      declare("nmCublasIsLoaded", builder.getFunctionType({}, index));
-  Value code = func::CallOp::create(builder, op.getLoc(), callee).getResult(0);
-  Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
-  Value loaded = arith::CmpIOp::create(builder, op.getLoc(),
-                                       arith::CmpIPredicate::ne, code, zero);
-  op.replaceAllUsesWith(loaded);
-  op.erase();
+  op->replaceAllUsesWith(ValueRange{loaded});
+  op->erase();
 }
 
 void NMCallCublas::removeDeadBranches() {
@@ -281,12 +286,13 @@ void NMCallCublas::removeDeadBranches() {
 
 /// The branches of which `op` is one and the other computes the same in the
 /// same memory, if so.
-static scf::IfOp findBranches(SpMMOp op) {
+template <typename Condition>
+static scf::IfOp findBranches(Operation *op) {
   auto branches = dyn_cast<scf::IfOp>(op->getParentOp());
   if (!branches || branches.getNumResults() != 0 ||
       branches.getElseRegion().empty() ||
       branches.thenBlock() != op->getBlock() ||
-      !branches.getCondition().getDefiningOp<HasCublasOp>())
+      !branches.getCondition().getDefiningOp<Condition>())
     return {};
   return branches;
 }
@@ -332,6 +338,37 @@ LogicalResult NMCallCublas::replaceContractions() {
   return success();
 }
 
+/// Never takes the branch of the library.
+static void forbidLibrary(scf::IfOp branches) {
+  OpBuilder builder(branches);
+  branches.getConditionMutable().assign(
+      arith::ConstantIntOp::create(builder, branches.getLoc(), 0, 1));
+}
+
+LogicalResult NMCallCublas::replaceAttention() {
+  SmallVector<AttentionOp> ops;
+  getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+  for (AttentionOp op : ops) {
+    if (!op.hasPureBufferSemantics())
+      return op.emitOpError("expected memrefs to call cuDNN with");
+    scf::IfOp branches = findBranches<HasCudnnOp>(op);
+    if (!branches)
+      return op.emitOpError() << "expected another branch under nm.has_cudnn, "
+                                 "for where cuDNN refuses the attention";
+    Value queued;
+    if (available)
+      queued = callAttention(op, [&](StringRef name, FunctionType type) {
+        return declare(name, type);
+      });
+    op.erase();
+    if (queued)
+      runElseOnRefusal(branches, queued);
+    else
+      forbidLibrary(branches);
+  }
+  return success();
+}
+
 /// The runtime's function for a product, which may refuse it where something
 /// else can make it.
 func::CallOp NMCallCublas::createCall(SpMMOp op, bool canRefuse,
@@ -361,14 +398,12 @@ LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
   if (std::optional<std::string> reason = whyNotCublas(product))
     return product->emitOpError() << *reason;
   auto op = cast<SpMMOp>(*product);
-  scf::IfOp branches = findBranches(op);
+  scf::IfOp branches = findBranches<HasCublasOp>(op);
   if (product.hasEpilogue() && !branches)
     return op.emitOpError() << "expected another branch under nm.has_cublas, "
                                "for where cuBLASLt refuses the epilogue";
   if (!hasContiguousBias(op)) {
-    OpBuilder builder(branches);
-    branches.getConditionMutable().assign(
-        arith::ConstantIntOp::create(builder, op.getLoc(), 0, 1));
+    forbidLibrary(branches);
     return success();
   }
   linalg::FillOp fill = findZeroFill(op);

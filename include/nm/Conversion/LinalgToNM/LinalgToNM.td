@@ -78,4 +78,46 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
+  let summary = "nm.attention to products, exponentials and sums";
+  let description = [{
+    Every `nm.attention` becomes the ops that define it: the product of queries and
+    keys, the scale and the mask, the exponentials of what is left beside the
+    row's largest, their sum, the product with the values, and a division.
+
+    With `library`, attention in f16 or bf16 without a mask, whose depth and
+    width are multiples of 8 and at most 256, is that in one branch of an
+    `scf.if`, and stays as it is in the other, whose condition is
+    `nm.has_cudnn`: `nm-call-cublas` makes a call of it.
+
+    Before:
+    ```mlir
+    %r = nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
+      ins(%q, %k, %v : ...) outs(%o : ...) -> tensor<2x4x96x64xf16>
+    ```
+    After, with `library`:
+    ```mlir
+    %loaded = nm.has_cudnn
+    %r = scf.if %loaded -> (tensor<2x4x96x64xf16>) {
+      %a = nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
+        ins(%q, %k, %v : ...) outs(%o : ...) -> tensor<2x4x96x64xf16>
+      scf.yield %a : tensor<2x4x96x64xf16>
+    } else {
+      %scores = linalg.generic ... ins(%q, %turned : ...)
+      ...
+      scf.yield %b : tensor<2x4x96x64xf16>
+    }
+    ```
+  }];
+  let options = [
+    Option<"library", "library", "bool", /*default=*/"false",
+           "leave what cuDNN may have beside the ops that define it">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::nm::NMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // NM_CONVERSION_LINALGTONM_TD

@@ -98,7 +98,7 @@ static void attachModels(MLIRContext *context) {
 void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
-    attachModels<SpMMOp, SpMVOp, ContractOp, CombineOp, CompressOp,
+    attachModels<SpMMOp, SpMVOp, AttentionOp, ContractOp, CombineOp, CompressOp,
                  DecompressOp, PruneOp, PackOp, SplitFloatsOp>(context);
     RecomputeFromOp::attachInterface<RecomputeFromInterface>(*context);
   });

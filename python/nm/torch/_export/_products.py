@@ -146,9 +146,42 @@ def _attention(c: Context, query: Tensor, key: Tensor, value: Tensor,
         mask = c.tensor(mask)
         if groups != 1 and len(mask.shape) > 2:
             mask = _split_heads(c, mask, groups if mask.shape[-3] != 1 else 1)
+    whole = _whole(c, query, key, value, mask, out_shape, scale, is_causal)
+    if whole is not None:
+        return c.fn.reshape(whole, c.shape)
     scores = _scores(c, query, key, mask, is_causal, scale)
     mixed = _mix(c, scores, value, out_shape)
     return c.fn.reshape(mixed, c.shape)
+
+
+def _whole(c: Context, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
+           shape: list, scale: float, is_causal: bool) -> Tensor | None:
+    """The attention as one op, where keys and values have the same heads."""
+    rank = len(query.shape) - 2
+    elements = {each.element for each in (query, key, value)}
+    kept = [dim for dim in range(rank) if key.shape[dim] == query.shape[dim]]
+    if (len(elements) != 1 or not elements <= {"f32", "f16", "bf16"}
+            or key.shape[:-2] != value.shape[:-2]
+            or (mask is not None and mask.element not in ("i1", *elements, "f32"))):
+        return None
+    letters = _LEADING[:rank]
+    of_keys = "".join(letters[dim] for dim in kept)
+
+    def narrow(each: Tensor) -> Tensor:
+        return c.fn.reshape(each, [*(each.shape[dim] for dim in kept), *each.shape[-2:]])
+
+    masked = None
+    if mask is not None:
+        full = [*query.shape[:-1], key.shape[-2]]
+        loops = letters + "mn"
+        places = range(len(full) - len(mask.shape), len(full))
+        dims = [(size, loops[place]) for size, place in zip(mask.shape, places)
+                if size == full[place]]
+        masked = (c.fn.reshape(mask, [size for size, _ in dims]),
+                  "".join(loop for _, loop in dims))
+    return c.fn.attention((query, letters + "mk"), (narrow(key), of_keys + "nk"),
+                          (narrow(value), of_keys + "nw"), masked,
+                          (shape, letters + "mw"), scale, is_causal)
 
 
 def _query_groups(c: Context, query: Tensor, key: Tensor) -> int:

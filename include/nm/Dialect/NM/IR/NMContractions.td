@@ -88,4 +88,6 @@ def NM_ContractOp : NM_ContractionOp<"contract"> {
   }];
 }
 
+include "nm/Dialect/NM/IR/NMAttention.td"
+
 #endif // NM_DIALECT_NM_IR_NMCONTRACTIONS_TD

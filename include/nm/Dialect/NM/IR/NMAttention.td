@@ -1,0 +1,84 @@
+//===- NMAttention.td - Attention as one op ----------------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMATTENTION_TD
+#define NM_DIALECT_NM_IR_NMATTENTION_TD
+
+def NM_AttentionMaskElement : AnyTypeOf<[F32, F16, BF16, I1]>;
+def NM_AttentionMask : AnyTypeOf<[RankedTensorOf<[NM_AttentionMaskElement]>,
+                                  MemRefOf<[NM_AttentionMaskElement]>]>;
+
+def NM_AttentionOp
+    : NM_ContractionOp<"attention"> {
+  let summary = "attention: what rows of queries see of keys and values";
+  let description = [{
+    O = softmax(scale · Q · Kᵀ + mask) · V, as PyTorch's
+    `scaled_dot_product_attention` has it. As in `nm.contract`, a map for each
+    operand says which loop its dimensions run along. A loop of Q, K, V and O is
+    a batch, as of sequences and of heads; one of Q and O alone belongs to the
+    rows of queries: the last of these, in the loops' order, is the row, and
+    others are heads that share keys and values. One loop is of K and V alone, the keys;
+    one of Q and K alone, the depth of a score; and one of V and O alone, the
+    width of a result.
+
+    With `causal`, row i sees keys 0 to i. A mask of i1 says which keys a row
+    sees; one of floats is added to the scores. A row that sees no key is zero.
+
+    Scores, their exponentials and sums are in f32; exponentials are rounded to
+    V's element type before they are multiplied, and O is rounded once.
+
+    `nm-decompose-attention` makes products and sums of it, and for GPUs, where
+    cuDNN has it, leaves it beside them for where that library can be loaded.
+
+    Constraints:
+    * (C1) the maps have the same loops, and each result of theirs is another
+      loop, one for each dimension of the operand.
+    * (C2) loops are as above, one each of keys, depth and width, and at least
+      one of rows. The mask runs along batches, rows and keys.
+    * (C3) Q, K, V and O have the same element type.
+    * (C4) dimensions that run along one loop have the same size, and every size
+      is at most 2^40.
+    * (C5) operands are all tensors or all memrefs of strided layouts; on
+      tensors there is one result, of O's type.
+
+    ```mlir
+    %r = nm.attention indexing_maps = [affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>,
+                                       affine_map<(h, g, m, n, d, e) -> (h, n, d)>,
+                                       affine_map<(h, g, m, n, d, e) -> (h, n, e)>,
+                                       affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>]
+      scale = 1.250000e-01 causal
+      ins(%q, %k, %v : tensor<2x4x96x64xf16>, tensor<2x96x64xf16>, tensor<2x96x64xf16>)
+      outs(%o : tensor<2x4x96x64xf16>) -> tensor<2x4x96x64xf16>
+    ```
+  }];
+  let arguments = (ins NM_ComputedOperand:$q, NM_ComputedOperand:$k,
+                       NM_ComputedOperand:$v, Optional<NM_AttentionMask>:$mask,
+                       NM_ComputedOperand:$o,
+                       AffineMapArrayAttr:$indexing_maps, F32Attr:$scale,
+                       UnitAttr:$causal);
+  let assemblyFormat = [{
+    `indexing_maps` `=` $indexing_maps `scale` `=` $scale (`causal` $causal^)?
+    `ins` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    `outs` `(` $o `:` type($o) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = mapDeclarations # [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOMutable(); }
+  }];
+}
+
+def NM_HasCudnnOp : Op<NM_Dialect, "has_cudnn", []> {
+  let summary = "whether cuDNN can be loaded where the program runs";
+  let description = [{
+    The condition under which `nm.attention` is a call of cuDNN, as
+    `nm.has_cublas` is that of a product of cuBLAS.
+
+    ```mlir
+    %loaded = nm.has_cudnn
+    ```
+  }];
+  // An allocation is what is neither merged with another nor kept when unused.
+  let results = (outs Res<I1, "", [MemAlloc]>:$loaded);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // NM_DIALECT_NM_IR_NMATTENTION_TD

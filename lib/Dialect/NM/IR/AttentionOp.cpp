@@ -1,0 +1,144 @@
+//===- AttentionOp.cpp - nm.attention -------------------------------------===//
+
+#include "VerifyMaps.h"
+#include "VerifyStorage.h"
+
+#include "nm/Dialect/NM/IR/AttentionLoops.h"
+#include "nm/Dialect/NM/IR/ContractionLoops.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+std::optional<AttentionLoops> mlir::nm::getAttentionLoops(AffineMap q,
+                                                          AffineMap k,
+                                                          AffineMap v,
+                                                          AffineMap o) {
+  SmallVector<SmallVector<unsigned>> all;
+  for (AffineMap map : {q, k, v, o})
+    all.push_back(getLoopsOf(map));
+  // Which operands run along the loop, a bit for each.
+  auto operandsOf = [&](unsigned loop) {
+    unsigned bits = 0;
+    for (auto [i, loops] : llvm::enumerate(all))
+      bits |= llvm::is_contained(loops, loop) ? 1u << i : 0;
+    return bits;
+  };
+  constexpr unsigned kQ = 1, kK = 2, kV = 4, kO = 8;
+  AttentionLoops loops;
+  SmallVector<unsigned> keys, depth, width;
+  for (unsigned loop = 0; loop < q.getNumDims(); ++loop)
+    switch (operandsOf(loop)) {
+    case kQ | kK | kV | kO:
+      loops.batches.push_back(loop);
+      break;
+    case kQ | kO:
+      loops.rows.push_back(loop);
+      break;
+    case kV | kO:
+      width.push_back(loop);
+      break;
+    case kQ | kK:
+      depth.push_back(loop);
+      break;
+    case kK | kV:
+      keys.push_back(loop);
+      break;
+    default:
+      return std::nullopt;
+    }
+  if (loops.rows.empty() || keys.size() != 1 || depth.size() != 1 ||
+      width.size() != 1)
+    return std::nullopt;
+  loops.keys = keys.front();
+  loops.depth = depth.front();
+  loops.width = width.front();
+  return loops;
+}
+
+AffineMap mlir::nm::getMaskMap(AttentionOp op) {
+  return op.getMask() ? op.getMap(3) : AffineMap();
+}
+
+AffineMap mlir::nm::getOutputMap(AttentionOp op) {
+  return op.getMap(op.getMask() ? 4 : 3);
+}
+
+AttentionLoops mlir::nm::getAttentionLoops(AttentionOp op) {
+  return *getAttentionLoops(op.getMap(0), op.getMap(1), op.getMap(2),
+                            getOutputMap(op));
+}
+
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+/// (C2) of the mask.
+static LogicalResult verifyMaskLoops(AttentionOp op) {
+  AttentionLoops loops = getAttentionLoops(op);
+  for (unsigned loop : getLoopsOf(getMaskMap(op)))
+    if (loop == loops.depth || loop == loops.width)
+      return op.emitOpError() << "expected the mask to run along batches, rows "
+                                 "and keys, but got "
+                              << AffineMapAttr::get(getMaskMap(op));
+  return success();
+}
+
+/// (C3).
+static LogicalResult verifyElementTypes(AttentionOp op) {
+  Type q = getElementTypeOrSelf(op.getQ().getType());
+  for (Value other : {op.getK(), op.getV(), op.getO()})
+    if (Type type = getElementTypeOrSelf(other.getType()); type != q)
+      return op.emitOpError() << "expected Q, K, V and O of one element type, "
+                                 "but got "
+                              << q << " and " << type;
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  SmallVector<StringRef> names = {"Q", "K", "V"};
+  if (getMask())
+    names.push_back("the mask");
+  names.push_back("O");
+  if (getIndexingMaps().size() != names.size())
+    return emitOpError() << "expected " << names.size()
+                         << " maps, one for each operand, but got "
+                         << getIndexingMaps().size();
+  SmallVector<MappedOperand> operands;
+  for (auto [i, name] : llvm::enumerate(names))
+    operands.push_back({name, getMap(i), getOperandType(i)});
+  // (C1).
+  if (failed(verifyMaps(*this, operands)))
+    return failure();
+  // (C2).
+  if (!getAttentionLoops(getMap(0), getMap(1), getMap(2), getOutputMap(*this)))
+    return emitOpError()
+           << "expected every loop to be one of Q, K, V and O, of Q and O, of "
+              "K "
+              "and V, of Q and K, or of V and O, and one of each of the last "
+              "three, but got "
+           << getIndexingMaps();
+  if (getMask() && failed(verifyMaskLoops(*this)))
+    return failure();
+  // (C4).
+  if (failed(verifyElementTypes(*this)) ||
+      failed(verifyLoopSizes(*this, operands)))
+    return failure();
+  // (C5).
+  return verifyTensorsOrMemRefs(*this);
+}
+
+void AttentionOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationStyleEffects(*this, /*accumulates=*/false, effects);
+}
+
+LogicalResult
+AttentionOp::reifyResultShapes(OpBuilder &builder,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, shapes);
+}

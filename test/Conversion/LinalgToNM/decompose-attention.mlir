@@ -1,0 +1,47 @@
+// RUN: nm-opt %s --nm-decompose-attention | FileCheck %s --implicit-check-not=nm.attention
+// RUN: nm-opt %s --nm-decompose-attention=library | FileCheck %s --check-prefix=LIBRARY
+
+#q = affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>
+#k = affine_map<(h, g, m, n, d, e) -> (h, n, d)>
+#v = affine_map<(h, g, m, n, d, e) -> (h, n, e)>
+#o = affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>
+#mask = affine_map<(h, g, m, n, d, e) -> (m, n)>
+
+// CHECK-LABEL: func.func @causal
+// CHECK: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<2x96x64xf16>)
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[T]] : {{.*}}) outs(%{{.*}} : tensor<2x4x?x96xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[S]] : tensor<2x4x?x96xf32>)
+// CHECK: linalg.index 2
+// CHECK: linalg.index 3
+// CHECK: arith.cmpi uge
+// CHECK: arith.maximumf
+// CHECK: math.exp
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: arith.addf
+// CHECK: arith.divf
+// LIBRARY-LABEL: func.func @causal
+// LIBRARY: %[[LOADED:.*]] = nm.has_cudnn
+// LIBRARY: %[[R:.*]] = scf.if %[[LOADED]] -> (tensor<2x4x?x32xf16>) {
+// LIBRARY-NEXT: %[[A:.*]] = nm.attention
+// LIBRARY-NEXT: scf.yield %[[A]]
+// LIBRARY-NEXT: } else {
+// LIBRARY: math.exp
+// LIBRARY: return %[[R]]
+func.func @causal(%q: tensor<2x4x?x64xf16>, %k: tensor<2x96x64xf16>, %v: tensor<2x96x32xf16>, %o: tensor<2x4x?x32xf16>) -> tensor<2x4x?x32xf16> {
+  %r = nm.attention indexing_maps = [#q, #k, #v, #o] scale = 0.125 causal
+    ins(%q, %k, %v : tensor<2x4x?x64xf16>, tensor<2x96x64xf16>, tensor<2x96x32xf16>)
+    outs(%o : tensor<2x4x?x32xf16>) -> tensor<2x4x?x32xf16>
+  return %r : tensor<2x4x?x32xf16>
+}
+
+// f32 and masks are not cuDNN's.
+// CHECK-LABEL: func.func @masked
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// LIBRARY-LABEL: func.func @masked
+// LIBRARY-NOT: nm.
+func.func @masked(%q: tensor<2x4x5x64xf32>, %k: tensor<2x96x64xf32>, %v: tensor<2x96x32xf32>, %m: tensor<5x96xi1>, %o: tensor<2x4x5x32xf32>) -> tensor<2x4x5x32xf32> {
+  %r = nm.attention indexing_maps = [#q, #k, #v, #mask, #o] scale = 1.0
+    ins(%q, %k, %v : tensor<2x4x5x64xf32>, tensor<2x96x64xf32>, tensor<2x96x32xf32>) mask(%m : tensor<5x96xi1>)
+    outs(%o : tensor<2x4x5x32xf32>) -> tensor<2x4x5x32xf32>
+  return %r : tensor<2x4x5x32xf32>
+}

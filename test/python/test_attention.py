@@ -1,0 +1,118 @@
+"""nm.attention against float64: drawn sizes, orders of dimensions, groups of heads, masks
+and element types. Drawn afresh; NM_TEST_SEED repeats a run."""
+
+import os
+
+import nm
+import numpy as np
+import pytest
+from conftest import relative_error
+from test_contractions import LIMITS, numpy_type
+
+SEED = int(os.environ.get("NM_TEST_SEED", np.random.SeedSequence().entropy % 2 ** 31))
+
+
+class Case:
+    def __init__(self, rng):
+        self.rng = rng
+        self.batches = "bh"[:int(rng.integers(0, 3))]
+        self.groups = "g"[:int(rng.integers(0, 2))]
+        self.sizes = {loop: int(rng.integers(1, 4)) for loop in "bhg"}
+        self.sizes.update({loop: int(rng.integers(1, 20)) for loop in "mn"})
+        self.sizes.update({loop: int(rng.choice([8, 16, 24, 7])) for loop in "de"})
+        self.unknown = {loop for loop in "bmn" if rng.random() < .3}
+        self.element = str(rng.choice(list(LIMITS)))
+        self.causal = bool(rng.random() < .4)
+        self.scale = float(np.float32(rng.uniform(.1, 1)))
+        self.loops = {"q": self.shuffled(self.batches + self.groups + "md"),
+                      "k": self.shuffled(self.batches + "nd"),
+                      "v": self.shuffled(self.batches + "ne"),
+                      "o": self.shuffled(self.batches + self.groups + "me")}
+        self.arrays = {name: self.draw(self.loops[name]) for name in "qkv"}
+        self.mask = str(rng.choice(["", "i1", "f32", self.element]))
+        if self.mask:
+            kept = [loop for loop in self.batches + self.groups + "m"
+                    if rng.random() < .5]
+            self.loops["x"] = self.shuffled([*kept, "n"])
+            shape = [self.sizes[loop] for loop in self.loops["x"]]
+            self.arrays["x"] = rng.random(shape) < .7
+            if self.mask != "i1":
+                self.arrays["x"] = np.where(self.arrays["x"], rng.standard_normal(shape),
+                                            -np.inf).astype(numpy_type(self.mask))
+
+    def shuffled(self, loops):
+        loops = list(loops)
+        self.rng.shuffle(loops)
+        return loops
+
+    def draw(self, loops):
+        return self.rng.standard_normal([self.sizes[loop] for loop in loops]).astype(
+            numpy_type(self.element))
+
+    def type_of(self, name, element=None):
+        return "tensor<" + "".join(
+            f"{'?' if loop in self.unknown else self.sizes[loop]}x"
+            for loop in self.loops[name]) + f"{element or self.element}>"
+
+    def text(self):
+        domain = self.batches + self.groups + "mnde"
+        names = ["q", "k", "v", *("x" if self.mask else ""), "o"]
+        maps = ", ".join(f"affine_map<({', '.join(domain)}) -> "
+                         f"({', '.join(self.loops[name])})>" for name in names)
+        types = {name: self.type_of(name) for name in "qkvo"}
+        masked, mask_argument, lines = "", "", []
+        if self.mask:
+            # Callers have a byte for a boolean.
+            given = self.type_of("x", "i8" if self.mask == "i1" else self.mask)
+            types["x"] = self.type_of("x", self.mask)
+            mask_argument = f", %x_: {given}"
+            lines.append(f"%x = arith.trunci %x_ : {given} to {types['x']}"
+                         if self.mask == "i1" else
+                         f"%x = tensor.cast %x_ : {given} to {given}")
+            masked = f" mask(%x : {types['x']})"
+        causal = " causal" if self.causal else ""
+        return "\n".join([
+            f"func.func @f(%q: {types['q']}, %k: {types['k']}, %v: {types['v']}, "
+            f"%o: {types['o']}{mask_argument}) -> {types['o']} {{", *lines,
+            f"%r = nm.attention indexing_maps = [{maps}] scale = {self.scale:.9e}{causal} "
+            f"ins(%q, %k, %v : {types['q']}, {types['k']}, {types['v']}){masked} "
+            f"outs(%o : {types['o']}) -> {types['o']}",
+            f"return %r : {types['o']}", "}"])
+
+    def expected(self):
+        wide = {name: np.asarray(array, np.float64) for name, array in self.arrays.items()}
+        of = {name: "".join(loops) for name, loops in self.loops.items()}
+        rows = self.batches + self.groups + "m"
+        scores = self.scale * np.einsum(f"{of['q']},{of['k']}->{rows}n", wide["q"],
+                                        wide["k"])
+        if self.mask:
+            full = np.einsum(f"{of['x']},{rows}n->{rows}n",
+                             np.ones(wide["x"].shape), np.ones(scores.shape))
+            order = [loop for loop in rows + "n" if loop in of["x"]]
+            x = wide["x"].transpose([of["x"].index(loop) for loop in order])
+            x = x.reshape([self.sizes[loop] if loop in order else 1
+                           for loop in rows + "n"])
+            scores = (np.where(x * full != 0, scores, -np.inf) if self.mask == "i1"
+                      else scores + x)
+        if self.causal:
+            seen = np.tri(self.sizes["m"], self.sizes["n"], dtype=bool)
+            scores = np.where(seen, scores, -np.inf)
+        most = scores.max(-1, keepdims=True)
+        powers = np.exp(scores - np.where(np.isinf(most), 0, most))
+        total = powers.sum(-1, keepdims=True)
+        weights = np.divide(powers, total, out=np.zeros_like(powers), where=total != 0)
+        return np.einsum(f"{rows}n,{of['v']}->{of['o']}", weights, wide["v"])
+
+
+@pytest.mark.parametrize("number", range(36))
+def test_drawn(number):
+    case = Case(np.random.default_rng([SEED, number]))
+    target = ("cpu", "sim:sm_80", "sim:sm_90a")[number % 3]
+    text = case.text()
+    module = nm.compile(text, target=target, cache=False)
+    o = np.full_like(case.draw(case.loops["o"]), np.nan)
+    mask = [case.arrays["x"].astype(np.int8) if case.mask == "i1" else case.arrays["x"]
+            ] if case.mask else []
+    got = module(*(case.arrays[name] for name in "qkv"), o, *mask)
+    error = relative_error(got, case.expected())
+    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error}\n{text}"
