@@ -98,14 +98,16 @@ func.func @shared(%x: tensor<3x40x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x
 
 // -----
 
-// A layer of an encoder: the residual of the last product is what the first
-// product took, in its layout; and a normalisation's sums are of columns.
+// A layer of an encoder. The sums of a normalisation are of rows, which threads
+// share, so that its operand stays row-major; the op behind the sums writes what
+// the last product takes.
 // CHECK-LABEL: func @normalised
+// CHECK-SAME: %[[X:.*]]: tensor<96x64xf16>
 // CHECK: %[[XT:.*]] = linalg.transpose
 // CHECK: %[[H:.*]] = nm.spmm <2:4> transpose_a transpose_c ins(%[[XT]],
-// CHECK: %[[R:.*]] = nm.spmm <2:4> transpose_a transpose_c ins(%[[H]], {{.*}} epilogue ins(%[[XT]] : tensor<64x96xf16>) maps [#[[NM:.*]]] {
-// CHECK: %[[SUM:.*]] = linalg.generic {indexing_maps = [#[[KM:.*]], #[[M:.*]]], iterator_types = ["parallel", "reduction"]} ins(%[[R]] : tensor<64x96xf16>)
-// CHECK: %[[N:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[SUM]] : tensor<64x96xf16>, tensor<96xf32>) outs(%{{.*}} : tensor<64x96xf16>)
+// CHECK: %[[R:.*]] = nm.spmm <2:4> transpose_a ins(%[[H]], {{.*}} epilogue ins(%[[X]] : tensor<96x64xf16>)
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[R]] : tensor<96x64xf16>)
+// CHECK: %[[N:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[SUM]] : tensor<96x64xf16>, tensor<96xf32>) outs(%{{.*}} : tensor<64x96xf16>)
 // CHECK: nm.spmm <2:4> transpose_a ins(%[[N]], {{.*}} -> tensor<96x64xf16>
 // CHECK-NOT: linalg.transpose
 func.func @normalised(%x: tensor<96x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi8>) -> tensor<96x64xf16> {
