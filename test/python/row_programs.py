@@ -15,6 +15,7 @@ ELEMENTWISE = {
     %q = math.absf %p : f32
     %n = arith.negf %q : f32
     %y = math.exp %n : f32""", lambda a, b, s, w: np.exp(-abs(a - s))),
+    "accumulate": ("%y = arith.addf %a, %b : f32", lambda a, b, s, w: a + b),
     "place": ("""%i = linalg.index DIM : index
     %j = arith.index_cast %i : index to i32
     %k = arith.sitofp %j : i32 to f32
@@ -43,7 +44,7 @@ LENGTHS = (1, 2, 7, 8, 24, 33, 64, 100, 197, 256, 1000, 1024, 1032, 2048, 4097)
 
 
 class RowProgram:
-    """A function of x, r [rows x length] and w [length], of `element`."""
+    """A function of x, r [rows x length] and w [length], of `element`, and c [rows]."""
 
     def __init__(self, rng, element, dtype, lengths=LENGTHS):
         self.element, self.dtype, self.rng = element, dtype, rng
@@ -102,7 +103,12 @@ class RowProgram:
         if s is None and "%s" in body:
             kind, s, ns = "add", None, None
             body, function = ELEMENTWISE[kind]
-        loops, out = self.loops(), self.empty(self.shape, element)
+        loops, out = self.loops(), None
+        if kind == "accumulate":
+            # In the memory of an operand, where nothing else reads that.
+            out, element = b, eb
+        else:
+            out = self.empty(self.shape, element)
         operands = [(a, self.full(ea), loops, "%a0", ea), (b, self.full(eb), loops, "%b0", eb),
                     ("%w", self.tensor([self.length], dynamic=self.dynamic[-1:]), loops[-1:],
                      "%w0", self.element)]
@@ -113,8 +119,11 @@ class RowProgram:
         name = self.generic(operands, (out, self.full(element), loops, "%o", element),
                             ["parallel"] * len(loops),
                             [self.extend("%a0", ea, "%a"), self.extend("%b0", eb, "%b"),
-                             self.extend("%w0", self.element, "%w1"),
-                             body.replace("DIM", str(len(self.rows))).replace("%w", "%w1"),
+                             self.extend("%o" if kind == "accumulate" else "%w0",
+                                         element if kind == "accumulate" else self.element,
+                                         "%w1"),
+                             body.replace("DIM", str(len(self.rows))).replace("%w", "%w1")
+                             .replace("%b", "%w1" if kind == "accumulate" else "%b"),
                              ends, f"linalg.yield %y0 : {element}"])
         make = (lambda values: function(na(values), nb(values),
                                         None if ns is None else ns(values)[..., None],
@@ -129,9 +138,11 @@ class RowProgram:
         first = self.fresh()
         constant = start if isinstance(start, str) else f"{float(start)}"
         self.lines.append(f"{first} = arith.constant {constant} : f32")
-        empty, filled = self.empty(self.rows, "f32"), self.fresh()
-        self.lines.append(f"{filled} = linalg.fill ins({first} : f32) "
-                          f"outs({empty} : {self.number()}) -> {self.number()}")
+        filled, before = "%start", lambda values: values["c"]
+        if kind not in ("sum", "squares") or self.rng.random() < 0.6:
+            empty, filled, before = self.empty(self.rows, "f32"), self.fresh(), None
+            self.lines.append(f"{filled} = linalg.fill ins({first} : f32) "
+                              f"outs({empty} : {self.number()}) -> {self.number()}")
         name = self.generic(
             [(a, self.full(ea), loops, "%a0", ea), (b, self.full(eb), loops, "%b0", eb)],
             (filled, self.number(), loops[:-1], "%c", "f32"),
@@ -139,7 +150,8 @@ class RowProgram:
             [self.extend("%a0", ea, "%a"), self.extend("%b0", eb, "%b"), body,
              "linalg.yield %y : f32"])
         self.numbers.append((name, cached(
-            lambda values: np.asarray(function(na(values), nb(values))), name)))
+            lambda values: np.asarray(function(na(values), nb(values))) +
+            (before(values) if before else 0), name)))
 
     def add_number(self, kind):
         if not self.numbers or not self.rows:
@@ -222,13 +234,14 @@ class RowProgram:
         weights = self.tensor([self.length], dynamic=self.dynamic[-1:])
         body = "\n  ".join(self.lines)
         return (f"func.func @f(%x: {self.tensor(self.outer)}, %r: {self.full()}, "
-                f"%w: {weights}) -> ({kinds}) {{\n  {body}\n  return {values} : {kinds}\n}}\n")
+                f"%w: {weights}, %start: {self.number()}) -> ({kinds}) {{\n  {body}\n  return {values} : {kinds}\n}}\n")
 
     def arguments(self, numbers):
         """Drawn by NumPy's generator `numbers`."""
-        return {name: numbers.standard_normal(shape).astype(self.dtype)
-                for name, shape in (("x", self.outer), ("r", self.shape),
-                                    ("w", [self.length]))}
+        drawn = {name: numbers.standard_normal(shape).astype(self.dtype)
+                 for name, shape in (("x", self.outer), ("r", self.shape),
+                                     ("w", [self.length]))}
+        return {**drawn, "c": numbers.standard_normal(self.rows).astype(np.float32)}
 
     def expected(self, arguments):
         values = {name: value.astype(np.float64) for name, value in arguments.items()}

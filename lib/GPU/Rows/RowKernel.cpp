@@ -72,8 +72,8 @@ private:
 
   SmallVector<Value> getIndices(const RowOperand &operand, Value column);
   bool isWritten(const RowOperand &operand) const;
-  Value whereRowExists(const RowOperand &operand, Type type,
-                       llvm::function_ref<Value()> make);
+  Value loadIf(Value exists, const RowOperand &operand, Type type,
+               llvm::function_ref<Value()> make);
   void orderStores(const RowOperand &output);
   Value load(const RowOperand &operand, Chunk &chunk);
   Value loadElements(const RowOperand &operand, Chunk &chunk);
@@ -298,21 +298,16 @@ bool RowKernel::isWritten(const RowOperand &operand) const {
 }
 
 /// The value of `type` that `make` loads from `operand`, or zeros: threads of a
-/// row that is not there must not read what another thread may write.
-Value RowKernel::whereRowExists(const RowOperand &operand, Type type,
-                                llvm::function_ref<Value()> make) {
-  if (!rowExists || !isWritten(operand))
+/// row or column that does not exist must not read what another thread may
+/// write.
+Value RowKernel::loadIf(Value exists, const RowOperand &operand, Type type,
+                        llvm::function_ref<Value()> make) {
+  if (!exists || !isWritten(operand))
     return make();
-  auto guarded = scf::IfOp::create(builder, loc, type, rowExists,
-                                   /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(guarded.thenBlock());
-  scf::YieldOp::create(builder, loc, make());
-  builder.setInsertionPointToStart(guarded.elseBlock());
-  Value zero =
-      arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
-  scf::YieldOp::create(builder, loc, zero);
-  return guarded.getResult(0);
+  return e
+      .choose(
+          exists, [&] { return SmallVector<Value>{make()}; }, e.zero(type))
+      .front();
 }
 
 /// Has the threads of a row read what `output` holds before one of them writes
@@ -334,8 +329,8 @@ Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
   Type type = getElementType(operand);
   if (shape.width != 1)
     type = VectorType::get(shape.width, type);
-  return whereRowExists(operand, type,
-                        [&] { return loadElements(operand, chunk); });
+  return loadIf(e.both(chunk.exists, rowExists), operand, type,
+                [&] { return loadElements(operand, chunk); });
 }
 
 Value RowKernel::loadElements(const RowOperand &operand, Chunk &chunk) {
@@ -383,7 +378,7 @@ Value RowKernel::getScalar(size_t index, const RowOperand &operand) {
   auto writer = group.findWriter(index, operand.value);
   Value &known = scalars[getVersion(operand, writer)];
   if (!known)
-    known = whereRowExists(operand, getElementType(operand), [&]() -> Value {
+    known = loadIf(rowExists, operand, getElementType(operand), [&]() -> Value {
       return memref::LoadOp::create(builder, loc, operand.value,
                                     getIndices(operand, Value()));
     });
