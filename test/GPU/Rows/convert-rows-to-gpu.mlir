@@ -313,3 +313,30 @@ func.func @added_to_output(%x: memref<13x64xf32>, %s: memref<13xf32>) {
   }
   return
 }
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+
+// In place of a row that is read, threads beyond its end do not read its start,
+// which another thread may have written.
+
+// CHECK-LABEL: func @in_place
+// CHECK-SAME: %[[X:.*]]: memref<300x33xf32>
+// CHECK: gpu.launch
+// CHECK: scf.if %{{.*}} -> (f32) {
+// CHECK-NEXT: memref.load %[[X]]
+// CHECK-NOT: memref.load %[[X]]
+// CHECK: memref.store {{.*}}, %[[X]]
+func.func @in_place(%x: memref<300x33xf32>, %sum: memref<300xf32>) {
+  linalg.reduce { arith.addf } ins(%x : memref<300x33xf32>)
+      outs(%sum : memref<300xf32>) dimensions = [1]
+  linalg.generic {indexing_maps = [#i, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : memref<300xf32>) outs(%x : memref<300x33xf32>) {
+  ^bb0(%s: f32, %out: f32):
+    %d = arith.subf %out, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
