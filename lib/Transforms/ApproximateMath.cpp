@@ -60,6 +60,58 @@ struct UseFmaIntrinsic : OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// Likewise, where convert-gpu-to-nvvm would make a call. That pass refuses
+/// LLVM's own ops for some, but not calls of intrinsics.
+template <typename OpTy>
+struct UseIntrinsic : OpRewritePattern<OpTy> {
+  UseIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<OpTy>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return rewriter.notifyMatchFailure(op, "is not on scalars of f32");
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
+    return success();
+  }
+
+  StringRef intrinsic;
+};
+
+/// A function of each element of a vector: a GPU has functions of scalars
+/// alone, and the patterns for its instructions take no vectors.
+struct UnrollFunction : RewritePattern {
+  UnrollFunction(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa_and_present<math::MathDialect>(op->getDialect()) ||
+        op->getNumResults() != 1)
+      return failure();
+    auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (!type || type.getRank() != 1 || type.isScalable())
+      return failure();
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      OperationState state(op->getLoc(), op->getName());
+      for (Value operand : op->getOperands())
+        state.addOperands(isa<VectorType>(operand.getType())
+                              ? vector::ExtractOp::create(rewriter,
+                                                          op->getLoc(), operand,
+                                                          ArrayRef(i))
+                                    .getResult()
+                              : operand);
+      state.addTypes(type.getElementType());
+      state.addAttributes(op->getAttrs());
+      elements.push_back(rewriter.create(state)->getResult(0));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
 struct NMApproximateMath
     : mlir::nm::impl::NMApproximateMathBase<NMApproximateMath> {
   using NMApproximateMathBase::NMApproximateMathBase;
@@ -72,6 +124,12 @@ struct NMApproximateMath
     populateApproximateActivationPatterns(activations, hasExp2);
     if (failed(applyPatternsGreedily(getOperation(), std::move(activations))))
       return signalPassFailure();
+    if (hasExp2) {
+      RewritePatternSet vectors(&getContext());
+      vectors.add<UnrollFunction>(&getContext());
+      if (failed(applyPatternsGreedily(getOperation(), std::move(vectors))))
+        return signalPassFailure();
+    }
     RewritePatternSet functions(&getContext());
     functions.add<ApproximateErf>(&getContext(), /*benefit=*/2);
     populateExpandF8Patterns(functions);
@@ -82,6 +140,12 @@ struct NMApproximateMath
       return;
     RewritePatternSet instructions(&getContext());
     instructions.add<UseFmaIntrinsic>(&getContext());
+    instructions.add<UseIntrinsic<math::AbsFOp>>(&getContext(), "llvm.fabs");
+    instructions.add<UseIntrinsic<math::FloorOp>>(&getContext(), "llvm.floor");
+    instructions.add<UseIntrinsic<math::CeilOp>>(&getContext(), "llvm.ceil");
+    instructions.add<UseIntrinsic<math::TruncOp>>(&getContext(), "llvm.trunc");
+    instructions.add<UseIntrinsic<math::RoundEvenOp>>(&getContext(),
+                                                      "llvm.roundeven");
     if (failed(applyPatternsGreedily(getOperation(), std::move(instructions))))
       signalPassFailure();
   }

@@ -128,3 +128,13 @@ func.func @f64(%x: f64) -> f64 {
   %0 = math.erf %x : f64
   return %0 : f64
 }
+
+// A GPU has functions of scalars alone.
+// GPU-LABEL: func.func @vectors(
+// GPU-NOT:   math.
+// GPU:       return
+func.func @vectors(%x: vector<4xf32>) -> vector<4xf32> {
+  %0 = math.exp %x : vector<4xf32>
+  %1 = math.fma %0, %x, %x : vector<4xf32>
+  return %1 : vector<4xf32>
+}

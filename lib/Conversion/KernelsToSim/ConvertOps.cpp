@@ -309,6 +309,14 @@ LogicalResult OpConverter::convertLLVM(Operation *op) {
         return success();
       })
       .Case([&](LLVM::FMulAddOp fma) { return fuse(builder, fma); })
+      .Case([&](LLVM::CallIntrinsicOp call) {
+        // Those of scalars that nm-approximate-math makes: the host has them.
+        return llvm::is_contained({"llvm.fabs", "llvm.floor", "llvm.ceil",
+                                   "llvm.trunc", "llvm.roundeven"},
+                                  call.getIntrin())
+                   ? success()
+                   : checkPlain(call);
+      })
       .Case([&](LLVM::PtrToIntOp cast) {
         return isShared(cast.getArg().getType()) ? convertSharedToInt(cast)
                                                  : checkPlain(cast);
