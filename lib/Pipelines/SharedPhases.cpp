@@ -39,12 +39,12 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   // folds take it for granted that sizes agree...
   pm.addPass(createInlinerPass(/*opPipelines=*/{}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
-  // Before sizes are checked, which are those of linalg ops.
+  // ...which is checked here.
+  pm.addNestedPass<func::FuncOp>(createNMCheckSizes());
+  // Behind the checks, which name an attention's operands.
   NMDecomposeAttentionOptions attention;
   attention.library = computedProducts;
   pm.addPass(createNMDecomposeAttention(attention));
-  // ...which is checked here.
-  pm.addNestedPass<func::FuncOp>(createNMCheckSizes());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   // Before anything else, while weights are still the plain constants that were
   // written.

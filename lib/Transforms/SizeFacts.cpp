@@ -2,6 +2,7 @@
 
 #include "SizeFacts.h"
 
+#include "nm/Dialect/NM/IR/AttentionLoops.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -450,6 +451,34 @@ static void findProductFacts(SparseProductOpInterface op,
                loops[loop.getPosition()]);
 }
 
+/// The sizes along each loop of an op of computed operands. Each is to be that
+/// of the first operand that has the loop.
+template <typename OpTy>
+static void findLoopFacts(OpTy op, ArrayRef<StringRef> names,
+                          FactConsumer consume) {
+  SmallVector<std::optional<std::pair<unsigned, int64_t>>> firstOf(
+      op.getNumLoops());
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    for (auto [dim, expr] : llvm::enumerate(op.getMap(operand).getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop)
+        continue;
+      auto &first = firstOf[loop.getPosition()];
+      if (!first) {
+        first = {operand, dim};
+        continue;
+      }
+      auto [other, otherDim] = *first;
+      consume({CmpIPredicate::eq,
+               sizeOf(op->getOperand(operand), dim),
+               sizeOf(op->getOperand(other), otherDim),
+               {},
+               "expected " + dimText(dim) + " of " + names[operand].str() +
+                   " to be {1}, as " + dimText(otherDim) + " of " +
+                   names[other].str() + " is, but got {0}"});
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // All of them
 //===----------------------------------------------------------------------===//
@@ -460,6 +489,15 @@ void mlir::nm::findSizeFacts(Operation *op, FactConsumer consume) {
           [&](Operation *) { findLinalgFacts(op, consume); })
       .Case([&](SparseProductOpInterface product) {
         findProductFacts(product, consume);
+      })
+      .Case([&](ContractOp product) {
+        findLoopFacts(product, {"a", "b", "c"}, consume);
+      })
+      .Case([&](AttentionOp attention) {
+        if (attention.getMask())
+          findLoopFacts(attention, {"q", "k", "v", "mask", "out"}, consume);
+        else
+          findLoopFacts(attention, {"q", "k", "v", "out"}, consume);
       })
       .Case<tensor::CastOp, tensor::BitcastOp>(
           [&](Operation *) { findCastFacts(op, consume); })

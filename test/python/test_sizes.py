@@ -57,6 +57,33 @@ func.func @f(%a: tensor<?x?xf32>, %c: tensor<?x?xf32>) -> tensor<?x?xf32> {{
 """
 
 
+ATTENTION = """
+func.func @f(%q: tensor<?x?x?xf32>, %k: tensor<?x?x?xf32>, %v: tensor<?x?x?xf32>,
+             %o: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %r = nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>,
+                                     affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                     affine_map<(h, m, n, d, e) -> (h, n, e)>,
+                                     affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.5
+    ins(%q, %k, %v : tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?x?x?xf32>)
+    outs(%o : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  return %r : tensor<?x?x?xf32>
+}
+"""
+
+
+def draw_attention(rng):
+    h, m, n, d, e = (some(rng, 2, 7) for _ in range(5))
+    return [floats(rng, h, m, d), floats(rng, h, n, d), floats(rng, h, n, e),
+            floats(rng, h, m, e)]
+
+
+def attention(q, k, v, _):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    weights = np.exp(np.einsum("hmd,hnd->hmn", q, k) / 2)
+    return np.einsum("hmn,hne->hme", weights / weights.sum(-1, keepdims=True), v)
+
+
 WEIGHT = nm.prune(floats(np.random.default_rng(3), 64, 8), "2:4", axis=0).weight
 
 
@@ -395,6 +422,11 @@ CASES = {
         (change(0, 2), "expected dimension 2 of operand 0"),
         (change(1, 1, longer), "expected dimension 2 of operand 0"),
         (change(2, 3, longer), "argument 2 of @f: expected dimension 3")]),
+    "attention": Case(ATTENTION, draw_attention, attention, [
+        (change(1, 0), "nm.attention: expected dimension 0 of k to be"),
+        (change(1, 2, longer), "expected dimension 2 of k to be"),
+        (change(2, 1, longer), "expected dimension 1 of v to be"),
+        (change(3, 1), "expected dimension 1 of out to be")]),
     "depthwise": Case(DEPTHWISE, draw_depthwise, depthwise, [
         (change(0, 1), "expected dimension 1 of operand 0"),
         (change(0, 3), "expected dimension 3 of operand 0"),

@@ -1,0 +1,82 @@
+"""Measures blocks of Llama-3-8B and of ViT-L as one shared object each, on one GPU.
+
+usage: measure_exported.py [--csv FILE]
+
+As measure_blocks.py does: weights are random and f16, and a time is the median of
+replayed CUDA graphs. Beside dense PyTorch stand the model with nm's layers, both by
+torch.compile, and the same model by nm.torch.export. The error is that of the shared
+object's output beside the dense model's with the same pruned weights.
+"""
+
+import argparse
+import csv
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nm.torch
+import torch
+from measure_blocks import (
+    PATTERNS,
+    LlamaBlock,
+    ViTBlock,
+    compiled,
+    pruned,
+    time_of,
+    time_or_reason,
+)
+from torch import nn
+
+# A model's blocks, how many, and its (sequences, tokens).
+CASES = [("ViT-L", ViTBlock, 4, (8, 197)), ("Llama-3-8B", LlamaBlock, 1, (1, 512)),
+         ("Llama-3-8B", LlamaBlock, 1, (16, 1)), ("Llama-3-8B", LlamaBlock, 2, (1, 1))]
+
+
+def measure(name, model, x, folder):
+    """A line of the table."""
+    line = {"model": f"{name}, {len(model)} block{'s' * (len(model) > 1)}",
+            "sequences x tokens": f"{x.shape[0]} x {x.shape[1]}",
+            "dense, compiled": time_or_reason(lambda: compiled(model), x)}
+    errors, seconds = [], []
+    for short, pattern in PATTERNS.items():
+        layers = pruned(model, pattern)
+        expected = layers(x).float()
+        nm.torch.sparsify(layers, pattern, x)
+        line[f"layers {short}, compiled"] = time_or_reason(lambda: compiled(layers), x)
+        begin = time.perf_counter()
+        exported = nm.torch.export(layers, x).compile(folder / "model.so",
+                                                      target="cuda")
+        seconds.append(time.perf_counter() - begin)
+        errors.append(((exported(x).float() - expected).norm()
+                       / expected.norm()).item())
+        line[f".so {short}"] = f"{time_of(lambda: exported(x)):.1f}"
+    line["error of .so"] = f"{max(errors):.1e}"
+    line["export and compile, s"] = f"{max(seconds):.1f}"
+    return line
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--csv", help="write the table to this file")
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    device = torch.cuda.get_device_name()
+    print(f"{device}, PyTorch {torch.__version__}", file=sys.stderr)
+    lines = []
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        for name, make, count, shape in CASES:
+            model = nn.Sequential(*(make() for _ in range(count))).cuda().half().eval()
+            x = torch.randn(*shape, make.width, device="cuda").half() / 2
+            lines.append(measure(name, model, x, Path(folder)))
+            print(lines[-1], flush=True)
+            torch.cuda.empty_cache()
+    if args.csv:
+        with open(args.csv, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, lines[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()
