@@ -1,4 +1,4 @@
-//===- CheckOps.cpp - Checks that a program makes of itself ---------------===//
+//===- CheckOp.cpp - Checks that a program makes of itself ----------------===//
 
 #include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/NM.h"

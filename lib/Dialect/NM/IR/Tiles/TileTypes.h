@@ -1,7 +1,7 @@
 //===- TileTypes.h - Types of buffers and of what they hold -----*- C++ -*-===//
 
-#ifndef NM_LIB_DIALECT_NM_IR_TILETYPES_H
-#define NM_LIB_DIALECT_NM_IR_TILETYPES_H
+#ifndef NM_LIB_DIALECT_NM_IR_TILES_TILETYPES_H
+#define NM_LIB_DIALECT_NM_IR_TILES_TILETYPES_H
 
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -56,4 +56,4 @@ bool isPlainPanels(MemRefType type);
 
 } // namespace mlir::nm
 
-#endif // NM_LIB_DIALECT_NM_IR_TILETYPES_H
+#endif // NM_LIB_DIALECT_NM_IR_TILES_TILETYPES_H
