@@ -167,6 +167,13 @@ def measure(name, model, x):
     return line
 
 
+def write_csv(path, lines):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--csv", help="write the table to this file")
@@ -186,10 +193,7 @@ def main():
                 print(lines[-1], flush=True)
                 torch.cuda.empty_cache()
     if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, lines[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
+        write_csv(args.csv, lines)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ object's output beside the dense model's with the same pruned weights.
 """
 
 import argparse
-import csv
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from measure_blocks import (
     pruned,
     time_of,
     time_or_reason,
+    write_csv,
 )
 from torch import nn
 
@@ -72,10 +72,7 @@ def main():
             print(lines[-1], flush=True)
             torch.cuda.empty_cache()
     if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, lines[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
+        write_csv(args.csv, lines)
 
 
 if __name__ == "__main__":

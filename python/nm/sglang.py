@@ -36,18 +36,13 @@ def _config_class() -> type:
     class NMConfig(ServedConfig, QuantizationConfig):
         """What SGLang asks about the layers of a model."""
 
+        linear_layer, dense_method = LinearBase, UnquantizedLinearMethod
+        linear_method = NMLinearMethod
+
         @classmethod
         def override_quantization_method(cls, hf_quant_cfg: Any, user_quant: Any
                                          ) -> str | None:
             """SGLang's loader knows of no bitmasks."""
             return "nm" if user_quant == "nm" else None
-
-        def get_quant_method(self, layer: Any, prefix: str) -> Any:
-            """None for embeddings, experts and attention, which stay dense."""
-            if not isinstance(layer, LinearBase):
-                return None
-            patterns = self.patterns_of(prefix)
-            dense = UnquantizedLinearMethod()
-            return dense if patterns == [] else NMLinearMethod(dense, patterns, prefix)
 
     return NMConfig

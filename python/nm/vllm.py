@@ -38,13 +38,8 @@ def _config_class() -> type:
     class NMConfig(ServedConfig, QuantizationConfig):
         """What vLLM asks about the layers of a model."""
 
-        def get_quant_method(self, layer: Any, prefix: str) -> Any:
-            """None for embeddings, experts and attention, which stay dense."""
-            if not isinstance(layer, LinearBase):
-                return None
-            patterns = self.patterns_of(prefix)
-            dense = UnquantizedLinearMethod()
-            return dense if patterns == [] else NMLinearMethod(dense, patterns, prefix)
+        linear_layer, dense_method = LinearBase, UnquantizedLinearMethod
+        linear_method = NMLinearMethod
 
     return NMConfig
 

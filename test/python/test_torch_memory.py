@@ -1,8 +1,6 @@
 """What layers take of memory, and of time beside the product."""
 
 import copy
-import ctypes
-import gc
 import json
 import os
 import pickle
@@ -17,6 +15,7 @@ import nm  # noqa: E402
 import nm.torch  # noqa: E402
 from nm.torch import NMLinear  # noqa: E402
 from nm.torch import _fast as fast  # noqa: E402
+from test_memory import resident  # noqa: E402
 from torch import nn  # noqa: E402
 
 SCRIPT = Path(__file__).parent / "call_overhead.py"
@@ -25,13 +24,6 @@ LIMITS = {torch.float32: 0.65, torch.float16: 0.7, torch.bfloat16: 0.7}
 
 pytestmark = pytest.mark.skipif("clang_rt.asan" in os.environ.get("LD_PRELOAD", ""),
                                 reason="AddressSanitizer keeps freed memory")
-
-
-def resident():
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def layer_of(dtype, size=1024, **options):

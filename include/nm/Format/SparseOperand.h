@@ -126,8 +126,8 @@ struct SparseOperand {
   int64_t columns() const { return order == Order::Mma ? 16 : 64; }
   int64_t valuesOfStep() const { return columns() * kStepValues; }
   bool isQuantized() const { return storedBits != 0; }
-  /// What values of a step are stored in: values, their splits, or bytes of
-  /// quantized ones.
+  /// The elements that a step's values are stored in: values, their splits, or
+  /// bytes of quantized ones.
   int64_t elementsOfStep() const {
     return isQuantized() ? valuesOfStep() * storedBits / 8
                          : valuesOfStep() * splits;

@@ -32,7 +32,7 @@ inline constexpr int64_t kMaxSplits = 3;
 /// Splits add up to this times the value, which is not huge.
 inline constexpr float kSplitScale = 0x1p16f;
 inline constexpr float kHuge = 0x1p44f;
-/// What products of split floats are multiplied by.
+/// The factor that scales a sum of products of splits back.
 inline constexpr float kSplitProductScale = 1 / (kSplitScale * kSplitScale);
 /// The first split of a huge value, and a NaN of which no bit is lost in bf16.
 inline constexpr uint16_t kHugeSplit = 0x7fc0;
@@ -81,7 +81,8 @@ inline std::array<uint16_t, kMaxSplits> splitFloat(float value,
   return result;
 }
 
-/// What `splits` splits are of: with two, as close as they are.
+/// The float that `count` splits were made of; with two splits, one close to
+/// it.
 inline float joinFloat(const uint16_t *splits, int64_t count) {
   if ((splits[0] & 0x7fff) > 0x7f80)
     return detail::fromBits(uint32_t(splits[1]) << 16 |

@@ -33,6 +33,11 @@ class ServedConfig:
     """
 
     layers: dict[str, str] | None = None
+    # The server's class of linear layers, its method for dense ones, and ServedLinear as
+    # a method of the server.
+    linear_layer: type
+    dense_method: type
+    linear_method: type
 
     def get_name(self) -> str:
         return METHOD
@@ -68,6 +73,14 @@ class ServedConfig:
         sparsity = config.get("sparsity_config") or {}
         is_bitmask = str(sparsity.get("format", "")).endswith("bitmask")
         return METHOD if is_bitmask and not config.get("config_groups") else None
+
+    def get_quant_method(self, layer: Any, prefix: str) -> Any:
+        """None for embeddings, experts and attention, which stay dense."""
+        if not isinstance(layer, self.linear_layer):
+            return None
+        patterns = self.patterns_of(prefix)
+        dense = self.dense_method()
+        return dense if patterns == [] else self.linear_method(dense, patterns, prefix)
 
     def patterns_of(self, prefix: str) -> list[Pattern] | None:
         """The patterns that a layer may have, the sparsest first; None where the weight

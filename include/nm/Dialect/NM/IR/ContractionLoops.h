@@ -37,7 +37,7 @@ struct OperandLayout {
   /// The layout of contiguous elements; `sizes` are those of the loops.
   static OperandLayout getContiguous(ArrayRef<unsigned> loops,
                                      ArrayRef<int64_t> sizes);
-  /// Of a memref, whose dimensions run along `loops`.
+  /// The layout of a memref of `type` whose dimensions run along `loops`.
   static OperandLayout get(MemRefType type, ArrayRef<unsigned> loops);
 };
 

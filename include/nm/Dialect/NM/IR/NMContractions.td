@@ -23,7 +23,7 @@ class NM_ContractionOp<string mnemonic, list<Trait> traits = []>
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
   code mapDeclarations = [{
-    /// Of operand `i`.
+    /// The map of operand `i`.
     ::mlir::AffineMap getMap(unsigned i) {
       return ::llvm::cast<::mlir::AffineMapAttr>(getIndexingMaps()[i])
           .getValue();

@@ -13,8 +13,8 @@ include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "nm/Dialect/NM/IR/NMScheduleInterface.td"
 
-/// What the pass of a phase does, to payload ops. `effects` say what becomes of
-/// the handle: most phases consume it.
+/// A transform op that runs a phase's function on payload ops. `effects` say
+/// what becomes of the handle: most phases consume it.
 class NM_PhaseOp<string mnemonic, dag stageResults,
                  list<Trait> effects = [FunctionalStyleTransformOpTrait,
                                         MemoryEffectsOpInterface]>
