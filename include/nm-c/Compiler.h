@@ -107,13 +107,27 @@ typedef struct NmCompilation NmCompilation;
 NmCompilation *nmCompile(const char *text, size_t size, const char *name,
                          const NmCompileOption *options, int64_t numOptions);
 
+/** Called with the step that a compilation begins: a pass by its flag, as in
+ * `nm-pack-weights`, or `the linker`. The text lives as long as the call. */
+typedef void (*NmStepCallback)(const char *step, void *context);
+
+/**
+ * As nmCompile, and writes the artifact to the file `output`, whole or not at
+ * all, instead of keeping it in memory; where `output` is NULL, keeps it. Calls
+ * `onStep`, unless it is NULL, with `context`, in the caller's thread.
+ */
+NmCompilation *nmCompileTo(const char *output, const char *text, size_t size,
+                           const char *name, const NmCompileOption *options,
+                           int64_t numOptions, NmStepCallback onStep,
+                           void *context);
+
 /** Frees a compilation with all it has given; NULL is allowed. */
 void nmCompilationFree(NmCompilation *compilation);
 
 /** Whether there is no artifact: an error says why. */
 int nmCompilationFailed(const NmCompilation *compilation);
 
-/** The artifact's bytes, or NULL where there is none. */
+/** The artifact's bytes, or NULL where there is none in memory. */
 const void *nmCompilationGetArtifact(const NmCompilation *compilation,
                                      size_t *size);
 

@@ -9,8 +9,8 @@
 #include "GpuBench.h"
 #include "Measure.h"
 #include "Program.h"
-#include "Progress.h"
 #include "nm-c/Runtime.h"
+#include "nm/Support/Progress.h"
 
 #include <cstdio>
 #include <memory>

@@ -3,7 +3,7 @@
 #include "BenchReport.h"
 
 #include "Format.h"
-#include "Terminal.h"
+#include "nm/Support/Terminal.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,10 +3,10 @@
 #include "CpuBench.h"
 
 #include "Check.h"
-#include "Progress.h"
 #include "Workload.h"
 #include "nm-c/Runtime.h"
 #include "nm/Support/Counted.h"
+#include "nm/Support/Progress.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -19,9 +19,23 @@ using ::nm::Result;
 using ::nm::Status;
 
 struct NmCompilation {
+  explicit NmCompilation(std::function<void(StringRef)> onStep)
+      : diagnostics({}, std::move(onStep)) {}
+
   Diagnostics diagnostics;
+  bool isDone = false;
+  /// Null where the artifact is a file of the caller's.
   std::unique_ptr<llvm::MemoryBuffer> artifact;
 };
+
+namespace {
+/// The module: `size` bytes at `text`, or the file `name` where `text` is null.
+struct Source {
+  const char *text;
+  size_t size;
+  const char *name;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -62,9 +76,18 @@ static Status readOptions(const NmCompileOption *given, int64_t count,
 // Compiling
 //===----------------------------------------------------------------------===//
 
+static LogicalResult compileToFile(const Source &source, StringRef path,
+                                   const CompileOptions &options,
+                                   Diagnostics &diagnostics) {
+  if (!source.text)
+    return compileFile(source.name, path, options, diagnostics);
+  return compileBuffer({StringRef(source.text, source.size),
+                        source.name ? source.name : "<text>"},
+                       path, options, diagnostics);
+}
+
 /// The linker writes files, so the artifact is one for a moment.
-static LogicalResult compileToMemory(const char *text, size_t size,
-                                     const char *name,
+static LogicalResult compileToMemory(const Source &source,
                                      const CompileOptions &options,
                                      NmCompilation &compilation) {
   Diagnostics &diagnostics = compilation.diagnostics;
@@ -74,11 +97,7 @@ static LogicalResult compileToMemory(const char *text, size_t size,
     return diagnostics.fail("cannot write a temporary file: " +
                             file.error().message);
   std::string path = file->str();
-  LogicalResult result =
-      text ? compileBuffer({StringRef(text, size), name ? name : "<text>"},
-                           path, options, diagnostics)
-           : compileFile(name, path, options, diagnostics);
-  if (failed(result))
+  if (failed(compileToFile(source, path, options, diagnostics)))
     return failure();
   auto artifact = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                               /*RequiresNullTerminator=*/false,
@@ -90,10 +109,10 @@ static LogicalResult compileToMemory(const char *text, size_t size,
   return success();
 }
 
-static LogicalResult compile(const char *text, size_t size, const char *name,
+static LogicalResult compile(const Source &source, const char *output,
                              const NmCompileOption *given, int64_t numOptions,
                              NmCompilation &compilation) {
-  if (!text && !name)
+  if (!source.text && !source.name)
     return compilation.diagnostics.fail(
         "expected a text or the name of a file, but got NULL");
   if (numOptions < 0 || (numOptions > 0 && !given))
@@ -103,7 +122,9 @@ static LogicalResult compile(const char *text, size_t size, const char *name,
   CompileOptions options;
   if (Status status = readOptions(given, numOptions, options); !status)
     return compilation.diagnostics.fail(status.error().message);
-  return compileToMemory(text, size, name, options, compilation);
+  if (output)
+    return compileToFile(source, output, options, compilation.diagnostics);
+  return compileToMemory(source, options, compilation);
 }
 
 static NmSeverity toSeverity(DiagnosticSeverity severity) {
@@ -147,9 +168,20 @@ NM_COMPILER_API NmCompilation *nmCompile(const char *text, size_t size,
                                          const char *name,
                                          const NmCompileOption *options,
                                          int64_t numOptions) {
-  auto *compilation = new NmCompilation();
-  if (failed(compile(text, size, name, options, numOptions, *compilation)))
-    compilation->artifact.reset();
+  return nmCompileTo(nullptr, text, size, name, options, numOptions, nullptr,
+                     nullptr);
+}
+
+NM_COMPILER_API NmCompilation *
+nmCompileTo(const char *output, const char *text, size_t size, const char *name,
+            const NmCompileOption *options, int64_t numOptions,
+            NmStepCallback onStep, void *context) {
+  auto *compilation = new NmCompilation([=](StringRef step) {
+    if (onStep)
+      onStep(step.str().c_str(), context);
+  });
+  compilation->isDone = succeeded(
+      compile({text, size, name}, output, options, numOptions, *compilation));
   return compilation;
 }
 
@@ -158,12 +190,12 @@ NM_COMPILER_API void nmCompilationFree(NmCompilation *compilation) {
 }
 
 NM_COMPILER_API int nmCompilationFailed(const NmCompilation *compilation) {
-  return !compilation || !compilation->artifact;
+  return !compilation || !compilation->isDone;
 }
 
 NM_COMPILER_API const void *
 nmCompilationGetArtifact(const NmCompilation *compilation, size_t *size) {
-  bool isThere = !nmCompilationFailed(compilation);
+  bool isThere = compilation && compilation->artifact;
   if (size)
     *size = isThere ? compilation->artifact->getBufferSize() : 0;
   return isThere ? compilation->artifact->getBufferStart() : nullptr;
@@ -173,8 +205,10 @@ NM_COMPILER_API char *nmCompilationWrite(const NmCompilation *compilation,
                                          const char *path) {
   if (!compilation || !path)
     return strdup("expected a compilation and a path, but got NULL");
-  if (!compilation->artifact)
+  if (!compilation->isDone)
     return strdup("expected an artifact, but the compilation failed");
+  if (!compilation->artifact)
+    return strdup("expected an artifact in memory, but it is in a file");
   Status status = writeOutput(path, compilation->artifact->getBuffer());
   return status ? nullptr : strdup(status.error().message.c_str());
 }

@@ -3,9 +3,9 @@
 #include "Bench.h"
 
 #include "CudaTiming.h"
-#include "Progress.h"
 #include "nm-c/Runtime.h"
 #include "nm/Support/Counted.h"
+#include "nm/Support/Progress.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 
 #include "Check.h"
 
-#include "Progress.h"
 #include "RunReference.h"
+#include "nm/Support/Progress.h"
 
 #include <algorithm>
 #include <cmath>

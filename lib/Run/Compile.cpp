@@ -3,10 +3,10 @@
 #include "Compile.h"
 
 #include "ChildProcess.h"
-#include "Progress.h"
 #include "nm-c/Compiler.h"
 #include "nm-c/Runtime.h"
 #include "nm/Runtime/Cuda.h"
+#include "nm/Support/Progress.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,8 +2,8 @@
 
 #include "Inputs.h"
 
-#include "Progress.h"
 #include "Random.h"
+#include "nm/Support/Progress.h"
 
 #include <filesystem>
 #include <utility>

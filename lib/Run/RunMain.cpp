@@ -7,12 +7,12 @@
 #include "Compile.h"
 #include "Inputs.h"
 #include "Program.h"
-#include "Progress.h"
 #include "Results.h"
 #include "RunOptions.h"
 #include "nm-c/Runtime.h"
 #include "nm/Sim/Report.h"
 #include "nm/Support/Counted.h"
+#include "nm/Support/Progress.h"
 
 #include <cinttypes>
 #include <cmath>

@@ -11,6 +11,7 @@ from . import _library as lib
 from ._errors import CompileError, CompilerNotFoundError, Diagnostic, Error
 from ._files import read_text
 from ._module import Module
+from ._progress import steps_shown
 
 # Options that take no value: nm.compile_options() has no value in their texts.
 _FLAGS = ("with-reference",)
@@ -74,6 +75,22 @@ def lower(source: str | os.PathLike, emit: str = "nm", target: str = "cpu",
                 **_settings(options)}
     artifact, _ = _run(text, name, settings)
     return artifact if emit in ("obj", "so", "cubin") else artifact.decode()
+
+
+def compile_to(path: str | os.PathLike, source: str | os.PathLike, target: str = "cpu",
+               **options) -> tuple[Diagnostic, ...]:
+    """Compiles an MLIR module to a shared object at `path`, which appears whole or
+    not at all and is never held in memory.
+
+    Returns:
+        warnings and remarks.
+
+    Raises:
+        CompileError, CompilerNotFoundError: as nm.compile.
+    """
+    text, name = _read_source(source)
+    settings = {"target": resolve_target(target), **_settings(options)}
+    return _run(text, name, settings, os.fspath(path))[1]
 
 
 def compile_options() -> dict[str, str]:
@@ -158,8 +175,9 @@ def _content_key(text: str, settings: dict) -> str:
                       if settings["target"] == "cpu" else 0)
 
 
-def _run(text: str, name: str, settings: dict[str, str | None]
-         ) -> tuple[bytes, tuple[Diagnostic, ...]]:
+def _run(text: str, name: str, settings: dict[str, str | None],
+         output: str | None = None) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    """The artifact, which is empty where it is written to the file `output`."""
     library = lib.compiler()
     if settings["target"] == "cpu" and "threads" not in settings:
         settings = {**settings, "threads": str(lib.runtime.nmGetNumThreads())}
@@ -168,8 +186,10 @@ def _run(text: str, name: str, settings: dict[str, str | None]
                             None if value is None else lib.text(value))
         for key, value in settings.items()))
     encoded = text.encode(errors="replace")
-    compilation = library.nmCompile(encoded, len(encoded), lib.text(name),
-                                    options, len(settings))
+    with steps_shown(f"compiling {name}") as on_step:
+        compilation = library.nmCompileTo(
+            None if output is None else lib.text(output), encoded, len(encoded),
+            lib.text(name), options, len(settings), lib.NmStepCallback(on_step), None)
     try:
         diagnostics = _diagnostics(library, compilation)
         if library.nmCompilationFailed(compilation):

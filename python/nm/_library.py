@@ -68,6 +68,9 @@ class NmDiagnostic(Structure):
     _fields_ = [("severity", c_int), ("place", c_char_p), ("message", c_char_p)]
 
 
+# The step that a compilation begins, and a context.
+NmStepCallback = ctypes.CFUNCTYPE(None, c_char_p, c_void_p)
+
 # Messages are c_void_p: ctypes would copy a c_char_p and lose what to free.
 _Tensors, _Sizes = POINTER(NmTensor), POINTER(c_int64)
 _Text = POINTER(c_void_p)
@@ -124,8 +127,9 @@ _COMPILER = {
     "nmGetNumCompileOptions": (c_int64, []),
     "nmGetCompileOption": (c_int, [c_int64, POINTER(NmCompileOptionInfo)]),
     "nmGetCompilerBuildId": (c_char_p, []),
-    "nmCompile": (c_void_p, [c_char_p, c_size_t, c_char_p,
-                             POINTER(NmCompileOption), c_int64]),
+    "nmCompileTo": (c_void_p, [c_char_p, c_char_p, c_size_t, c_char_p,
+                               POINTER(NmCompileOption), c_int64, NmStepCallback,
+                               c_void_p]),
     "nmCompilationFree": (None, [c_void_p]),
     "nmCompilationFailed": (c_int, [c_void_p]),
     "nmCompilationGetArtifact": (c_void_p, [c_void_p, POINTER(c_size_t)]),

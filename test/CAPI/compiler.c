@@ -93,6 +93,35 @@ static void testMemory(const char *path) {
   nmModuleFree(module);
 }
 
+/* Counts the steps, and looks for the linker's. */
+static void onStep(const char *step, void *context) {
+  int *counts = context;
+  ++counts[0];
+  counts[1] += strcmp(step, "the linker") == 0;
+}
+
+static void testFile(const char *path) {
+  unlink(path);
+  int counts[2] = {0, 0};
+  NmCompilation *compilation =
+      nmCompileTo(path, NULL, 0, model, NULL, 0, onStep, counts);
+  EXPECT(!nmCompilationFailed(compilation));
+  EXPECT(counts[0] > 10 && counts[1] == 1);
+  size_t size = 1;
+  EXPECT(!nmCompilationGetArtifact(compilation, &size) && size == 0);
+  char *message = nmCompilationWrite(compilation, path);
+  EXPECT(message && strstr(message, "it is in a file"));
+  nmFree(message);
+  nmCompilationFree(compilation);
+  NmModule *module = NULL;
+  SUCCEEDS(nmModuleLoad(path, &module));
+  nmModuleFree(module);
+  compilation =
+      nmCompileTo("/no-such-folder/f.so", NULL, 0, model, NULL, 0, NULL, NULL);
+  EXPECT(nmCompilationFailed(compilation));
+  nmCompilationFree(compilation);
+}
+
 static void testStage(const char *link) {
   NmCompileOption options[] = {{"emit", "nm"}, {"arithmetic", "ieee"}};
   NmCompilation *compilation = nmCompile(NULL, 0, model, options, 2);
@@ -181,6 +210,7 @@ int main(int argc, char **argv) {
 
   testOptions();
   testMemory(output[0]);
+  testFile(output[0]);
   testStage(output[1]);
   testFailures();
   testThreads();

@@ -321,6 +321,14 @@ static void call_nmCompile(void) {
     nmCompilationFree(made);
   }
 }
+static void call_nmCompileTo(void) {
+  NmCompilation *made = nmCompileTo(NULL, NULL, 0, NULL, NULL, 0, NULL, NULL);
+  EXPECT(nmCompilationFailed(made));
+  nmCompilationFree(made);
+  made = nmCompileTo("", "module {}", 9, NULL, NULL, 0, NULL, NULL);
+  EXPECT(nmCompilationFailed(made));
+  nmCompilationFree(made);
+}
 static void call_nmCompilationFree(void) { nmCompilationFree(NULL); }
 static void call_nmCompilationFailed(void) {
   EXPECT(nmCompilationFailed(NULL));
@@ -534,6 +542,7 @@ static void (*const kCases[])(void) = {
     call_nmGetCompileOption,
     call_nmGetCompilerBuildId,
     call_nmCompile,
+    call_nmCompileTo,
     call_nmCompilationFree,
     call_nmCompilationFailed,
     call_nmCompilationGetArtifact,

@@ -1,6 +1,7 @@
 //===- nm-compile.cpp - Compiles a module ---------------------------------===//
 
 #include "nm/Compiler/Compiler.h"
+#include "nm/Support/Progress.h"
 #include "nm/Support/TemporaryPath.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,6 +13,8 @@
 #include <csignal>
 #include <memory>
 #include <vector>
+
+#include <unistd.h>
 
 using namespace llvm;
 using mlir::nm::CompileOptions;
@@ -125,7 +128,10 @@ std::string CommandLine::getOutput(Emit phase) const {
   return (stem + extension).str();
 }
 
+/// Over the line that shows the progress, if there is one.
 static void print(const Diagnostics::Entry &entry) {
+  if (isatty(STDERR_FILENO))
+    errs() << "\r\x1b[K";
   errs() << entry.str() << "\n";
 }
 
@@ -166,7 +172,9 @@ int main(int argc, char **argv) {
     WithColor::error() << request.error().message << "\n";
     return 1;
   }
-  Diagnostics diagnostics(print);
+  nm::Progress progress("compiling " + request->input);
+  Diagnostics diagnostics(
+      print, [&](StringRef step) { progress.setStep(step.str()); });
   return failed(mlir::nm::compileFile(request->input, request->output,
                                       request->options, diagnostics));
 }

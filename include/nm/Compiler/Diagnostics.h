@@ -25,9 +25,11 @@ public:
     std::string str() const;
   };
 
-  /// `onEntry`, if any, sees each entry at once.
-  explicit Diagnostics(std::function<void(const Entry &)> onEntry = {})
-      : onEntry(std::move(onEntry)) {}
+  /// `onEntry`, if any, sees each entry at once, and `onStep` each step as it
+  /// begins.
+  explicit Diagnostics(std::function<void(const Entry &)> onEntry = {},
+                       std::function<void(llvm::StringRef)> onStep = {})
+      : onEntry(std::move(onEntry)), onStep(std::move(onStep)) {}
 
   void add(Entry entry);
   /// Adds an MLIR diagnostic and its notes.
@@ -35,8 +37,13 @@ public:
   /// Adds an error, and fails.
   LogicalResult fail(const llvm::Twine &message);
 
-  /// What is being done, for the error after a crash.
-  void setStep(llvm::StringRef name) { step = name.str(); }
+  /// What is being done: a pass by its flag, or `the linker`. An error after a
+  /// crash names the step.
+  void setStep(llvm::StringRef name) {
+    step = name.str();
+    if (onStep)
+      onStep(step);
+  }
   llvm::StringRef getStep() const { return step; }
 
   bool hasErrors() const;
@@ -46,6 +53,7 @@ private:
   std::string step;
   std::vector<Entry> entries;
   std::function<void(const Entry &)> onEntry;
+  std::function<void(llvm::StringRef)> onStep;
 };
 
 } // namespace mlir::nm

@@ -128,10 +128,8 @@ class ExportedModel:
             if path is None:
                 module = _compile.compile(self.text, target, **options)
             else:
-                artifact = _compile.lower(self.text, "so", target, **options)
-                with written_whole(path) as file:
-                    file.write(artifact)
-                module = Module(path)
+                said = _compile.compile_to(path, self.text, target, **options)
+                module = Module(path, said)
         return CompiledModel(module, self._lowered, self._call_spec)
 
     def __repr__(self) -> str:

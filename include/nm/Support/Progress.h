@@ -1,7 +1,7 @@
 //===- Progress.h - Telling that long work goes on --------------*- C++ -*-===//
 
-#ifndef NM_LIB_RUN_PROGRESS_H
-#define NM_LIB_RUN_PROGRESS_H
+#ifndef NM_SUPPORT_PROGRESS_H
+#define NM_SUPPORT_PROGRESS_H
 
 #include <condition_variable>
 #include <mutex>
@@ -19,10 +19,13 @@ public:
   Progress &operator=(const Progress &) = delete;
   ~Progress();
 
+  /// Shows `step` behind the work, as in `compiling model.mlir: the linker`.
+  void setStep(std::string step);
+
 private:
   void show();
 
-  std::string what;
+  std::string what, step;
   std::mutex mutex;
   std::condition_variable ended;
   bool done = false;
@@ -31,4 +34,4 @@ private:
 
 } // namespace nm
 
-#endif // NM_LIB_RUN_PROGRESS_H
+#endif // NM_SUPPORT_PROGRESS_H

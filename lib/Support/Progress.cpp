@@ -1,8 +1,8 @@
 //===- Progress.cpp - Telling that long work goes on ----------------------===//
 
-#include "Progress.h"
+#include "nm/Support/Progress.h"
 
-#include "Terminal.h"
+#include "nm/Support/Terminal.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,6 +30,11 @@ Progress::~Progress() {
   thread.join();
 }
 
+void Progress::setStep(std::string name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  step = std::move(name);
+}
+
 void Progress::show() {
   using namespace std::chrono_literals;
   auto start = std::chrono::steady_clock::now();
@@ -39,7 +44,8 @@ void Progress::show() {
   do {
     std::chrono::duration<double> spent =
         std::chrono::steady_clock::now() - start;
-    std::string line = std::string(program_invocation_short_name) + ": " + what;
+    std::string line = std::string(program_invocation_short_name) + ": " +
+                       what + (step.empty() ? "" : ": " + step);
     // A line that wraps would not be overwritten by the next.
     constexpr int kTimeColumns = 12;
     int columns = terminalColumns(STDERR_FILENO);

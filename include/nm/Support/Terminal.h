@@ -1,7 +1,7 @@
 //===- Terminal.h - What a terminal has room for ----------------*- C++ -*-===//
 
-#ifndef NM_LIB_RUN_TERMINAL_H
-#define NM_LIB_RUN_TERMINAL_H
+#ifndef NM_SUPPORT_TERMINAL_H
+#define NM_SUPPORT_TERMINAL_H
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,4 +18,4 @@ inline int terminalColumns(int fd) {
 
 } // namespace nm
 
-#endif // NM_LIB_RUN_TERMINAL_H
+#endif // NM_SUPPORT_TERMINAL_H
