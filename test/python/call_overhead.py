@@ -2,7 +2,8 @@
 
     python3 call_overhead.py [numpy|torch|jax|layers] [--json]
 
-`layers` are NMLinear and nn.Linear of PyTorch, without gradients, in f32 and bf16.
+`layers` are NMLinear and nn.Linear of PyTorch in f32 and bf16, without gradients and
+with those of the weight and the bias.
 
 The product is as small as it can be, 1 x 64 by 64 x 48, so that the time is the
 call's own. Each figure is the least of many short batches: on a busy machine the
@@ -46,11 +47,12 @@ def measure_layers():
         sparse = nm.torch.NMLinear.from_dense(dense, "2:4", prune_weight=True).eval()
         x = torch.randn(1, 64, dtype=dtype)
         name = str(dtype).rpartition(".")[2]
-        with torch.no_grad():
-            for kind, layer in (("nn.Linear", dense), ("NMLinear", sparse)):
-                measured[f"{kind}, {name}"] = min(
-                    least_microseconds(lambda layer=layer: layer(x), 100)
-                    for _ in range(3))
+        for gradients in (False, True):
+            with torch.set_grad_enabled(gradients):
+                for kind, layer in (("nn.Linear", dense), ("NMLinear", sparse)):
+                    measured[f"{kind}, {name}{', gradients' if gradients else ''}"] = min(
+                        least_microseconds(lambda layer=layer: layer(x), 100)
+                        for _ in range(3))
     return measured
 
 

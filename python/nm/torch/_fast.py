@@ -1,9 +1,10 @@
 """Calls of layers that Python takes no part in.
 
-Where nothing but the product itself is asked for, no gradient, transform, mode or trace, a
-layer calls torch.ops.nm.product, a kernel in C++ that runs what was prepared for an input
-of the same shape. It knows nothing else: where it gives None, the layer goes the way of
-torch.ops.nm.linear, after which the next call of the kind is known.
+Where nothing but the product itself is asked for, no transform, mode or trace, a layer
+calls torch.ops.nm.product, a kernel in C++ that runs what was prepared for an input of the
+same shape. It knows nothing else: where it gives None, the layer goes the way of
+torch.ops.nm.linear, after which the next call of the kind is known. Where a gradient is
+needed, an autograd node calls it: PyTorch's stable C functions make none.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ _FUNCTIONS = {
         ctypes.c_void_p]),
     "nmTorchDropWeight": (None, [ctypes.c_int64]),
 }
-_is_grad_enabled = torch.is_grad_enabled
 _count_modes = torch._C._len_torch_dispatch_stack
 _has_transforms = torch._C._are_functorch_transforms_active
 _has_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
@@ -41,8 +41,8 @@ _tracing_state = torch._C._get_tracing_state
 
 
 def is_plain(x: Any) -> bool:
-    """Whether a call with `x` is nothing but a product."""
-    return (type(x) is Tensor and not _is_grad_enabled() and not _count_modes()
+    """Whether a call with `x` is nothing but a product, and perhaps its gradient."""
+    return (type(x) is Tensor and not _count_modes()
             and not _has_transforms() and not _has_autocast()
             and forward_ad._current_level < 0 and _tracing_state() is None)
 
@@ -106,9 +106,10 @@ def learn(known: FastCalls | None, w: SparseTensor, parts: tuple[Tensor, Tensor]
             known.places != (values.data_ptr(), indices.data_ptr())
             or known.writes != (values._version, indices._version)):
         known = FastCalls(w, values, indices)
-    if product(x, values, indices, values if bias is None else bias,
-               known.number) is None:
-        known.add(x, bias, activation)
+    with torch.no_grad():
+        if product(x, values, indices, values if bias is None else bias,
+                   known.number) is None:
+            known.add(x, bias, activation)
     return known
 
 

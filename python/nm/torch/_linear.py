@@ -19,10 +19,12 @@ from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
-                  check_types, linear_of_tensors)
+                  check_types, linear_of_tensors, product_with_gradient)
 from ._weights import (LOWER_TYPES, check_indices, copy_tensors, find_weight,
                        forget_weight, keep_weight, map_weight, parse_form, share_tensors,
                        write_form)
+
+is_grad_enabled = torch.is_grad_enabled
 
 
 class NMLinear(nn.Linear):
@@ -312,8 +314,15 @@ class NMLinear(nn.Linear):
             values, indices = parameters["values"], self._buffers["indices"]
             bias = parameters["bias"] if "bias" in parameters else self.bias
             if fast.writes == (values._version, indices._version):
-                y = product(x, values, indices, values if bias is None else bias,
-                            fast.number)
+                y = None
+                if not (is_grad_enabled() and (
+                        x.requires_grad or values.requires_grad
+                        or (bias is not None and bias.requires_grad))):
+                    y = product(x, values, indices, values if bias is None else bias,
+                                fast.number)
+                elif self.activation is None and not (self.training
+                                                      and values.requires_grad):
+                    return product_with_gradient(x, values, indices, bias, self)
                 if y is not None:
                     return y
         return self._first_call(x, self.values, self.indices, self.bias)
@@ -322,16 +331,20 @@ class NMLinear(nn.Linear):
                     bias: Tensor | None) -> Tensor:
         """A call after which others like it need less."""
         y = self._multiply(x, values, indices, bias, self.activation)
-        if values.is_meta or values.dtype == torch.float64:
+        if values.is_meta or values.dtype == torch.float64 or self._is_trained():
             return y
         if not self._is_mapped:
             self._is_mapped = True
             self._lies_in_file = map_weight(values, indices, self._form)
         if product is not None:
-            w = find_weight(values, indices, self._form)
-            self._fast = learn(self._fast, w, (values, indices), x, bias,
-                               self.activation)
+            self._learn(x, values, indices, bias, self.activation)
         return y
+
+    def _learn(self, x: Tensor, values: Tensor, indices: Tensor, bias: Tensor | None,
+               activation: str | None) -> None:
+        """Has the next call like this one go by the kernel in C++."""
+        w = find_weight(values, indices, self._form)
+        self._fast = learn(self._fast, w, (values, indices), x, bias, activation)
 
     def _multiply(self, x: Tensor, values: Tensor, indices: Tensor,
                   bias: Tensor | None, activation: str | None) -> Tensor:

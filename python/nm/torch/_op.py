@@ -17,6 +17,7 @@ from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
 from ._derivatives import register_derivatives
+from ._fast import product
 from ._weights import (FLOAT8_TYPES, LOWER_TYPES, convert_weight, find_weight, parse_form,
                        tensors_of, without_elements, wrong_type)
 
@@ -189,17 +190,24 @@ def _setup(ctx, inputs, output):
 
 
 def _backward(ctx, grad):
-    x, values, indices = ctx.saved_tensors
-    grad_x = grad_values = grad_bias = None
+    *gradients, grad_bias = _gradients(
+        grad, *ctx.saved_tensors, ctx.form, ctx.values_type, ctx.needs_input_grad[:2],
+        ctx.has_bias and ctx.needs_input_grad[4])
+    return *gradients, None, grad_bias, None
+
+
+def _gradients(grad: Tensor, x: Tensor | None, values: Tensor | None, indices: Tensor,
+               form: str, values_type: torch.dtype, needed: tuple[bool, bool],
+               has_bias: bool) -> tuple[Tensor | None, ...]:
+    """Those of x, values, indices and the bias."""
+    grad_x = grad_values = None
     rows = grad.reshape(-1, grad.shape[-1])
-    if ctx.needs_input_grad[0]:
-        grad_x = grad @ decompress(values.to(grad.dtype), indices, ctx.form)
-    if ctx.needs_input_grad[1]:
+    if needed[0]:
+        grad_x = grad @ decompress(values.to(grad.dtype), indices, form)
+    if needed[1]:
         dense = rows.mT @ x.reshape(-1, x.shape[-1])
-        grad_values = kept_values(dense, indices, ctx.form).to(ctx.values_type)
-    if ctx.has_bias and ctx.needs_input_grad[4]:
-        grad_bias = rows.sum(0)
-    return grad_x, grad_values, None, None, grad_bias, None
+        grad_values = kept_values(dense, indices, form).to(values_type)
+    return grad_x, grad_values, None, rows.sum(0) if has_bias else None
 
 
 def _in_plain_operators(x, values, indices, form, bias, activation):
@@ -216,6 +224,34 @@ def _without_activation(x, values, indices, form, bias, activation):
 
 def _has_activation(x, values, indices, form, bias, activation) -> bool:
     return bool(activation)
+
+
+class _Product(torch.autograd.Function):
+    """The product by a call that is known, with the operator's own gradient."""
+
+    @staticmethod
+    def forward(ctx, x, values, indices, bias, layer):
+        needed = ctx.needs_input_grad
+        ctx.save_for_backward(x if needed[1] else None, values if needed[0] else None,
+                              indices)
+        ctx.layer = layer
+        y = product(x, values, indices, values if bias is None else bias,
+                    layer._fast.number)
+        if y is None:
+            y = _linear(x, values, indices, layer._form, bias, "")
+            layer._learn(x, values, indices, bias, None)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _gradients(grad, *ctx.saved_tensors, ctx.layer._form,
+                          grad.dtype, ctx.needs_input_grad[:2],
+                          ctx.needs_input_grad[3]) + (None,)
+
+
+#: ``product_with_gradient(x, values, indices, bias, layer)``. Function.apply looks for
+#: transforms of torch.func first, of which there are none where a call is known.
+product_with_gradient = super(torch.autograd.Function, _Product).apply
 
 
 register_derivatives(_library, _operator, _backward, _setup, _in_plain_operators,
