@@ -76,6 +76,10 @@ void LargeConstants::rename(llvm::Module &translated,
     while (translated.getNamedValue(chosen) || named.contains(chosen) ||
            (before && before->getNamedValue(chosen)));
     global->setName(chosen);
+    // More than 2 GB of weights would take code out of reach of the others:
+    // they lie in `.lrodata`, before all else (x86-64 psABI, 3.5, large model).
+    if (translated.getTargetTriple().getArch() == llvm::Triple::x86_64)
+      global->setCodeModel(llvm::CodeModel::Large);
     named[chosen] = value;
   }
   taken.clear();
