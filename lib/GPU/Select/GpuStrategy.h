@@ -23,17 +23,12 @@ struct ScheduleRequest {
 };
 
 /// A schedule, and the estimate that it was chosen by.
-struct ScheduleChoice {
+struct ScheduleChoice : ::nm::ScheduleEstimate {
   /// With all fields; those that are given are as given. Null where they lead
   /// to a schedule that cannot be, of which an error was emitted.
   ScheduleAttrInterface schedule;
   /// Whether it is what the cost model chose, so that the estimates hold.
   bool isByModel = true;
-  double microseconds = 0;
-  /// The least that the chip's multipliers and its memory allow.
-  double multiplyFloor = 0, memoryFloor = 0;
-  /// Shared memory of a block, in bytes.
-  int64_t sharedBytes = 0;
 };
 
 /// A strategy of GPU kernels: one object for each line of GpuStrategies.def.
@@ -85,20 +80,6 @@ const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
 /// A schedule of #nm.mma_sp that says nothing, for a product that no other
 /// strategy takes.
 ScheduleAttrInterface getEmptyMmaSpSchedule(MLIRContext *context);
-
-/// A field that stands in an attribute only where it is true.
-inline std::optional<bool> onlyIf(bool value) {
-  return value ? std::optional(true) : std::nullopt;
-}
-
-/// An attribute that verifies; null, and an error at `op`, for one that does
-/// not.
-template <typename AttrTy, typename... Args>
-AttrTy getCheckedAt(Operation *op, const Args &...args) {
-  if (failed(AttrTy::verify([&] { return op->emitOpError(); }, args...)))
-    return {};
-  return AttrTy::get(op->getContext(), args...);
-}
 
 } // namespace mlir::nm
 

@@ -346,6 +346,52 @@ TEST(GpuSchedule, GivenTilesHaveTotalsWhereThereIsMemory) {
   EXPECT_TRUE(tile.promote);
 }
 
+TEST(GpuSchedule, GivenFieldsTakeThePlaceOfChosenOnes) {
+  GpuSchedule chosen;
+  chosen.blockM = 128;
+  chosen.stages = chosen.sliceK = chosen.clusterK = 4;
+  chosen.splitK = 8;
+  chosen.groupN = chosen.storeBuffers = 2;
+  chosen.microseconds = 3;
+  GpuSchedule same = chosen;
+  takeGiven({}, same);
+  EXPECT_EQ(same.blockM, 128);
+  EXPECT_EQ(same.clusterK, 4);
+  EXPECT_EQ(same.groupN, 2);
+  EXPECT_EQ(same.microseconds, 3);
+
+  GivenFields given;
+  given.blockM = 64;
+  given.promote = true;
+  GpuSchedule tile = chosen;
+  takeGiven(given, tile);
+  EXPECT_EQ(tile.blockM, 64);
+  EXPECT_EQ(tile.stages, 4);
+  EXPECT_TRUE(tile.promote);
+  // What was chosen for another tile.
+  EXPECT_EQ(tile.sliceK, 1);
+  EXPECT_EQ(tile.storeBuffers, 0);
+
+  given = {};
+  given.splitK = 2;
+  given.groupM = 4;
+  given.storeBuffers = 1;
+  tile = chosen;
+  takeGiven(given, tile);
+  EXPECT_EQ(tile.splitK, 2);
+  EXPECT_EQ(tile.clusterK, 1);
+  EXPECT_EQ(tile.groupM, 4);
+  EXPECT_EQ(tile.groupN, 1);
+  EXPECT_EQ(tile.storeBuffers, 1);
+
+  given = {};
+  given.clusterK = 3;
+  tile = chosen;
+  takeGiven(given, tile);
+  EXPECT_EQ(tile.splitK, 3);
+  EXPECT_EQ(tile.clusterK, 3);
+}
+
 TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
   const Pattern pattern{16, 32, 64, 64};
   for (const char *name :
@@ -366,11 +412,11 @@ TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {
       {{16, 32, 1, 32}, 4096, 4096, 4096}, *GpuChip::get("sm_90"));
   ASSERT_TRUE(tile);
   // 4096^3 / 2 multiplications, 132 * 128 of them in each clock.
-  EXPECT_NEAR(tile->fmaFloor, 1027.1, 0.1);
+  EXPECT_NEAR(tile->multiplyFloor, 1027.1, 0.1);
   // A and C, half of B, and an index for 32 weights.
   EXPECT_NEAR(tile->memoryFloor, (2.5 * 4 + 0.5 / 32) * 4096 * 4096 / 4.8e6,
               0.1);
-  EXPECT_GT(tile->microseconds, tile->fmaFloor);
+  EXPECT_GT(tile->microseconds, tile->multiplyFloor);
 }
 
 // In f32 on an H200; of few rows, with weights cold in cache.

@@ -22,7 +22,7 @@ TEST(MmaSpModel, HasTilesForEveryChip) {
       EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
       EXPECT_EQ(tile->blockM % tile->warpM, 0);
       EXPECT_EQ(tile->blockN % tile->warpN, 0);
-      EXPECT_GE(tile->microseconds, tile->fmaFloor);
+      EXPECT_GE(tile->microseconds, tile->multiplyFloor);
       EXPECT_GE(tile->microseconds, tile->memoryFloor);
     }
 }
@@ -172,7 +172,7 @@ TEST(MmaSpModel, Float8IsConvertedOnHopper) {
   GpuProduct halves = makeHalfProduct(kHalf, 4096, 4096, 4096),
              bytes = makeFloat8Product(4096);
   auto floorOf = [](const GpuProduct &product, const char *name) {
-    return selectMmaSpSchedule(product, *GpuChip::get(name))->fmaFloor;
+    return selectMmaSpSchedule(product, *GpuChip::get(name))->multiplyFloor;
   };
   for (const char *name : {"sm_89", "sm_120"})
     EXPECT_DOUBLE_EQ(2 * floorOf(bytes, name), floorOf(halves, name)) << name;

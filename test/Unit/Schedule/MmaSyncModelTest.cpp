@@ -85,7 +85,7 @@ TEST(MmaSyncModel, ChoosesTilesThatFit) {
         EXPECT_TRUE(fitsPanels(*tile)) << name << " " << pattern.str();
         EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
         EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
-        EXPECT_GE(tile->microseconds, tile->fmaFloor);
+        EXPECT_GE(tile->microseconds, tile->multiplyFloor);
         EXPECT_GE(tile->microseconds, tile->memoryFloor);
       }
   }

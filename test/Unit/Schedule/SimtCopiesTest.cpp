@@ -1,6 +1,6 @@
 //===- SimtCopiesTest.cpp - How operands of strategy simt are staged ------===//
 
-#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/GPU/Strategies/Simt/SimtCopies.h"
 
 #include "gtest/gtest.h"
 
@@ -29,17 +29,32 @@ static SimtBlock makeBlock() {
   return block;
 }
 
-static CopyOfA chooseCopy(const SimtBlock &block,
-                          int64_t maxBytes = kMaxBytes) {
-  SimtCopies copies = block.choose(/*given=*/{}, maxBytes);
+static ScheduleFields choose(const SimtBlock &block, GivenFields given = {},
+                             int64_t maxBytes = kMaxBytes) {
+  ScheduleFields copies;
+  block.choose(given, maxBytes, copies);
+  return copies;
+}
+
+static GivenFields give(std::optional<CopyKind> copyA,
+                        std::optional<TileOrder> layoutA = std::nullopt) {
+  GivenFields given;
+  given.copyA = copyA;
+  given.layoutA = layoutA;
+  return given;
+}
+
+static CopyKind chooseCopy(const SimtBlock &block,
+                           int64_t maxBytes = kMaxBytes) {
+  ScheduleFields copies = choose(block, /*given=*/{}, maxBytes);
   Status status = block.verify(copies);
   EXPECT_TRUE(status) << status.error().message;
   return copies.copyA;
 }
 
 static std::string describeError(const SimtBlock &block,
-                                 const GivenSimtCopies &given) {
-  Status status = block.verify(block.choose(given, kMaxBytes));
+                                 const GivenFields &given) {
+  Status status = block.verify(choose(block, given));
   return status ? "" : status.error().message;
 }
 
@@ -47,31 +62,31 @@ TEST(SimtCopies, StagingBuffersAreWholeFragments) {
   SimtBlock block = makeBlock();
   EXPECT_EQ(block.fragmentsPerWarp(), 2);
   EXPECT_EQ(block.stagingBytes(), 128 * 64 * 4);
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Matrices);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Matrices);
   block.m = 136;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Elements);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Elements);
   block = makeBlock();
   block.threads = 6 * 32;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
 }
 
 TEST(SimtCopies, StagingBuffersNeedRowsToMoveBeside) {
   SimtBlock block = makeBlock();
   block.sliceK = 4;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   block.pattern.n = 16;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Matrices);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Matrices);
   // More rows than are unrolled are a loop.
   block.sliceK = 1;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Matrices);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Matrices);
   block.pattern.n = 17;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   block = makeBlock();
   block.stages = 1;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   block = makeBlock();
   block.hasLoop = false;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   // Of a quarter of the columns and half of A's rows, 8 kept rows take 512
   // clocks, and 12 take 768.
   block = makeBlock();
@@ -79,46 +94,46 @@ TEST(SimtCopies, StagingBuffersNeedRowsToMoveBeside) {
   block.n = 128;
   block.threads = 128;
   block.pattern.n = 4;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   block.pattern.n = 6;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Matrices);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Matrices);
 }
 
 TEST(SimtCopies, StagingBuffersLeaveMemory) {
   SimtBlock block = makeBlock();
-  SimtCopies copies;
+  ScheduleFields copies;
   copies.prefetch = true;
   int64_t bytes = 2 * block.stageBytes(copies) + block.stagingBytes();
-  EXPECT_EQ(chooseCopy(block, bytes), CopyOfA::Matrices);
-  EXPECT_EQ(chooseCopy(block, bytes - 1), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block, bytes), CopyKind::Matrices);
+  EXPECT_EQ(chooseCopy(block, bytes - 1), CopyKind::Squares);
 }
 
 TEST(SimtCopies, AlignedRowsGoBySquares) {
   SimtBlock block = makeBlock();
   block.stages = 1;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
-  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::Interleaved);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
+  EXPECT_EQ(choose(block).layoutA, TileOrder::Interleaved);
   block.widthOfA = 2;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Elements);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Elements);
   // Large blocks lack registers, unless rows are interleaved.
   block = makeBlock();
   block.threads = 512;
   block.stages = 1;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Squares);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Squares);
   block.pattern.m = 24;
   block.k = block.stagedRows = 48;
-  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::MMajor);
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Elements);
+  EXPECT_EQ(choose(block).layoutA, TileOrder::MMajor);
+  EXPECT_EQ(chooseCopy(block), CopyKind::Elements);
 }
 
 TEST(SimtCopies, MMajorTilesAreCopiedAsTheyAre) {
   SimtBlock block = makeBlock();
   block.isMMajor = true;
-  EXPECT_EQ(chooseCopy(block), CopyOfA::Direct);
-  EXPECT_EQ(describeError(block, {CopyOfA::Squares}),
+  EXPECT_EQ(chooseCopy(block), CopyKind::Direct);
+  EXPECT_EQ(describeError(block, give(CopyKind::Squares)),
             "expected copy_a = direct for an m-major A, which is not "
             "transposed");
-  EXPECT_EQ(describeError(block, {{}, LayoutOfA::Interleaved}),
+  EXPECT_EQ(describeError(block, give({}, TileOrder::Interleaved)),
             "expected all rows of a row-major A for layout_a = interleaved");
 }
 
@@ -126,25 +141,25 @@ TEST(SimtCopies, TilesStayRowMajorWhereLanesGatherWords) {
   SimtBlock block = makeBlock();
   block.pattern = {2, 4, 4, 4};
   block.panel = 256;
-  SimtCopies copies = block.choose({}, kMaxBytes);
+  ScheduleFields copies = choose(block);
   EXPECT_TRUE(block.verify(copies));
-  EXPECT_EQ(copies.layoutA, LayoutOfA::RowMajor);
-  EXPECT_EQ(copies.copyA, CopyOfA::Direct);
+  EXPECT_EQ(copies.layoutA, TileOrder::RowMajor);
+  EXPECT_EQ(copies.copyA, CopyKind::Direct);
   EXPECT_FALSE(copies.prefetch);
   block.strideOfA = 4096 + 4;
-  EXPECT_EQ(block.choose({}, kMaxBytes).layoutA, LayoutOfA::MMajor);
-  EXPECT_EQ(describeError(block, {{}, LayoutOfA::RowMajor}),
+  EXPECT_EQ(choose(block).layoutA, TileOrder::MMajor);
+  EXPECT_EQ(describeError(block, give({}, TileOrder::RowMajor)),
             "expected the elements between rows of A to be a multiple of 32 "
             "for layout_a = row_major, but got 4100");
 }
 
 TEST(SimtCopies, PrefetchesIndicesThatWarpsShare) {
   SimtBlock block = makeBlock();
-  EXPECT_TRUE(block.choose({}, kMaxBytes).prefetch);
-  GivenSimtCopies given;
+  EXPECT_TRUE(choose(block).prefetch);
+  GivenFields given;
   given.prefetch = true;
   block.hasFullTiles = false;
-  EXPECT_FALSE(block.choose({}, kMaxBytes).prefetch);
+  EXPECT_FALSE(choose(block).prefetch);
   EXPECT_EQ(describeError(block, given),
             "expected tiles of indices that are all full for prefetch = true");
   block = makeBlock();
@@ -162,11 +177,11 @@ TEST(SimtCopies, PrefetchesIndicesThatWarpsShare) {
 
 TEST(SimtCopies, DefersProductsOfShortTiles) {
   SimtBlock block = makeBlock();
-  EXPECT_TRUE(block.choose({}, kMaxBytes).defer);
+  EXPECT_TRUE(choose(block).defer);
   block.pattern.n = 9;
-  EXPECT_FALSE(block.choose({}, kMaxBytes).defer);
+  EXPECT_FALSE(choose(block).defer);
   block.pattern.bn = 48;
-  GivenSimtCopies given;
+  GivenFields given;
   given.defer = true;
   EXPECT_EQ(describeError(block, given),
             "expected units of whole warp tiles, or narrower ones, for defer = "
@@ -175,21 +190,20 @@ TEST(SimtCopies, DefersProductsOfShortTiles) {
 
 TEST(SimtCopies, GivenFieldsStay) {
   SimtBlock block = makeBlock();
-  EXPECT_EQ(block.choose({CopyOfA::Elements}, kMaxBytes).copyA,
-            CopyOfA::Elements);
-  EXPECT_EQ(block.choose({CopyOfA::Squares}, kMaxBytes).layoutA,
-            LayoutOfA::Interleaved);
-  SimtCopies matrices = block.choose({CopyOfA::Matrices}, kMaxBytes);
-  EXPECT_EQ(matrices.layoutA, LayoutOfA::MMajor);
+  EXPECT_EQ(choose(block, give(CopyKind::Elements)).copyA, CopyKind::Elements);
+  EXPECT_EQ(choose(block, give(CopyKind::Squares)).layoutA,
+            TileOrder::Interleaved);
+  ScheduleFields matrices = choose(block, give(CopyKind::Matrices));
+  EXPECT_EQ(matrices.layoutA, TileOrder::MMajor);
   block.stages = 1;
-  EXPECT_EQ(describeError(block, {CopyOfA::Matrices}),
+  EXPECT_EQ(describeError(block, give(CopyKind::Matrices)),
             "expected two stages or more, and as many tiles along k, for "
             "copy_a = matrices");
-  EXPECT_EQ(describeError(block, {CopyOfA::Direct}),
+  EXPECT_EQ(describeError(block, give(CopyKind::Direct)),
             "expected copy_a = elements, squares or matrices for a row-major "
             "A, but got direct");
   block.widthOfA = 1;
-  EXPECT_EQ(describeError(block, {CopyOfA::Squares}),
+  EXPECT_EQ(describeError(block, give(CopyKind::Squares)),
             "expected rows of A of whole 16-byte words for copy_a = squares, "
             "but accesses of them take 1 elements");
 }

@@ -18,14 +18,14 @@ static GpuProduct makeProduct(Pattern pattern, ElementType type,
   return product;
 }
 
-static Result<WgmmaSchedule>
+static Result<GpuSchedule>
 select(const GpuProduct &product,
        std::optional<bool> panelsOfA = std::nullopt) {
   return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"), panelsOfA);
 }
 
 static std::string whyNot(const GpuProduct &product) {
-  Result<WgmmaSchedule> found = select(product);
+  Result<GpuSchedule> found = select(product);
   return found ? "" : found.error().message;
 }
 
@@ -51,7 +51,7 @@ TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
       for (int64_t n : {1, 2, 4, 8, 16})
         for (int64_t m : {1, 64, 200, 1024, 4096}) {
           Pattern pattern{n, 32, bk, 64};
-          Result<WgmmaSchedule> found = select(makeProduct(pattern, type, m));
+          Result<GpuSchedule> found = select(makeProduct(pattern, type, m));
           ASSERT_TRUE(found) << pattern.str();
           int64_t rows = found->packing.tileRows;
           EXPECT_EQ(rows % 32, 0) << pattern.str();
@@ -66,7 +66,7 @@ TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
           EXPECT_LE(found->sharedBytes, 232448);
           EXPECT_EQ(found->producers, 4);
           EXPECT_EQ(found->promote, isFloat8(type));
-          EXPECT_GE(found->microseconds, found->tensorFloor);
+          EXPECT_GE(found->microseconds, found->multiplyFloor);
         }
 }
 
@@ -100,7 +100,7 @@ TEST(WgmmaByteModel, TakesAsLongAsMeasured) {
         makeProduct({each.kept, 32, each.bk, 64}, each.type, each.m);
     product.n = each.n;
     product.k = each.k;
-    Result<WgmmaSchedule> found = select(product, /*panelsOfA=*/false);
+    Result<GpuSchedule> found = select(product, /*panelsOfA=*/false);
     ASSERT_TRUE(found);
     EXPECT_NEAR(found->microseconds / each.microseconds, 1, 0.12)
         << each.m << " " << each.n << " " << each.k << " " << each.kept << " "
@@ -126,8 +126,8 @@ TEST(WgmmaByteModel, EstimatesPanels) {
     GpuProduct product =
         makeProduct({each.kept, 32, each.bk, 64}, ElementType::I8, each.m);
     product.n = each.n;
-    Result<WgmmaSchedule> with = select(product, true),
-                          without = select(product, false);
+    Result<GpuSchedule> with = select(product, true),
+                        without = select(product, false);
     ASSERT_TRUE(with && without);
     double ratio = with->microseconds / without->microseconds;
     EXPECT_NEAR(ratio / (each.with / each.without), 1, 0.25)
@@ -139,17 +139,18 @@ TEST(WgmmaByteModel, EstimatesPanels) {
 // Units that are narrow come from panels; wide ones where much is kept, or
 // where panels cost nothing.
 TEST(WgmmaByteModel, ChoosesPanels) {
-  EXPECT_TRUE(select(makeProduct({8, 32, 16, 64}, ElementType::I8))->panelsOfA);
+  EXPECT_EQ(select(makeProduct({8, 32, 16, 64}, ElementType::I8))->copyA,
+            CopyKind::Bulk);
   GpuProduct product = makeProduct({8, 32, 64, 64}, ElementType::I8);
-  EXPECT_FALSE(select(product)->panelsOfA);
+  EXPECT_NE(select(product)->copyA, CopyKind::Bulk);
   product.isMadeElementwise = true;
-  EXPECT_TRUE(select(product)->panelsOfA);
+  EXPECT_EQ(select(product)->copyA, CopyKind::Bulk);
   // Windows are filled up, and tiles of several are not.
   product.pattern = {8, 32, 16, 64};
   product.k = 4096 + 16;
-  EXPECT_TRUE(select(product)->panelsOfA);
+  EXPECT_EQ(select(product)->copyA, CopyKind::Bulk);
   product.pattern = {3, 4, 16, 64};
-  EXPECT_FALSE(select(product)->panelsOfA);
+  EXPECT_NE(select(product)->copyA, CopyKind::Bulk);
   EXPECT_FALSE(select(product, true));
   EXPECT_EQ(
       select(product, true).error().message,
@@ -174,12 +175,13 @@ TEST(WgmmaByteModel, ChoosesSlots) {
 // One thread starts the copies of few rows, and threads those of many.
 TEST(WgmmaByteModel, ChoosesTensorCopies) {
   Pattern pattern{8, 32, 64, 64};
-  EXPECT_TRUE(select(makeProduct(pattern, ElementType::I8, 64))->tensorCopies);
-  EXPECT_FALSE(
-      select(makeProduct(pattern, ElementType::I8, 1024))->tensorCopies);
+  EXPECT_EQ(select(makeProduct(pattern, ElementType::I8, 64))->copyA,
+            CopyKind::Tensor);
+  EXPECT_NE(select(makeProduct(pattern, ElementType::I8, 1024))->copyA,
+            CopyKind::Tensor);
   GpuProduct product = makeProduct(pattern, ElementType::I8, 64);
   product.k = 4100;
-  EXPECT_FALSE(select(product)->tensorCopies);
+  EXPECT_NE(select(product)->copyA, CopyKind::Tensor);
 }
 
 // Twice the rate of f16, and half of the bytes.
@@ -187,9 +189,9 @@ TEST(WgmmaByteModel, IsFasterThanF16) {
   GpuProduct halves = makeProduct({8, 32, 64, 64}, ElementType::F16);
   halves.outputType = ElementType::F16;
   halves.isMMajor = true;
-  Result<WgmmaSchedule> ofHalves = select(halves),
-                        ofBytes = select(
-                            makeProduct({8, 32, 64, 64}, ElementType::I8));
+  Result<GpuSchedule> ofHalves = select(halves),
+                      ofBytes =
+                          select(makeProduct({8, 32, 64, 64}, ElementType::I8));
   ASSERT_TRUE(ofHalves && ofBytes);
   EXPECT_LT(ofBytes->microseconds, 0.8 * ofHalves->microseconds);
 }

@@ -17,23 +17,22 @@ static GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
   return product;
 }
 
-static Result<WgmmaSchedule> select(const GpuProduct &product) {
+static Result<GpuSchedule> select(const GpuProduct &product) {
   return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"));
 }
 
 static std::string whyNot(const GpuProduct &product,
                           const char *chip = "sm_90a") {
-  Result<WgmmaSchedule> found =
-      selectWgmmaSchedule(product, *GpuChip::get(chip));
+  Result<GpuSchedule> found = selectWgmmaSchedule(product, *GpuChip::get(chip));
   return found ? "" : found.error().message;
 }
 
 TEST(WgmmaModel, SharesRowsAmongAllColumnsOfABlock) {
-  Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
+  Result<GpuSchedule> wide = select(makeProduct({8, 32, 1, 128}));
   ASSERT_TRUE(wide);
   EXPECT_EQ(wide->blockN, 128);
   EXPECT_EQ(wide->packing.panel, 128);
-  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
+  Result<GpuSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
   ASSERT_TRUE(narrow);
   EXPECT_EQ(narrow->blockN, 64);
 }
@@ -43,7 +42,7 @@ TEST(WgmmaModel, SharesRowsAmongAllColumnsOfABlock) {
 TEST(WgmmaModel, FillsInstructions) {
   for (int64_t n : {1, 2, 5, 7, 8, 13, 16, 20, 24})
     for (int64_t size : {64, 256, 1000, 4096}) {
-      Result<WgmmaSchedule> found = select(makeProduct({n, 32, 1, 128}, size));
+      Result<GpuSchedule> found = select(makeProduct({n, 32, 1, 128}, size));
       ASSERT_TRUE(found);
       int64_t kept = found->blockK / 32 * n, padded = (kept + 15) / 16 * 16;
       // Few rows of k may be all there are.
@@ -78,7 +77,7 @@ TEST_P(WgmmaModelTimes, TakesAsLongAsMeasured) {
   product.m = timed.m;
   product.n = timed.n;
   product.k = timed.k;
-  Result<WgmmaSchedule> found = select(product);
+  Result<GpuSchedule> found = select(product);
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->microseconds, timed.microseconds,
               0.12 * timed.microseconds + 0.7);
@@ -128,15 +127,15 @@ TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
 
 /// Rows of A of 512 make up for narrow vectors, and neighbours share them.
 TEST(WgmmaModel, GivesNarrowVectorsLongRows) {
-  Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
+  Result<GpuSchedule> wide = select(makeProduct({8, 32, 1, 128}));
   EXPECT_EQ(wide->blockM, 256);
   EXPECT_EQ(wide->blockN, 128);
   EXPECT_EQ(wide->stages, 4);
-  EXPECT_EQ(wide->tilesAtOnceM, 4);
-  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
+  EXPECT_EQ(wide->groupM, 4);
+  Result<GpuSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
   EXPECT_EQ(narrow->blockM, 512);
-  EXPECT_EQ(narrow->groupM, 256);
-  EXPECT_EQ(narrow->tilesAtOnceM, 1);
+  EXPECT_EQ(narrow->warpgroupM, 256);
+  EXPECT_EQ(narrow->groupM, 1);
 }
 
 // Slots take the memory that stages leave, and help where blocks take several
@@ -146,7 +145,7 @@ TEST(WgmmaModel, LetsCLeaveThroughSlotsOfSeveralTurns) {
   product.outputType = ElementType::F16;
   EXPECT_EQ(select(product)->storeBuffers, 0);
   product.storesByTensor = true;
-  Result<WgmmaSchedule> turns = select(product);
+  Result<GpuSchedule> turns = select(product);
   EXPECT_EQ(turns->storeBuffers, 2);
   EXPECT_LE(turns->sharedBytes, GpuChip::get("sm_90a")->sharedPerBlock);
   product.m = 1024;
@@ -159,7 +158,7 @@ TEST(WgmmaModel, LetsCLeaveThroughSlotsOfSeveralTurns) {
 TEST(WgmmaModel, GivesFewRowsSmallTiles) {
   GpuProduct few = makeProduct({8, 32, 1, 128});
   few.m = 64;
-  Result<WgmmaSchedule> found = select(few);
+  Result<GpuSchedule> found = select(few);
   EXPECT_EQ(found->blockM, 64);
   EXPECT_EQ(found->blockN, 64);
   EXPECT_EQ(found->blockK, 512);
@@ -169,7 +168,7 @@ TEST(WgmmaModel, LetsWarpsOfTheirOwnCopy) {
   for (int64_t m : {64, 256, 4096}) {
     GpuProduct product = makeProduct({8, 32, 1, 128});
     product.m = m;
-    Result<WgmmaSchedule> found = select(product);
+    Result<GpuSchedule> found = select(product);
     EXPECT_EQ(found->producers, 4) << m;
     EXPECT_EQ(found->blocks, 132) << m;
     EXPECT_GT(found->packing.tileRows, 0) << m;
@@ -203,7 +202,7 @@ TEST(WgmmaModel, LeavesUnitsOfManyRowsInOnePart) {
     GpuProduct product = makeProduct({n, 4, 64, 64}, 630);
     product.m = 202;
     product.n = 224;
-    Result<WgmmaSchedule> found = select(product);
+    Result<GpuSchedule> found = select(product);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->splitK, 1) << n;
   }
@@ -221,7 +220,7 @@ static GpuProduct makeSplitsProduct(Pattern pattern, int64_t splits) {
 TEST(WgmmaModel, MultipliesSplitsOfF32) {
   for (auto [n, microseconds] :
        {std::pair(16, 576), std::pair(8, 317), std::pair(4, 186)}) {
-    Result<WgmmaSchedule> found = select(makeSplitsProduct({n, 32, 1, 128}, 3));
+    Result<GpuSchedule> found = select(makeSplitsProduct({n, 32, 1, 128}, 3));
     ASSERT_TRUE(found);
     EXPECT_EQ(found->blockM, 128);
     EXPECT_EQ(found->blockN, 128);
@@ -232,7 +231,7 @@ TEST(WgmmaModel, MultipliesSplitsOfF32) {
     EXPECT_EQ(found->sharedBytes, 4 * 32 * 256 * 6 + 256);
     EXPECT_NEAR(found->microseconds, microseconds, 0.05 * microseconds);
   }
-  Result<WgmmaSchedule> narrow = select(makeSplitsProduct({8, 32, 1, 64}, 3));
+  Result<GpuSchedule> narrow = select(makeSplitsProduct({8, 32, 1, 64}, 3));
   ASSERT_TRUE(narrow);
   EXPECT_EQ(narrow->blockM, 256);
   EXPECT_EQ(narrow->stages, 3);
@@ -270,7 +269,7 @@ TEST(WgmmaModel, CutsKOfSplitsForFewTiles) {
   for (const auto &each : timed) {
     GpuProduct product = makeSplitsProduct({each.kept, 32, 1, 128}, 3);
     product.m = each.m;
-    Result<WgmmaSchedule> found = select(product);
+    Result<GpuSchedule> found = select(product);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->splitK > 1, each.isCut) << each.m << " " << each.kept;
     EXPECT_NEAR(found->microseconds, each.microseconds,
@@ -284,7 +283,7 @@ TEST(WgmmaModel, CutsLongSumsOfSplits) {
   GpuProduct product = makeSplitsProduct({16, 32, 1, 128}, 3);
   product.m = 1024;
   product.k = 100000;
-  Result<WgmmaSchedule> found = select(product);
+  Result<GpuSchedule> found = select(product);
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->microseconds, 3378, 0.06 * 3378);
   for (Pattern pattern : {Pattern{16, 32, 1, 128}, Pattern{5, 20, 1, 64},
@@ -328,11 +327,11 @@ TEST(WgmmaModel, LeavesSmallProductsOfF32ToOthers) {
 }
 
 TEST(WgmmaModel, MakesHalfTheProductsOfTwoSplits) {
-  Result<WgmmaSchedule> three = select(makeSplitsProduct({16, 32, 1, 128}, 3)),
-                        two = select(makeSplitsProduct({16, 32, 1, 128}, 2));
+  Result<GpuSchedule> three = select(makeSplitsProduct({16, 32, 1, 128}, 3)),
+                      two = select(makeSplitsProduct({16, 32, 1, 128}, 2));
   ASSERT_TRUE(three && two);
   EXPECT_EQ(two->packing.splits, 2);
-  EXPECT_NEAR(two->tensorFloor, three->tensorFloor / 2, 1e-6);
+  EXPECT_NEAR(two->multiplyFloor, three->multiplyFloor / 2, 1e-6);
   EXPECT_LT(two->microseconds, 0.65 * three->microseconds);
 }
 
@@ -356,13 +355,13 @@ TEST(WgmmaModel, GivesShortSumsOfSplitsResiduals) {
 TEST(WgmmaModel, EstimatesResiduals) {
   GpuProduct product = makeSplitsProduct({16, 32, 1, 64}, 3);
   product.k = 128;
-  Result<WgmmaSchedule> three = select(product);
+  Result<GpuSchedule> three = select(product);
   product.splits = 2;
-  Result<WgmmaSchedule> two = select(product);
+  Result<GpuSchedule> two = select(product);
   ASSERT_TRUE(three && two);
   EXPECT_TRUE(three->compensated);
   EXPECT_FALSE(two->compensated);
-  EXPECT_NEAR(three->tensorFloor, two->tensorFloor * 7 / 3, 1e-6);
+  EXPECT_NEAR(three->multiplyFloor, two->multiplyFloor * 7 / 3, 1e-6);
   EXPECT_GT(three->microseconds, two->microseconds);
   EXPECT_FALSE(select(makeSplitsProduct({16, 32, 1, 64}, 3))->compensated);
 }

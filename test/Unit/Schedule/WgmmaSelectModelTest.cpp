@@ -23,12 +23,12 @@ static GpuProduct makeProduct(Pattern pattern,
   return product;
 }
 
-static Result<WgmmaSchedule> select(const GpuProduct &product) {
+static Result<GpuSchedule> select(const GpuProduct &product) {
   return selectWgmmaSelectSchedule(product, *GpuChip::get("sm_90a"));
 }
 
 static std::string whyNot(const GpuProduct &product) {
-  Result<WgmmaSchedule> found = select(product);
+  Result<GpuSchedule> found = select(product);
   return found ? "" : found.error().message;
 }
 
@@ -55,7 +55,7 @@ static std::vector<Pattern> listPatterns() {
 }
 
 /// Checks that tiles are of whole steps, and fit.
-static void checkTile(const Pattern &pattern, const WgmmaSchedule &tile) {
+static void checkTile(const Pattern &pattern, const GpuSchedule &tile) {
   SelectedBytes bytes = *SelectedBytes::of(pattern);
   int64_t kept = tile.packing.tileRows;
   EXPECT_TRUE(tile.packing.verify(pattern));
@@ -64,18 +64,16 @@ static void checkTile(const Pattern &pattern, const WgmmaSchedule &tile) {
   EXPECT_EQ(tile.blockK, bytes.rowsOf(kept));
   EXPECT_LE(tile.blockK, 512);
   EXPECT_EQ(kept / 4 * tile.packing.bytesPerIndexRow(pattern) % 16, 0);
-  EXPECT_EQ(tile.groupM, 64);
-  EXPECT_EQ(tile.groupN, tile.blockN);
-  EXPECT_EQ(tile.blockM % tile.groupM, 0);
+  EXPECT_EQ(tile.warpgroupM, 64);
+  EXPECT_EQ(tile.warpgroupN, tile.blockN);
+  EXPECT_EQ(tile.blockM % tile.warpgroupM, 0);
   EXPECT_GE(tile.stages, bytes.isSwizzled() ? 3 : 2);
   EXPECT_GE(tile.sharedBytes,
             tile.stages * (tile.blockM * tile.blockK + kept * tile.blockN));
   EXPECT_LE(tile.sharedBytes, 232448);
-  EXPECT_EQ(tile.elementBytes, 1);
   EXPECT_EQ(tile.producers, 4);
   EXPECT_EQ(tile.splitK, 1);
-  EXPECT_TRUE(tile.tensorCopies);
-  EXPECT_GE(tile.microseconds, tile.tensorFloor);
+  EXPECT_GE(tile.microseconds, tile.multiplyFloor);
   EXPECT_GE(tile.microseconds, tile.memoryFloor);
   // Sums, of a tile and in all, leave registers for the rest: of three
   // warpgroups beside producers a thread has 152.
@@ -94,7 +92,7 @@ TEST(WgmmaSelectModel, HasTilesOfWholeStepsThatFit) {
           pattern.bn = bn;
           SCOPED_TRACE(pattern.str() + " of " + std::string(elementName(type)) +
                        ", " + std::to_string(m) + " rows");
-          Result<WgmmaSchedule> found = select(makeProduct(pattern, type, m));
+          Result<GpuSchedule> found = select(makeProduct(pattern, type, m));
           ASSERT_TRUE(found);
           checkTile(pattern, *found);
           EXPECT_EQ(found->promote, isFloat8(type));
@@ -109,7 +107,7 @@ TEST(WgmmaSelectModel, IsNoSlowerOfFewerKeptRows) {
     for (int64_t bn : {16, 64, 256})
       for (int64_t m : {16, 256, 4096}) {
         auto estimate = [&](int64_t kept) {
-          Result<WgmmaSchedule> found =
+          Result<GpuSchedule> found =
               select(makeProduct({kept, 8, 1, bn}, type, m));
           return found ? found->microseconds : -1;
         };
@@ -126,7 +124,7 @@ TEST(WgmmaSelectModel, IsNoSlowerOfFewerKeptRows) {
 // Windows of four rows and of eight are both of groups of eight.
 TEST(WgmmaSelectModel, EstimatesByKeptRowsOfGroups) {
   auto estimate = [](const Pattern &pattern) {
-    Result<WgmmaSchedule> found = select(makeProduct(pattern));
+    Result<GpuSchedule> found = select(makeProduct(pattern));
     return found ? found->microseconds : -1;
   };
   EXPECT_EQ(estimate({1, 4, 1, 64}), estimate({2, 8, 1, 64}));
@@ -139,7 +137,7 @@ TEST(WgmmaSelectModel, EstimatesByKeptRowsOfGroups) {
 // one, and windows of seven rows are shifted.
 TEST(WgmmaSelectModel, EstimatesByPermutes) {
   auto estimate = [](const Pattern &pattern) {
-    Result<WgmmaSchedule> found = select(makeProduct(pattern));
+    Result<GpuSchedule> found = select(makeProduct(pattern));
     return found ? found->microseconds : -1;
   };
   for (int64_t bn : {16, 64}) {
@@ -152,8 +150,8 @@ TEST(WgmmaSelectModel, EstimatesByPermutes) {
 
 // The tensor cores wait for words of each unit that a block has.
 TEST(WgmmaSelectModel, IsSlowerOfNarrowUnits) {
-  Result<WgmmaSchedule> narrow = select(makeProduct({2, 8, 1, 16})),
-                        wide = select(makeProduct({2, 8, 1, 256}));
+  Result<GpuSchedule> narrow = select(makeProduct({2, 8, 1, 16})),
+                      wide = select(makeProduct({2, 8, 1, 256}));
   ASSERT_TRUE(narrow && wide);
   EXPECT_LT(wide->microseconds, narrow->microseconds);
 }
@@ -240,7 +238,7 @@ TEST(WgmmaSelectModel, TakesAsLongAsMeasured) {
         makeProduct({taken.kept, 8, 1, taken.bn}, taken.type, taken.m);
     product.n = taken.n;
     product.k = taken.k;
-    Result<WgmmaSchedule> found = select(product);
+    Result<GpuSchedule> found = select(product);
     ASSERT_TRUE(found);
     EXPECT_NEAR(found->microseconds / taken.microseconds, 1, 0.15)
         << taken.m << " " << product.pattern.str();

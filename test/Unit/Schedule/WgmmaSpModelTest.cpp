@@ -31,8 +31,8 @@ TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
         product.isMMajor = isMMajor;
         Result<GpuSchedule> tile = select(product);
         ASSERT_TRUE(tile);
-        EXPECT_EQ(tile->blockM % tile->warpM, 0);
-        EXPECT_EQ(tile->blockN % tile->warpN, 0);
+        EXPECT_EQ(tile->blockM % tile->warpgroupM, 0);
+        EXPECT_EQ(tile->blockN % tile->warpgroupN, 0);
         EXPECT_GE(tile->stages, 3);
         int64_t bytes =
             tile->blockK * (tile->blockM * 2 + tile->blockN + tile->blockN / 8);
@@ -40,9 +40,10 @@ TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
         EXPECT_EQ(tile->sharedBytes, tile->stages * bytes + barriers);
         EXPECT_LE(tile->sharedBytes, 232448);
         int64_t groups =
-            tile->blockM / tile->warpM * (tile->blockN / tile->warpN);
-        EXPECT_LE(tile->warpM * tile->warpN / 128 + 40, 65536 / (128 * groups));
-        EXPECT_GE(tile->microseconds, tile->fmaFloor);
+            tile->blockM / tile->warpgroupM * (tile->blockN / tile->warpgroupN);
+        EXPECT_LE(tile->warpgroupM * tile->warpgroupN / 128 + 40,
+                  65536 / (128 * groups));
+        EXPECT_GE(tile->microseconds, tile->multiplyFloor);
         EXPECT_GE(tile->microseconds, tile->memoryFloor);
       }
 }
@@ -64,7 +65,8 @@ TEST(WgmmaSpModel, GivesShortSumsOfSplitsResiduals) {
     ASSERT_TRUE(two && three);
     EXPECT_FALSE(two->compensated);
     EXPECT_EQ(three->compensated, isShort) << k << " of " << pattern.str();
-    EXPECT_NEAR(three->fmaFloor, two->fmaFloor * (isShort ? 7 : 6) / 3, 1e-6);
+    EXPECT_NEAR(three->multiplyFloor,
+                two->multiplyFloor * (isShort ? 7 : 6) / 3, 1e-6);
   }
 }
 
@@ -77,7 +79,7 @@ TEST(WgmmaSpModel, GivesNoWideTilesResiduals) {
     product.splits = 3;
     Result<GpuSchedule> tile = select(product);
     ASSERT_TRUE(tile);
-    EXPECT_EQ(tile->warpM, tile->compensated ? 128 : 192);
+    EXPECT_EQ(tile->warpgroupM, tile->compensated ? 128 : 192);
   }
 }
 
@@ -191,8 +193,8 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   EXPECT_EQ(countProducers(getProduct(4096, 4096, 4092)), 0);
   Result<GpuSchedule> wide = select(getProduct(8192, 8192, 8192));
   EXPECT_EQ(wide->stages, 4);
-  EXPECT_EQ(wide->tilesAtOnceM, 1);
-  EXPECT_EQ(wide->tilesAtOnceN, 22);
+  EXPECT_EQ(wide->groupM, 1);
+  EXPECT_EQ(wide->groupN, 22);
   // Bulk copies take whole tiles of packed bytes.
   GpuProduct bytes = getProduct(4096, 4096, 4096 + 64);
   bytes.type = ElementType::I8;
@@ -205,20 +207,20 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
 // of f8. C then leaves through slots.
 TEST(WgmmaSpModel, NumbersManyTilesAlongNInGroups) {
   GpuProduct product = getProduct(4096, 11008, 4096);
-  EXPECT_EQ(select(product)->tilesAtOnceN, 22);
+  EXPECT_EQ(select(product)->groupN, 22);
   EXPECT_EQ(select(product)->storeBuffers, 0);
   GpuChip smaller = *GpuChip::get("sm_90a");
   smaller.multiprocessors = 114;
-  EXPECT_EQ(selectWgmmaSpSchedule(product, smaller)->tilesAtOnceN, 19);
+  EXPECT_EQ(selectWgmmaSpSchedule(product, smaller)->groupN, 19);
   GpuProduct bytes = product;
   bytes.type = ElementType::F8E4M3;
-  EXPECT_EQ(select(bytes)->tilesAtOnceN, 12);
+  EXPECT_EQ(select(bytes)->groupN, 12);
   product.storesByTensor = true;
   EXPECT_EQ(select(product)->storeBuffers, 2);
   EXPECT_LE(select(product)->sharedBytes,
             GpuChip::get("sm_90a")->sharedPerBlock);
   product.n = 4096;
-  EXPECT_EQ(select(product)->tilesAtOnceN, 1);
+  EXPECT_EQ(select(product)->groupN, 1);
   EXPECT_EQ(select(product)->storeBuffers, 0);
 }
 
@@ -292,8 +294,9 @@ TEST(WgmmaSpModel, HasTilesOfBytes) {
       // Rows of A that are whole lines, and registers for promoted sums of f8.
       EXPECT_EQ(tile->blockK % 128, 0);
       int64_t groups =
-          tile->blockM / tile->warpM * (tile->blockN / tile->warpN);
-      int64_t sums = tile->warpM * tile->warpN / 128 * (isFloat8(type) ? 2 : 1);
+          tile->blockM / tile->warpgroupM * (tile->blockN / tile->warpgroupN);
+      int64_t sums =
+          tile->warpgroupM * tile->warpgroupN / 128 * (isFloat8(type) ? 2 : 1);
       EXPECT_LE(sums + 40, 65536 / (128 * groups));
       EXPECT_LE(tile->clusterK, 2);
       product.isMMajor = true;

@@ -1,8 +1,7 @@
 //===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
 //
 // A product with N:M-sparse weights, and the schedules that the cost models of
-// strategies simt, gemv and mma_sync choose for it. Models of other strategies
-// have a result of their own.
+// strategies choose for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +9,9 @@
 #define NM_GPU_SELECT_GPUSCHEDULE_H
 
 #include "nm/Format/ElementType.h"
-#include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
-#include "nm/GPU/Strategies/Simt/SimtCopies.h"
 #include "nm/Schedule/GpuChip.h"
+#include "nm/Schedule/ScheduleFields.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -90,61 +88,39 @@ struct GpuProduct {
   }
 };
 
-/// The fields of #nm.simt, #nm.gemv or #nm.mma_sync, and the estimate that they
-/// were chosen by.
-struct GpuSchedule {
-  int64_t blockM = 0, blockN = 0, blockK = 0;
-  int64_t warpM = 0, warpN = 0;
-  int64_t threadM = 0, threadN = 0;
-  int64_t stages = 1;
-  int64_t splitK = 1;
-  /// Parts of k that the blocks of one cluster sum.
-  int64_t clusterK = 1;
-  int64_t sliceK = 1;
-  /// Whether a block stages only the rows of A that its columns use.
-  bool pack = false;
-  /// Warps of their own that copy in strategy wgmma_sp, and then the blocks
-  /// that take turns at tiles of C, and how many tiles along m, or along n, are
-  /// numbered together; one of the two is 1.
-  int64_t producers = 0, blocks = 0, tilesAtOnceM = 1, tilesAtOnceN = 1;
-  /// Slots of shared memory that each warpgroup's tile of C leaves through in
-  /// strategy wgmma_sp; 0 where threads store it from registers.
-  int64_t storeBuffers = 0;
-  /// The bf16 splits that strategy wgmma_sp makes operands of f32 of, else 1,
-  /// and whether what the tensor cores cut off their sums is added, too.
-  int64_t splits = 1;
-  bool compensated = false;
-  PanelPacking packing;
-  /// Whether threads make their sums in chains, with promotion in shared
-  /// memory; see SumChains.h.
-  bool promote = false;
-  /// How strategy simt stages its operands.
-  SimtCopies copies;
+/// What a cost model says of a schedule.
+struct ScheduleEstimate {
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
   /// The estimate, and the least that the chip's multipliers and its memory
   /// allow.
   double microseconds = 0;
-  double fmaFloor = 0;
-  double memoryFloor = 0;
+  double multiplyFloor = 0, memoryFloor = 0;
 };
+
+/// The fields of a schedule, and the estimate that they were chosen by.
+struct GpuSchedule : ScheduleFields, ScheduleEstimate {};
+
+/// Puts the fields that are given in place of those that were chosen, and the
+/// ones that were chosen for other tiles in place of what does not fit these.
+void takeGiven(const GivenFields &given, GpuSchedule &chosen);
 
 /// The best of strategy simt by estimate, or why it has none.
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
-/// Sets `tile.promote`, as the product wants them or as there is shared memory
-/// for them beside the tile's stages; and `tile.copies`, with what is given, as
-/// they suit the tile's other fields.
+/// Sets `tile.promote`, as the product wants it or as there is shared memory
+/// for it beside the tile's stages; and how operands are copied, with what is
+/// given, as it suits the tile's other fields.
 void completeSimtTile(const GpuProduct &product, const GpuChip &chip,
-                      const GivenSimtCopies &given, GpuSchedule &tile);
+                      const GivenFields &given, GpuSchedule &tile);
 
-/// Sets `tile.copies`, with what is given, as they suit the tile's other
-/// fields.
+/// Sets how operands are copied, with what is given, as it suits the tile's
+/// other fields.
 void completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
-                        const GivenSimtCopies &given, GpuSchedule &tile);
+                        const GivenFields &given, GpuSchedule &tile);
 
-/// Whether they fit those; says what does not.
+/// Whether copies fit the tile; says what does not.
 Status verifySimtCopies(const GpuProduct &product, const GpuSchedule &tile);
 
 /// Rows of A whose sums fit in a thread's registers, in strategy gemv.
@@ -172,8 +148,7 @@ bool hasMmaSyncFragments(const PanelPacking &packing);
 Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
                                         const GpuChip &chip);
 
-/// The best of strategy wgmma_sp, or why it has none. A warp's tile is that of
-/// a warpgroup.
+/// The best of strategy wgmma_sp, or why it has none.
 Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,
                                           const GpuChip &chip);
 

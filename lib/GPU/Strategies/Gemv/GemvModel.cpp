@@ -333,7 +333,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
   setFloors(product, chip, schedule);
   schedule.memoryFloor = weightBytes() / chip.memoryGBs / 1000;
   schedule.microseconds =
-      std::max({time, schedule.memoryFloor, schedule.fmaFloor});
+      std::max({time, schedule.memoryFloor, schedule.multiplyFloor});
   return schedule;
 }
 

@@ -14,13 +14,25 @@ static constexpr double kLaunchMicroseconds = 2;
 /// store and load.
 static constexpr double kSumAccesses = 2.6;
 
-GpuSchedule MmaTileShape::makeSchedule(int64_t blockK) const {
+static GpuSchedule makeBlock(const MmaTileShape &shape, int64_t blockK) {
   GpuSchedule tile;
-  tile.blockM = blockM;
-  tile.blockN = blockN;
+  tile.blockM = shape.blockM;
+  tile.blockN = shape.blockN;
   tile.blockK = blockK;
+  return tile;
+}
+
+GpuSchedule MmaTileShape::makeSchedule(int64_t blockK) const {
+  GpuSchedule tile = makeBlock(*this, blockK);
   tile.warpM = warpM;
   tile.warpN = warpN;
+  return tile;
+}
+
+GpuSchedule MmaTileShape::makeWarpgroupSchedule(int64_t blockK) const {
+  GpuSchedule tile = makeBlock(*this, blockK);
+  tile.warpgroupM = warpM;
+  tile.warpgroupN = warpN;
   return tile;
 }
 
@@ -77,9 +89,9 @@ void nm::setLeastTimes(const GpuProduct &product, const GpuChip &chip,
                        double operationsPerClock, double multiplied,
                        double weightBytes, GpuSchedule &tile) {
   double rows = double(product.rows()), n = double(product.n);
-  tile.fmaFloor = 2 * rows * multiplied * n /
-                  (chip.multiprocessors * operationsPerClock * chip.clockGHz) /
-                  1000;
+  tile.multiplyFloor =
+      2 * rows * multiplied * n /
+      (chip.multiprocessors * operationsPerClock * chip.clockGHz) / 1000;
   double bytes = double(elementSize(product.type)) * rows * double(product.k) +
                  weightBytes +
                  rows * n * double(elementSize(product.outputType));

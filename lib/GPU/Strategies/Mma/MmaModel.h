@@ -28,8 +28,10 @@ struct MmaTileShape {
   bool hasRegisters(int64_t keptRows) const {
     return keptRows <= kLongSumRows || hasMmaPromotion(sumsOfThread());
   }
-  /// A schedule of that shape with tiles of `blockK` rows.
+  /// A schedule of that shape with tiles of `blockK` rows; the same where a
+  /// warp's tile is that of a warpgroup.
   GpuSchedule makeSchedule(int64_t blockK) const;
+  GpuSchedule makeWarpgroupSchedule(int64_t blockK) const;
 };
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;

@@ -272,8 +272,9 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
     std::optional<GpuSchedule> found =
         chooseStages(product, chip, parts, tile, stream.mostStages);
     if (found)
-      found->microseconds = std::max({stream.share * found->microseconds,
-                                      found->memoryFloor, found->fmaFloor});
+      found->microseconds =
+          std::max({stream.share * found->microseconds, found->memoryFloor,
+                    found->multiplyFloor});
     if (found && hasRegisters(product, chip, shape) &&
         (!best || found->microseconds < best->microseconds))
       best = found;

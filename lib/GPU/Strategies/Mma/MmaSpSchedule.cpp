@@ -1,39 +1,32 @@
 //===- MmaSpSchedule.cpp - The schedules of strategy mma_sp ---------------===//
 
-#include "GPU/Strategies/Mma/SparseOperandSchedule.h"
+#include "GPU/Select/ModelledStrategy.h"
+#include "GPU/Strategies/Mma/SparseOperandStaging.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
-  ::nm::Result<::nm::GpuSchedule>
-  select(const ::nm::GpuProduct &product,
-         const ::nm::GpuChip &chip) const override {
-    return ::nm::selectMmaSpSchedule(product, chip);
-  }
-  ArrayRef<int64_t> getPart(MmaSpScheduleAttr schedule) const override {
-    return schedule.getWarp();
-  }
-  MmaSpScheduleAttr
-  toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
-    TileSizes tile(chosen);
-    std::optional<int64_t> bits;
-    auto product = cast<SparseProductOpInterface>(op);
-    if (QuantizationAttr quantization = product.getQuantizationAttr())
-      bits = quantization.getBits();
-    return getCheckedAt<MmaSpScheduleAttr>(
-        op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, chosen.sliceK, bits);
-  }
-  void takeGiven(MmaSpScheduleAttr given,
-                 ::nm::GpuSchedule &chosen) const override {
-    SparseOperandStrategy::takeGiven(given, chosen);
-    takeSlices(given, chosen);
-    takeCluster(given, chosen);
-  }
+class MmaSpStrategy : public ModelledStrategy<MmaSpScheduleAttr> {
+public:
   /// Lanes load their metadata to registers.
-  SparseOperandStaging getStaging() const override { return {}; }
+  LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
+    return SparseOperandStaging{}.stage(builder, op);
+  }
+
+private:
+  ::nm::Result<::nm::GpuSchedule>
+  select(const ScheduleRequest &request,
+         const ::nm::GivenFields &) const override {
+    return ::nm::selectMmaSpSchedule(request.product, request.chip);
+  }
+
+  void complete(const ScheduleRequest &request,
+                ::nm::ScheduleFields &fields) const override {
+    SparseProductOpInterface op = request.op;
+    QuantizationAttr quantization = op.getQuantizationAttr();
+    fields.bits = quantization ? quantization.getBits() : 0;
+  }
 };
 } // namespace
 

@@ -109,7 +109,7 @@ bool Estimate::run() {
       kLaunchMicroseconds + double(blocks / wave) * waveMicroseconds(wave);
   if (blocks % wave > 0)
     time += waveMicroseconds(blocks % wave);
-  tile.microseconds = std::max({time, tile.memoryFloor, tile.fmaFloor});
+  tile.microseconds = std::max({time, tile.memoryFloor, tile.multiplyFloor});
   return true;
 }
 

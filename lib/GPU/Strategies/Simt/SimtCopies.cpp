@@ -25,8 +25,8 @@ bool SimtBlock::hasUnreadIndices() const {
   return pattern.m == 1 && pattern.bk % kInterleavedRows == 0;
 }
 
-int64_t SimtBlock::stageBytes(const SimtCopies &copies) const {
-  int64_t a = copies.layoutA == LayoutOfA::RowMajor
+int64_t SimtBlock::stageBytes(const ScheduleFields &copies) const {
+  int64_t a = copies.layoutA == TileOrder::RowMajor
                   ? m * k
                   : stagedRows * (m + kRowPadding);
   int64_t bytes = bufferBytes(4 * a) + bufferBytes(4 * keptRows() * n);
@@ -58,21 +58,21 @@ static Error expectAligned(const char *field, int64_t width) {
                " elements"};
 }
 
-static Status verifySquares(const SimtBlock &block, LayoutOfA layoutA) {
+static Status verifySquares(const SimtBlock &block, TileOrder layoutA) {
   if (block.widthOfA != kSquare)
     return expectAligned("copy_a = squares", block.widthOfA);
   // Interleaved rows are stored by whole warps.
   int64_t rows =
-      layoutA == LayoutOfA::Interleaved ? kSquareRowsOfWarp * kSquare : kSquare;
+      layoutA == TileOrder::Interleaved ? kSquareRowsOfWarp * kSquare : kSquare;
   if (block.m % rows != 0)
     return expectMultiple("copy_a = squares", "the block tile's m", block.m,
                           rows);
   return Status::success();
 }
 
-static Status verifyMatrices(const SimtBlock &block, LayoutOfA layoutA) {
+static Status verifyMatrices(const SimtBlock &block, TileOrder layoutA) {
   const char *field = "copy_a = matrices";
-  if (layoutA != LayoutOfA::MMajor || block.packsRows)
+  if (layoutA != TileOrder::MMajor || block.packsRows)
     return Error{std::string("expected layout_a = m_major and all rows of A "
                              "for ") +
                  field};
@@ -96,9 +96,9 @@ static Status verifyMatrices(const SimtBlock &block, LayoutOfA layoutA) {
   return Status::success();
 }
 
-static Status verifyCopy(const SimtBlock &block, const SimtCopies &copies) {
-  bool isDirect = copies.copyA == CopyOfA::Direct;
-  bool staysAsIs = block.isMMajor || copies.layoutA == LayoutOfA::RowMajor;
+static Status verifyCopy(const SimtBlock &block, const ScheduleFields &copies) {
+  bool isDirect = copies.copyA == CopyKind::Direct;
+  bool staysAsIs = block.isMMajor || copies.layoutA == TileOrder::RowMajor;
   if (isDirect && !staysAsIs)
     return Error{"expected copy_a = elements, squares or matrices for a "
                  "row-major A, but got direct"};
@@ -106,9 +106,9 @@ static Status verifyCopy(const SimtBlock &block, const SimtCopies &copies) {
     return Error{std::string("expected copy_a = direct for ") +
                  (block.isMMajor ? "an m-major A" : "layout_a = row_major") +
                  ", which is not transposed"};
-  if (copies.copyA == CopyOfA::Squares)
+  if (copies.copyA == CopyKind::Squares)
     return verifySquares(block, copies.layoutA);
-  if (copies.copyA == CopyOfA::Matrices)
+  if (copies.copyA == CopyKind::Matrices)
     return verifyMatrices(block, copies.layoutA);
   return Status::success();
 }
@@ -180,13 +180,13 @@ static bool canDefer(const SimtBlock &block) {
                              block.pattern.bn % block.warpN == 0);
 }
 
-Status SimtBlock::verify(const SimtCopies &copies) const {
+Status SimtBlock::verify(const ScheduleFields &copies) const {
   if (Status copy = verifyCopy(*this, copies); !copy)
     return copy;
-  if (copies.layoutA == LayoutOfA::Interleaved)
+  if (copies.layoutA == TileOrder::Interleaved)
     if (Status layout = verifyInterleaved(*this); !layout)
       return layout;
-  if (copies.layoutA == LayoutOfA::RowMajor)
+  if (copies.layoutA == TileOrder::RowMajor)
     if (Status layout = verifyRowMajor(*this); !layout)
       return layout;
   if (copies.prefetch)
@@ -229,10 +229,10 @@ static bool leavesWarps(const SimtBlock &block, int64_t otherBytes,
          std::clamp<int64_t>(countWarps(otherBytes), 1, kEnoughWarps);
 }
 
-bool SimtBlock::usesStagingBuffer(const SimtCopies &copies,
+bool SimtBlock::usesStagingBuffer(const ScheduleFields &copies,
                                   int64_t maxBytes) const {
   if (isMMajor || std::max({m, n, k}) > maxBytes ||
-      !verifyMatrices(*this, LayoutOfA::MMajor))
+      !verifyMatrices(*this, TileOrder::MMajor))
     return false;
   // A loop over kept rows has no places for what is moved.
   int64_t rows = keptRows() / sliceK;
@@ -250,29 +250,29 @@ bool SimtBlock::usesStagingBuffer(const SimtCopies &copies,
 /// to.
 static constexpr int64_t kMaxThreadsWithSquares = 256;
 
-CopyOfA SimtBlock::chooseCopy(const SimtCopies &copies,
-                              int64_t maxBytes) const {
-  if (isMMajor || copies.layoutA == LayoutOfA::RowMajor)
-    return CopyOfA::Direct;
-  bool isInterleaved = copies.layoutA == LayoutOfA::Interleaved;
+CopyKind SimtBlock::chooseCopy(const ScheduleFields &copies,
+                               int64_t maxBytes) const {
+  if (isMMajor || copies.layoutA == TileOrder::RowMajor)
+    return CopyKind::Direct;
+  bool isInterleaved = copies.layoutA == TileOrder::Interleaved;
   if (!isInterleaved && usesStagingBuffer(copies, maxBytes))
-    return CopyOfA::Matrices;
+    return CopyKind::Matrices;
   bool hasRegisters = isInterleaved || threads <= kMaxThreadsWithSquares;
   return hasRegisters && verifySquares(*this, copies.layoutA)
-             ? CopyOfA::Squares
-             : CopyOfA::Elements;
+             ? CopyKind::Squares
+             : CopyKind::Elements;
 }
 
-LayoutOfA SimtBlock::chooseLayout(const GivenSimtCopies &given,
-                                  const SimtCopies &copies,
+TileOrder SimtBlock::chooseLayout(const GivenFields &given,
+                                  const ScheduleFields &copies,
                                   int64_t maxBytes) const {
-  if (given.copyA.value_or(CopyOfA::Direct) == CopyOfA::Direct &&
+  if (given.copyA.value_or(CopyKind::Direct) == CopyKind::Direct &&
       verifyRowMajor(*this))
-    return LayoutOfA::RowMajor;
-  bool isStaged = given.copyA ? *given.copyA == CopyOfA::Matrices
+    return TileOrder::RowMajor;
+  bool isStaged = given.copyA ? *given.copyA == CopyKind::Matrices
                               : usesStagingBuffer(copies, maxBytes);
-  return !isStaged && verifyInterleaved(*this) ? LayoutOfA::Interleaved
-                                               : LayoutOfA::MMajor;
+  return !isStaged && verifyInterleaved(*this) ? TileOrder::Interleaved
+                                               : TileOrder::MMajor;
 }
 
 /// Threads of a block, sums of a thread and kept rows of a tile beyond which
@@ -280,24 +280,23 @@ LayoutOfA SimtBlock::chooseLayout(const GivenSimtCopies &given,
 static constexpr int64_t kMaxGatheringThreadsToDefer = 256;
 static constexpr int64_t kMaxGatheredSumsToDefer = 64;
 
-bool SimtBlock::isWorthDeferring(LayoutOfA layoutA) const {
+bool SimtBlock::isWorthDeferring(TileOrder layoutA) const {
   if (!canDefer(*this))
     return false;
   if (!gathers())
     return keptRows() / sliceK <= kMaxRowsToDefer;
-  if (layoutA == LayoutOfA::RowMajor)
+  if (layoutA == TileOrder::RowMajor)
     return threadM * threadN <= kMaxGatheredSumsToDefer;
   return threads <= kMaxGatheringThreadsToDefer &&
          keptRows() <= kMaxGatheredRowsToDefer;
 }
 
-SimtCopies SimtBlock::choose(const GivenSimtCopies &given,
-                             int64_t maxBytes) const {
-  SimtCopies copies;
+void SimtBlock::choose(const GivenFields &given, int64_t maxBytes,
+                       ScheduleFields &copies) const {
+  copies.layoutA = TileOrder::MMajor;
   copies.prefetch = given.prefetch.value_or(bool(verifyPrefetch(*this)));
   copies.layoutA =
       given.layoutA ? *given.layoutA : chooseLayout(given, copies, maxBytes);
   copies.copyA = given.copyA ? *given.copyA : chooseCopy(copies, maxBytes);
   copies.defer = given.defer.value_or(isWorthDeferring(copies.layoutA));
-  return copies;
 }

@@ -19,7 +19,7 @@ public:
       : product(product), chip(chip), tile(tile), threads(countThreads(tile)),
         keptRows(tile.blockK / product.pattern.windowRows() *
                  product.pattern.keptRows()),
-        usesStagingBuffer(tile.copies.copyA == CopyOfA::Matrices) {}
+        usesStagingBuffer(tile.copyA == CopyKind::Matrices) {}
 
   /// Whether the tile fits in registers and shared memory: surely where
   /// `spares` registers for what may be needed besides.
@@ -36,9 +36,9 @@ private:
   double warpsOfSlice() const { return warps() / double(tile.sliceK); }
   int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
   /// Rows that are packed were measured without.
-  bool defersRow() const { return tile.copies.defer && !tile.pack; }
+  bool defersRow() const { return tile.defer && !tile.pack; }
   /// Whether A's tile stays row-major.
-  bool isRowMajor() const { return tile.copies.layoutA == LayoutOfA::RowMajor; }
+  bool isRowMajor() const { return tile.layoutA == TileOrder::RowMajor; }
   /// Whether lanes of a warp read rows of A of their own.
   bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;

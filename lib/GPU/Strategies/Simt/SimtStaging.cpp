@@ -5,6 +5,7 @@
 #include "GPU/Stage/StagedOperands.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Strategies/Simt/SimtCopies.h"
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
@@ -18,8 +19,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-using ::nm::CopyOfA;
-using ::nm::LayoutOfA;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -38,7 +37,7 @@ public:
 
 private:
   ::nm::SimtBlock describeBlock();
-  ::nm::SimtCopies getCopies();
+  ::nm::ScheduleFields getCopies();
   uint64_t countBytes();
   /// The rows of A's tile.
   int64_t countRows() { return rows ? rows->count() : tile.k; }
@@ -55,8 +54,8 @@ private:
   void copyToStagingBuffer();
   void copyFromStagingBuffer();
   Value stageIndices();
-  bool isRowMajor() { return copies.layoutA == LayoutOfA::RowMajor; }
-  bool hasStagingBuffer() { return copies.copyA == CopyOfA::Matrices; }
+  bool isRowMajor() { return copies.layoutA == ::nm::TileOrder::RowMajor; }
+  bool hasStagingBuffer() { return copies.copyA == ::nm::CopyKind::Matrices; }
   bool keepsAllRows() { return rows && rows->keepsAll(); }
   bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
 
@@ -68,7 +67,7 @@ private:
   std::optional<RowsOfTile> rows;
   /// The tile and its operands, and how these are staged.
   ::nm::SimtBlock block;
-  ::nm::SimtCopies copies;
+  ::nm::ScheduleFields copies;
 
   Value tileOfA, stagingBuffer;
   /// The copies that are awaited with the tile.
@@ -99,7 +98,7 @@ MemRefType Staging::typeOfA() {
                             element);
   int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
   MemRefLayoutAttrInterface layout = strided(context, strides);
-  if (copies.layoutA == LayoutOfA::Interleaved)
+  if (copies.layoutA == ::nm::TileOrder::Interleaved)
     layout =
         TileLayoutAttr::get(context, strides,
                             /*hasDynamicOffset=*/false, getRowInterleave());
@@ -187,17 +186,14 @@ bool Staging::hasFullTiles() {
 }
 
 /// What the schedule says, with the defaults that #nm.simt has.
-::nm::SimtCopies Staging::getCopies() {
-  auto simt = cast<SimtScheduleAttr>(op.getScheduleAttr());
-  ::nm::SimtCopies copies;
-  copies.layoutA = getLayoutOfA(simt.getOrderOfA());
+::nm::ScheduleFields Staging::getCopies() {
+  ::nm::GivenFields given = getGivenFields(op.getScheduleAttr());
+  ::nm::ScheduleFields copies;
+  given.replaceIn(copies);
   bool isTransposed =
-      !op.getTransposeA() && copies.layoutA != LayoutOfA::RowMajor;
-  copies.copyA = simt.getCopyA()
-                     ? getCopyOfA(*simt.getCopyA())
-                     : (isTransposed ? CopyOfA::Elements : CopyOfA::Direct);
-  copies.prefetch = simt.prefetchesIndices();
-  copies.defer = simt.defersProducts();
+      !op.getTransposeA() && copies.layoutA != ::nm::TileOrder::RowMajor;
+  if (!given.copyA && isTransposed)
+    copies.copyA = ::nm::CopyKind::Elements;
   return copies;
 }
 
@@ -225,11 +221,12 @@ LogicalResult Staging::verify(uint64_t maxBytes) {
 
 /// Where A stays as it is, or goes through registers because it is transposed.
 void Staging::copyA() {
-  if (copies.copyA == CopyOfA::Direct)
+  if (copies.copyA == ::nm::CopyKind::Direct)
     return awaited.copy(op.getA(), tileOfA, /*transpose=*/false, rows);
-  awaited.copyThroughRegisters(
-      copies.copyA == CopyOfA::Squares ? CopyKind::Squares : CopyKind::Elements,
-      op.getA(), tileOfA, /*transpose=*/true, rows);
+  awaited.copyThroughRegisters(copies.copyA == ::nm::CopyKind::Squares
+                                   ? CopyKind::Squares
+                                   : CopyKind::Elements,
+                               op.getA(), tileOfA, /*transpose=*/true, rows);
 }
 
 /// Each warp copies fragments of A as they are, and is alone to read them: it

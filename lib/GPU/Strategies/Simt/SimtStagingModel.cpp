@@ -123,12 +123,12 @@ SimtBlock nm::describeBlock(const GpuProduct &product,
 }
 
 void nm::completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
-                            const GivenSimtCopies &given, GpuSchedule &tile) {
-  tile.copies = describeBlock(product, tile).choose(given, chip.sharedPerBlock);
+                            const GivenFields &given, GpuSchedule &tile) {
+  describeBlock(product, tile).choose(given, chip.sharedPerBlock, tile);
 }
 
 void nm::completeSimtTile(const GpuProduct &product, const GpuChip &chip,
-                          const GivenSimtCopies &given, GpuSchedule &tile) {
+                          const GivenFields &given, GpuSchedule &tile) {
   tile.promote = wantsPromotion(product);
   completeSimtCopies(product, chip, given, tile);
   if (product.promote || sharedBytes(product, tile) <= chip.sharedPerBlock)
@@ -139,14 +139,13 @@ void nm::completeSimtTile(const GpuProduct &product, const GpuChip &chip,
 
 Status nm::verifySimtCopies(const GpuProduct &product,
                             const GpuSchedule &tile) {
-  return describeBlock(product, tile).verify(tile.copies);
+  return describeBlock(product, tile).verify(tile);
 }
 
 int64_t nm::sharedBytes(const GpuProduct &product, const GpuSchedule &tile) {
   SimtBlock block = describeBlock(product, tile);
-  int64_t bytes =
-      block.stageBytes(tile.copies) * tile.stages + block.totalBytes;
-  if (tile.copies.copyA == CopyOfA::Matrices)
+  int64_t bytes = block.stageBytes(tile) * tile.stages + block.totalBytes;
+  if (tile.copyA == CopyKind::Matrices)
     bytes += block.stagingBytes();
   bool hasParts = tile.clusterK * tile.sliceK > 1;
   return hasParts ? std::max(bytes, partBytes(tile)) : bytes;

@@ -96,7 +96,7 @@ public:
            bool hasPanelsOfA);
   void estimate();
 
-  WgmmaSchedule schedule;
+  GpuSchedule schedule;
 
 private:
   int64_t bytesOfTile() const {
@@ -132,28 +132,28 @@ static std::vector<TileRows> listRows(const Pattern &pattern) {
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows, bool hasPanelsOfA) {
   rows = tileRows;
-  schedule = WgmmaSchedule();
-  schedule.elementBytes = 1;
+  schedule = GpuSchedule();
   int64_t groupsN = panel / kPanel;
   if (groups % groupsN != 0)
     return false;
   schedule.blockM = groupM * (groups / groupsN);
   schedule.blockN = panel;
   schedule.blockK = rows.ofB;
-  schedule.groupM = groupM;
-  schedule.groupN = kPanel;
+  schedule.warpgroupM = groupM;
+  schedule.warpgroupN = kPanel;
   schedule.producers = kProducers;
   schedule.promote = product.promotesFloat8();
-  schedule.panelsOfA = hasPanelsOfA;
-  schedule.tensorCopies = !hasPanelsOfA && prefersTensorCopies();
+  schedule.copyA = hasPanelsOfA            ? CopyKind::Bulk
+                   : prefersTensorCopies() ? CopyKind::Tensor
+                                           : CopyKind::Direct;
   schedule.blocks = chip.multiprocessors;
-  schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
+  schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
   schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
                                              bytesOfTile());
   schedule.sharedBytes = schedule.stages * bytesOfTile() + kBarrierBytes;
-  schedule.pack(product.pattern);
+  schedule.packing = packForWgmma(product, schedule);
   if (countTurns() >= kLeastTurns)
-    takeSlots(schedule, product, chip);
+    addStoreBuffers(schedule, product, chip);
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
@@ -199,7 +199,7 @@ static double narrowFactor(const Pattern &pattern) {
 }
 
 double Candidate::copyClocks() const {
-  if (schedule.panelsOfA) {
+  if (schedule.copyA == CopyKind::Bulk) {
     double clocks = double(rows.kept) / kCopyBytes * kPanelClocks +
                     double(bytesOfTile()) / kPanelIngress;
     return countTurns() == 1 ? clocks : kTurnsFactor * clocks;
@@ -214,7 +214,7 @@ double Candidate::copyClocks() const {
 /// What the kernel takes that puts A into panels, unless it is one that makes
 /// A.
 double Candidate::packMicroseconds() const {
-  if (!schedule.panelsOfA || product.isMadeElementwise)
+  if (schedule.copyA != CopyKind::Bulk || product.isMadeElementwise)
     return 0;
   double bytes = 2 * double(product.rows() * product.k);
   return kPackMicroseconds + bytes / kPackRate;
@@ -224,7 +224,7 @@ void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          kept = double(product.pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.tensorFloor = m * n * kept / kTensorRate / clocks;
+  schedule.multiplyFloor = m * n * kept / kTensorRate / clocks;
   double bytes = m * double(product.k) + kept * n +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
@@ -277,12 +277,12 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   return std::nullopt;
 }
 
-Result<WgmmaSchedule>
-nm::selectWgmmaByteSchedule(const GpuProduct &product, const GpuChip &chip,
-                            std::optional<bool> panelsOfA) {
+Result<GpuSchedule> nm::selectWgmmaByteSchedule(const GpuProduct &product,
+                                                const GpuChip &chip,
+                                                std::optional<bool> panelsOfA) {
   if (std::optional<Error> reason = whyNot(product))
     return *reason;
-  std::optional<WgmmaSchedule> best;
+  std::optional<GpuSchedule> best;
   Candidate candidate(product, chip);
   for (const TileRows &rows : listRows(product.pattern))
     for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)

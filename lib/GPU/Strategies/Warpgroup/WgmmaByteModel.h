@@ -10,14 +10,14 @@ namespace nm {
 /// The best schedule for operands of 8 bits by estimate, or why there is none;
 /// `panelsOfA` as for selectWgmmaSchedule. The chip has wgmma, and units a
 /// multiple of 64 columns.
-Result<WgmmaSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
-                                              const GpuChip &chip,
-                                              std::optional<bool> panelsOfA);
+Result<GpuSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
+                                            const GpuChip &chip,
+                                            std::optional<bool> panelsOfA);
 
 /// Lets C leave through slots, where tensor copies can store it and the slots
 /// fit beside the stages.
-void takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
-               const GpuChip &chip);
+void addStoreBuffers(GpuSchedule &schedule, const GpuProduct &product,
+                     const GpuChip &chip);
 
 } // namespace nm
 

@@ -166,7 +166,7 @@ public:
   std::vector<int64_t> listParts() const;
   void estimate(int64_t parts);
 
-  WgmmaSchedule schedule;
+  GpuSchedule schedule;
 
 private:
   /// Whether no row only fills an instruction up, and each producer starts with
@@ -241,22 +241,25 @@ private:
 };
 } // namespace
 
-void WgmmaSchedule::pack(const Pattern &pattern) {
-  packing = PanelPacking();
-  packing.panel = blockN;
-  packing.splits = splits;
-  if (producers == 0)
-    return;
-  bool areParts = (elementBytes == 1 ? gathersByteUnits(pattern, blockK)
-                                     : gathersWgmmaUnits(pattern, splits)) &&
+PanelPacking nm::packForWgmma(const GpuProduct &product,
+                              const ScheduleFields &schedule) {
+  const Pattern &pattern = product.pattern;
+  int64_t blockK = schedule.blockK;
+  PanelPacking packing;
+  packing.panel = schedule.blockN;
+  packing.splits = schedule.splits;
+  if (schedule.producers == 0)
+    return packing;
+  bool areBytes = elementSize(product.type) == 1;
+  bool areParts = (areBytes ? gathersByteUnits(pattern, blockK)
+                            : gathersWgmmaUnits(pattern, schedule.splits)) &&
                   blockK < pattern.windowRows();
-  if (elementBytes == 1 && areParts) {
-    packing.tileRows = blockK;
-    return;
-  }
-  packing.tileRows =
-      areParts ? std::gcd(pattern.bk, blockK)
-               : ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
+  if (!areParts)
+    packing.tileRows =
+        ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
+  else
+    packing.tileRows = areBytes ? blockK : std::gcd(pattern.bk, blockK);
+  return packing;
 }
 
 static TileRows makeRows(int64_t ofB, int64_t kept) {
@@ -285,7 +288,7 @@ static std::vector<TileRows> listRows(const GpuProduct &product) {
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows) {
   rows = tileRows;
-  schedule = WgmmaSchedule();
+  schedule = GpuSchedule();
   schedule.splits = product.splits;
   int64_t groupsN = panel / kPanel;
   if (groups % groupsN != 0)
@@ -296,17 +299,17 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.blockM = groupM * (groups / groupsN);
   schedule.blockN = panel;
   schedule.blockK = rows.ofB;
-  schedule.groupM = groupM;
-  schedule.groupN = kPanel;
+  schedule.warpgroupM = groupM;
+  schedule.warpgroupN = kPanel;
   schedule.compensated = wantsCompensation(product, schedule.splits, rows.kept);
-  schedule.pack(pattern);
+  schedule.packing = packForWgmma(product, schedule);
   int64_t bytes = bytesOfTile();
   bool isSmall = rows.padded <= kRowsOfSmallTile;
   // Also where producers are given.
   schedule.blocks = chip.multiprocessors;
   // Neighbours gather other rows of the same columns of A, which are most of
   // what narrow tiles copy.
-  schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
+  schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
   schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
                              chip.sharedPerBlock / bytes);
   schedule.sharedBytes = schedule.stages * bytes;
@@ -326,17 +329,17 @@ bool Candidate::setProducers() {
     return false;
   schedule.producers = kProducers;
   schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
-  schedule.pack(pattern);
+  schedule.packing = packForWgmma(product, schedule);
   if (schedule.splits == 1 && countBlocks() > schedule.blocks)
-    takeSlots(schedule, product, chip);
+    addStoreBuffers(schedule, product, chip);
   return true;
 }
 
-void nm::takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
-                   const GpuChip &chip) {
-  int64_t parts = schedule.groupM * schedule.groupN / (kPanel * kPanel),
-          groups = schedule.blockM / schedule.groupM *
-                   (schedule.blockN / schedule.groupN),
+void nm::addStoreBuffers(GpuSchedule &schedule, const GpuProduct &product,
+                         const GpuChip &chip) {
+  int64_t parts = schedule.warpgroupM * schedule.warpgroupN / (kPanel * kPanel),
+          groups = schedule.blockM / schedule.warpgroupM *
+                   (schedule.blockN / schedule.warpgroupN),
           bytes = groups * kSlots * kSlotBytes;
   if (!product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
@@ -346,9 +349,9 @@ void nm::takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
 }
 
 int64_t Candidate::countTogether() const {
-  int64_t sums = schedule.groupM * schedule.groupN / kWarpgroupThreads;
-  int64_t threads = schedule.blockM / schedule.groupM *
-                    (schedule.blockN / schedule.groupN) * kWarpgroupThreads;
+  int64_t sums = schedule.warpgroupM * schedule.warpgroupN / kWarpgroupThreads;
+  int64_t threads = schedule.blockM / schedule.warpgroupM *
+                    (schedule.blockN / schedule.warpgroupN) * kWarpgroupThreads;
   // Sums leave through shared memory, with some padding.
   int64_t bytes = std::max(schedule.sharedBytes,
                            schedule.blockM * (schedule.blockN + 8) * 4);
@@ -389,9 +392,9 @@ double Candidate::clocksOfBlocks() const {
 double Candidate::clocksOfSplits() const {
   int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
   int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
-  bool isNarrow = schedule.groupM == kPanel,
+  bool isNarrow = schedule.warpgroupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
-                schedule.groupM * schedule.groupN;
+                schedule.warpgroupM * schedule.warpgroupN;
   double ingress = isEven() ? kSplitsIngress : kSplitsIngress / kUnevenFactor;
   double factor = kSplitsFactors[isNarrow][hasTwo];
   if (schedule.stages == kMinStages)
@@ -483,7 +486,8 @@ void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          kept = double(pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.tensorFloor = m * n * kept * productsOfOne() / kTensorRate / clocks;
+  schedule.multiplyFloor =
+      m * n * kept * productsOfOne() / kTensorRate / clocks;
   double bytes = (m * double(product.k) + kept * n) * double(elementBytes()) +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
@@ -551,21 +555,21 @@ static std::optional<Error> whyNotWgmma(const GpuProduct &product,
 
 /// Whether `schedule` takes less time than `than`, or as long with copies that
 /// run further ahead.
-static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
+static bool isBetter(const GpuSchedule &schedule, const GpuSchedule &than) {
   return std::pair(schedule.microseconds, -schedule.stages) <
          std::pair(than.microseconds, -than.stages);
 }
 
-Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
-                                              const GpuChip &chip,
-                                              std::optional<bool> panelsOfA) {
+Result<GpuSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
+                                            const GpuChip &chip,
+                                            std::optional<bool> panelsOfA) {
   if (std::optional<Error> reason = whyNotWgmma(product, chip))
     return *reason;
   if (elementSize(product.type) == 1)
     return selectWgmmaByteSchedule(product, chip, panelsOfA);
   if (std::optional<Error> reason = whyNot(product))
     return *reason;
-  std::optional<WgmmaSchedule> best;
+  std::optional<GpuSchedule> best;
   Candidate candidate(product, chip);
   std::vector<TileRows> list = listRows(product);
   for (const TileRows &ofTile : list)

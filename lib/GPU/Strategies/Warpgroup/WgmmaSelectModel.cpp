@@ -123,7 +123,7 @@ public:
   bool set(int64_t columns, int64_t groups, int64_t rowsOfTile);
   void estimate();
 
-  WgmmaSchedule schedule;
+  GpuSchedule schedule;
 
 private:
   bool hasRegisters() const;
@@ -195,9 +195,9 @@ bool Candidate::hasRegisters() const {
   int64_t ofConsumer = std::min(
       kMostRegisters,
       roundDown((ofBlock - producers * kProducerRegisters) / consumers));
-  int64_t sums = kGroupM * schedule.groupN / kWarpgroupThreads;
+  int64_t sums = kGroupM * schedule.warpgroupN / kWarpgroupThreads;
   if (schedule.promote)
-    sums += schedule.groupN > kMostAtOnce
+    sums += schedule.warpgroupN > kMostAtOnce
                 ? kGroupM * kColumnsAtOnce / kWarpgroupThreads
                 : sums;
   return sums + kOtherRegisters <= ofConsumer;
@@ -207,18 +207,16 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
                     int64_t rowsOfTile) {
   groups = groupsOfBlock;
   kept = rowsOfTile;
-  schedule = WgmmaSchedule();
-  schedule.elementBytes = 1;
-  schedule.tensorCopies = true;
+  schedule = GpuSchedule();
   schedule.blockM = kGroupM * groups;
   schedule.blockN = columns;
   schedule.blockK = bytes.rowsOf(kept);
-  schedule.groupM = kGroupM;
-  schedule.groupN = columns;
+  schedule.warpgroupM = kGroupM;
+  schedule.warpgroupN = columns;
   schedule.producers = kProducers;
   schedule.promote = product.promotesFloat8();
   schedule.blocks = chip.multiprocessors;
-  schedule.tilesAtOnceM = columns == kPanel ? 1 : kTilesAtOnceM;
+  schedule.groupM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);
   schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
                                              bytesOfStage());
@@ -259,7 +257,7 @@ void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          condensed = double(pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.tensorFloor = m * n * condensed / kTensorRate / clocks;
+  schedule.multiplyFloor = m * n * condensed / kTensorRate / clocks;
   double moved = m * double(product.k) + condensed * n +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = moved / chip.memoryGBs / 1000;
@@ -331,12 +329,12 @@ static std::optional<Error> whyNot(const GpuProduct &product,
   return std::nullopt;
 }
 
-Result<WgmmaSchedule> nm::selectWgmmaSelectSchedule(const GpuProduct &product,
-                                                    const GpuChip &chip) {
+Result<GpuSchedule> nm::selectWgmmaSelectSchedule(const GpuProduct &product,
+                                                  const GpuChip &chip) {
   if (std::optional<Error> reason = whyNot(product, chip))
     return *reason;
   SelectedBytes bytes = *SelectedBytes::of(product.pattern);
-  std::optional<WgmmaSchedule> best;
+  std::optional<GpuSchedule> best;
   Candidate candidate(product, chip, bytes);
   for (int64_t columns : listColumns(product.pattern))
     for (int64_t groups = 1; groups <= kMaxGroups; ++groups)

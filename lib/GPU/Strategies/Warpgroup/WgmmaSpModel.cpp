@@ -185,11 +185,11 @@ private:
            schedule.blockN * (rowBytes() / 2 + schedule.blockK / 8);
   }
   int64_t groups() const {
-    return schedule.blockM / schedule.warpM *
-           (schedule.blockN / schedule.warpN);
+    return schedule.blockM / schedule.warpgroupM *
+           (schedule.blockN / schedule.warpgroupN);
   }
   int64_t sumsOfThread() const {
-    return schedule.warpM * schedule.warpN / kWarpgroupThreads *
+    return schedule.warpgroupM * schedule.warpgroupN / kWarpgroupThreads *
            (isPromoted(product) ? 2 : 1);
   }
   double multiplyClocks(double sharedBytesPerClock) const;
@@ -206,7 +206,7 @@ private:
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape, int64_t together, int64_t lines)
-    : schedule(shape.makeSchedule(lines * sparseTileRows(product))),
+    : schedule(shape.makeWarpgroupSchedule(lines * sparseTileRows(product))),
       product(product), chip(chip), together(together) {
   setSparseFloors(
       product, chip,
@@ -296,11 +296,12 @@ int64_t Candidate::chooseTilesAtOnce() const {
 /// The order of tiles, and what C's leave through.
 void Candidate::setOrder() {
   int64_t tiles = ceilDiv(product.n, schedule.blockN),
-          parts = schedule.warpM * schedule.warpN / (kSlotSide * kSlotSide),
+          parts = schedule.warpgroupM * schedule.warpgroupN /
+                  (kSlotSide * kSlotSide),
           bytes = groups() * kSlots * kSlotSide * kSlotSide *
                   int64_t(sizeof(uint16_t));
   bool isLong = tiles >= kLongRow;
-  schedule.tilesAtOnceN = isLong ? chooseTilesAtOnce() : 1;
+  schedule.groupN = isLong ? chooseTilesAtOnce() : 1;
   if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
@@ -340,9 +341,9 @@ void Candidate::estimateRoles() {
 double Candidate::waitClocks() const {
   if (isPromoted(product) && groups() == 1)
     return kLonePromotionClocks + kLoneRowClocks * double(schedule.blockK);
-  if (schedule.warpM >= kLongInstruction)
+  if (schedule.warpgroupM >= kLongInstruction)
     return kLongTileClocks;
-  if (schedule.warpM == kShortInstruction && sparseBytes(product) == 1)
+  if (schedule.warpgroupM == kShortInstruction && sparseBytes(product) == 1)
     return kShortByteTileClocks;
   return product.isMMajor ? kOrderedTileClocks : kTileClocks;
 }
@@ -350,11 +351,11 @@ double Candidate::waitClocks() const {
 /// The clocks of a tile's products: those of the tensor cores, or those of
 /// shared memory, from which instructions read both operands.
 double Candidate::multiplyClocks(double sharedBytesPerClock) const {
-  double rows = double(schedule.warpM);
+  double rows = double(schedule.warpgroupM);
   // Whatever their elements, instructions read as many bytes as fast.
   double operations = rows * kColumns * kInstructionBytes;
   double bytes = kInstructionBytes * (double(kColumns) / 2 + rows);
-  double instructions = double(groups() * (schedule.warpN / kColumns) *
+  double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
                                (rowBytes() / kInstructionBytes));
   return instructions * std::max(operations / kOperationsPerClock,
                                  bytes / sharedBytesPerClock);

@@ -75,8 +75,8 @@ public:
 
 private:
   int64_t groups() const {
-    return schedule.blockM / schedule.warpM *
-           (schedule.blockN / schedule.warpN);
+    return schedule.blockM / schedule.warpgroupM *
+           (schedule.blockN / schedule.warpgroupN);
   }
   /// The bytes of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
@@ -97,7 +97,8 @@ private:
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape)
-    : schedule(shape.makeSchedule(kRows)), product(product), chip(chip) {
+    : schedule(shape.makeWarpgroupSchedule(kRows)), product(product),
+      chip(chip) {
   schedule.splits = product.splits;
   schedule.compensated = wantsCompensation(
       product, schedule.splits, product.pattern.condensedRows(kRows));
@@ -109,11 +110,12 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   schedule.producers = kProducers;
   schedule.blocks = chip.multiprocessors;
   bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
-  schedule.tilesAtOnceM = isLong ? kTilesAtOnceM : 1;
+  schedule.groupM = isLong ? kTilesAtOnceM : 1;
 }
 
 bool Candidate::exists() const {
-  bool spills = schedule.compensated && schedule.warpM > kMostCompensatedRows;
+  bool spills =
+      schedule.compensated && schedule.warpgroupM > kMostCompensatedRows;
   return schedule.stages >= kMinStages && !spills &&
          !isTooLarge(product, schedule);
 }
@@ -136,10 +138,10 @@ std::vector<int64_t> Candidate::listParts() const {
 /// The clocks of a tile's products: those of the tensor cores, or those of
 /// shared memory, from which instructions read both operands.
 double Candidate::multiplyClocks() const {
-  double rows = double(schedule.warpM);
+  double rows = double(schedule.warpgroupM);
   double operations = 2 * rows * kColumns * kInstructionRows;
   double bytes = 2 * kInstructionRows * (double(kColumns) / 2 + rows);
-  double instructions = double(groups() * (schedule.warpN / kColumns) *
+  double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
                                (kRows / kInstructionRows) * products());
   return instructions * std::max(operations / kOperationsPerClock,
                                  bytes / kSharedBytesPerClock);

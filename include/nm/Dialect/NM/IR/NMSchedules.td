@@ -11,30 +11,78 @@ include "mlir/IR/EnumAttr.td"
 // Parameters
 //===----------------------------------------------------------------------===//
 
+/// How the plain structs of nm/Schedule/ScheduleFields.h have a parameter:
+/// nm-tblgen makes these structs of all NM_ScheduleAttrs. Parameters of one name
+/// are one field.
+class NM_Field<string type, string value> {
+  /// The field's type, and what it is where the parameter is left out.
+  string plainType = type;
+  string plainDefault = value;
+  /// The ends of the fields' names, where the parameter has several sizes.
+  list<string> suffixes = [""];
+  /// When an attribute that is made of `fields` has the parameter, by the value
+  /// of its own, `field`: always where no condition is named.
+  string writtenIf = "";
+  /// The field's value by the parameter's, `given`, and the other way round.
+  string toPlain = "*given";
+  string fromPlain = "field";
+}
+
 /// Sizes in elements, as in `[64, 128, 32]`; may be left out.
-def NM_Sizes : OptionalArrayRefParameter<"int64_t"> {
+class NM_SizesOf<list<string> dims>
+    : OptionalArrayRefParameter<"int64_t">, NM_Field<"int64_t", "0"> {
   let parser = "parseSizes($_parser)";
   let printer = "printSizes($_printer, $_self)";
+  let suffixes = dims;
 }
+def NM_Sizes : NM_SizesOf<["M", "N"]>;
+def NM_BlockSizes : NM_SizesOf<["M", "N", "K"]>;
 
-/// A number that may be left out.
-def NM_Count : OptionalParameter<"std::optional<int64_t>"> {
+/// A number that may be left out, and is written under `condition`.
+class NM_CountIf<string condition, int value>
+    : OptionalParameter<"std::optional<int64_t>">,
+      NM_Field<"int64_t", !cast<string>(value)> {
   let parser = "parseCount($_parser)";
   let printer = "$_printer << *$_self";
+  let writtenIf = condition;
 }
+def NM_Count : NM_CountIf<"", 1>;
+/// One that is written unless it is `value`.
+class NM_CountUnless<int value> : NM_CountIf<"field != " # value, value>;
 
 /// `true` or `false`, or neither where it is left out.
-def NM_Choice : OptionalParameter<"std::optional<bool>"> {
+class NM_ChoiceIf<string condition>
+    : OptionalParameter<"std::optional<bool>">, NM_Field<"bool", "false"> {
   let parser = "parseChoice($_parser)";
   let printer = "$_printer << *$_self";
+  let writtenIf = condition;
 }
+def NM_Choice : NM_ChoiceIf<"">;
+/// One that is written only where it is true.
+def NM_Flag : NM_ChoiceIf<"field">;
 
 /// A case of an enum, which may be left out.
-class NM_Case<string enum>
-    : OptionalParameter<"std::optional<::mlir::nm::" # enum # ">"> {
+class NM_Case<string enum, string value>
+    : OptionalParameter<"std::optional<::mlir::nm::" # enum # ">">,
+      NM_Field<enum, enum # "::" # value> {
+  string enumName = enum;
   let parser = "parseCase<::mlir::nm::" # enum # ">($_parser, symbolize"
                # enum # ", symbolize" # enum # ", stringify" # enum # ")";
   let printer = "$_printer << stringify" # enum # "(*$_self)";
+  let toPlain = "static_cast<::nm::" # enum # ">(*given)";
+  let fromPlain = "static_cast<::mlir::nm::" # enum # ">(field)";
+}
+/// One that is written unless it is `value`.
+class NM_CaseUnless<string enum, string value> : NM_Case<enum, value> {
+  let writtenIf = "field != ::nm::" # enum # "::" # value;
+}
+
+/// The packed form of weights, unless it has no panels.
+def NM_OptionalPacking : OptionalParameter<"::mlir::nm::PackingAttr">,
+                         NM_Field<"PanelPacking", "{}"> {
+  let writtenIf = "field.panel != 0";
+  let toPlain = "given.getPacking()";
+  let fromPlain = "::mlir::nm::PackingAttr::get(context, field)";
 }
 
 def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
@@ -44,8 +92,6 @@ def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
-
-def NM_OptionalPacking : OptionalParameter<"::mlir::nm::PackingAttr">;
 
 class NM_ScheduleAttr<string name, string strategy>
     : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
@@ -105,7 +151,7 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
                packing = <panel = 16, index_bits = 8>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$thread,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$thread,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
@@ -146,7 +192,7 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
                        index_rows = 32>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_OptionalPacking:$packing);
+  let parameters = (ins NM_BlockSizes:$block, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
     BlockTiling getTiling() const;
@@ -222,13 +268,14 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
              stages = 2, pack = true, packing = <panel = 32, index_bits = 8>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k,
                         NM_Count:$cluster_k, NM_Count:$slice_k,
-                        NM_Count:$group_m, NM_Case<"CopyKind">:$copy_a,
-                        NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
-                        NM_Choice:$defer, NM_Choice:$pack, NM_Choice:$promote,
-                        NM_OptionalPacking:$packing);
+                        NM_Count:$group_m,
+                        NM_Case<"CopyKind", "Direct">:$copy_a,
+                        NM_Case<"TileOrder", "MMajor">:$layout_a,
+                        NM_Choice:$prefetch, NM_Choice:$defer, NM_Choice:$pack,
+                        NM_Flag:$promote, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -271,7 +318,7 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
                                      index_rows = 8>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
@@ -301,7 +348,7 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
                  packing = <panel = 32, index_bits = 8>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
@@ -355,9 +402,9 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k, NM_Count:$bits);
+                        NM_Count:$slice_k, NM_CountUnless<0>:$bits);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

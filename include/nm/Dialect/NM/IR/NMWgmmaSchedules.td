@@ -7,6 +7,13 @@
 #ifndef NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD
 #define NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD
 
+/// Warps that copy; blocks that take turns beside such warps; and groups of
+/// tiles of such blocks, along m and along n.
+def NM_Producers : NM_CountUnless<0>;
+def NM_Turns : NM_CountIf<"field != 0 && fields.producers != 0", 0>;
+def NM_GroupM : NM_CountIf<"fields.producers != 0", 1>;
+def NM_GroupN : NM_CountIf<"field != 1 && fields.producers != 0", 1>;
+
 def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   let summary = "exact gather: kept rows of A on a GPU's tensor cores";
   let description = [{
@@ -103,11 +110,13 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
               packing = <panel = 128, index_bits = 8>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Count:$group_n,
-                        NM_Case<"CopyKind">:$copy_a, NM_Choice:$promote,
-                        NM_Choice:$compensated, NM_Count:$store_buffers,
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
+                        NM_Count:$stages, NM_Count:$split_k,
+                        NM_Producers:$producers, NM_Turns:$blocks,
+                        NM_GroupM:$group_m, NM_GroupN:$group_n,
+                        NM_CaseUnless<"CopyKind", "Direct">:$copy_a,
+                        NM_Flag:$promote, NM_Flag:$compensated,
+                        NM_CountUnless<0>:$store_buffers,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -177,10 +186,10 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
                      packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Choice:$promote,
-                        NM_OptionalPacking:$packing);
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
+                        NM_Count:$stages, NM_Producers:$producers,
+                        NM_Turns:$blocks, NM_GroupM:$group_m,
+                        NM_Flag:$promote, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -251,11 +260,13 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                  producers = 4, blocks = 132, splits = 3>
     ```
   }];
-  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Count:$group_n, NM_Count:$splits,
-                        NM_Choice:$compensated, NM_Count:$store_buffers);
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
+                        NM_Count:$stages, NM_Count:$split_k,
+                        NM_Count:$cluster_k, NM_Producers:$producers,
+                        NM_Turns:$blocks, NM_GroupM:$group_m,
+                        NM_GroupN:$group_n, NM_CountUnless<1>:$splits,
+                        NM_Flag:$compensated,
+                        NM_CountUnless<0>:$store_buffers);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

@@ -4,51 +4,25 @@
 // in which order they lie, are fields of #nm.simt: the cost model chooses them,
 // and nm-stage-shared-memory checks that they fit what it finds.
 //
+// An m-major tile of A is copied as it is. The multiplication reads columns of
+// A, so that a row-major tile is transposed, unless it stays row-major: through
+// registers, by elements or by 4 x 4 squares; or by matrix loads from a staging
+// buffer in shared memory, which asynchronous copies fill and which each warp
+// empties for itself. The staging buffer takes no registers while copies are in
+// flight, and a fourth of the instructions, but memory.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_GPU_STRATEGIES_SIMT_SIMTCOPIES_H
 #define NM_GPU_STRATEGIES_SIMT_SIMTCOPIES_H
 
 #include "nm/Format/Pattern.h"
+#include "nm/Schedule/ScheduleFields.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace nm {
-
-/// How a tile of A gets to shared memory. An m-major tile is copied as it is.
-/// The multiplication reads columns of A, so that a row-major tile is
-/// transposed, unless it stays row-major: through registers, by elements or by
-/// 4 x 4 squares; or by matrix loads from a staging buffer in shared memory,
-/// which asynchronous copies fill and which each warp empties for itself. The
-/// staging buffer takes no registers while copies are in flight, and a fourth
-/// of the instructions, but memory.
-enum class CopyOfA { Direct, Matrices, Elements, Squares };
-
-/// The order of A's tile in shared memory: rows of m, those rows in groups of
-/// 32 in which each fourth one is a neighbour, or rows of k in 16-byte words
-/// that are XORed with their row's number.
-enum class LayoutOfA { MMajor, Interleaved, RowMajor };
-
-/// Fields of #nm.simt.
-struct SimtCopies {
-  CopyOfA copyA = CopyOfA::Elements;
-  LayoutOfA layoutA = LayoutOfA::MMajor;
-  /// Whether indices that all of a warp's columns share stay in global memory,
-  /// to be loaded to registers a tile ahead.
-  bool prefetch = false;
-  /// Whether the last products of a tile are made with the next tile, when
-  /// loads of its first operands have yet to arrive.
-  bool defer = false;
-};
-
-/// Those that are given.
-struct GivenSimtCopies {
-  std::optional<CopyOfA> copyA;
-  std::optional<LayoutOfA> layoutA;
-  std::optional<bool> prefetch, defer;
-};
 
 /// What a warp takes of a staging buffer at once: rows of 128 bytes, whole
 /// lines of memory, as many as four matrix loads take.
@@ -60,7 +34,7 @@ inline constexpr int64_t kSquare = 4;
 /// Rows of squares that a warp takes at once.
 inline constexpr int64_t kSquareRowsOfWarp = 4;
 
-/// Rows of a group in LayoutOfA::Interleaved: eight times each fourth row.
+/// Rows of a group in TileOrder::Interleaved: eight times each fourth row.
 inline constexpr int64_t kInterleavedRows = 32, kInterleavedSide = 4;
 
 /// A block's tile, [m x n] from k rows of A, and what is known of its operands,
@@ -108,23 +82,24 @@ struct SimtBlock {
   /// Whether no thread reads indices: a window of one unit has one position.
   bool hasUnreadIndices() const;
   /// Bytes of shared memory of one stage.
-  int64_t stageBytes(const SimtCopies &copies) const;
+  int64_t stageBytes(const ScheduleFields &copies) const;
   /// Bytes of a staging buffer. There is one, however many stages: a warp
   /// refills what it has emptied.
   int64_t stagingBytes() const { return 4 * m * k; }
 
   /// Whether the fields fit the tile; says what does not.
-  Status verify(const SimtCopies &copies) const;
-  /// The fields that are not given, as they were fastest on an H200, for blocks
-  /// of up to `maxBytes` of shared memory.
-  SimtCopies choose(const GivenSimtCopies &given, int64_t maxBytes) const;
+  Status verify(const ScheduleFields &copies) const;
+  /// Sets those that are given, and others as they were fastest on an H200, for
+  /// blocks of up to `maxBytes` of shared memory.
+  void choose(const GivenFields &given, int64_t maxBytes,
+              ScheduleFields &copies) const;
 
 private:
-  bool usesStagingBuffer(const SimtCopies &copies, int64_t maxBytes) const;
-  CopyOfA chooseCopy(const SimtCopies &copies, int64_t maxBytes) const;
-  LayoutOfA chooseLayout(const GivenSimtCopies &given, const SimtCopies &copies,
+  bool usesStagingBuffer(const ScheduleFields &copies, int64_t maxBytes) const;
+  CopyKind chooseCopy(const ScheduleFields &copies, int64_t maxBytes) const;
+  TileOrder chooseLayout(const GivenFields &given, const ScheduleFields &copies,
                          int64_t maxBytes) const;
-  bool isWorthDeferring(LayoutOfA layoutA) const;
+  bool isWorthDeferring(TileOrder layoutA) const;
 };
 
 } // namespace nm

@@ -7,56 +7,19 @@
 
 namespace nm {
 
-/// The fields of #nm.wgmma or #nm.wgmma_select, and the estimate that they were
-/// chosen by.
-struct WgmmaSchedule {
-  int64_t blockM = 0, blockN = 0, blockK = 0;
-  /// The tile of a warpgroup.
-  int64_t groupM = 0, groupN = 0;
-  int64_t stages = 0;
-  int64_t splitK = 1;
-  /// Warps that copy for the others; 0 for none.
-  int64_t producers = 0;
-  /// Blocks that take turns at tiles, and tiles along m that are neighbours in
-  /// their order; with producers.
-  int64_t blocks = 1, tilesAtOnceM = 1;
-  /// Tiles along n that are numbered together, of strategy wgmma.
-  int64_t tilesAtOnceN = 1;
-  /// The splits that operands of f32 are made of, 1 for f16 and bf16, and
-  /// whether what the tensor cores cut off their sums is added, too.
-  int64_t splits = 1;
-  bool compensated = false;
-  /// Bytes of an element of A.
-  int64_t elementBytes = 2;
-  /// Whether A, of 8 bits, goes by tensor copies, or by bulk copies of panels
-  /// that a kernel before makes of it, and whether sums of tiles are added to
-  /// promoted sums outside of the tensor cores.
-  bool tensorCopies = false, panelsOfA = false, promote = false;
-  /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
-  /// where threads store it from registers.
-  int64_t storeBuffers = 0;
-  PanelPacking packing;
-  /// Shared memory of a block, in bytes.
-  int64_t sharedBytes = 0;
-  /// The estimate, and the least that the tensor cores and the memory allow.
-  double microseconds = 0;
-  double tensorFloor = 0;
-  double memoryFloor = 0;
-
-  /// Sets how weights of `pattern` are packed in strategy wgmma, which follows
-  /// from the rest.
-  void pack(const Pattern &pattern);
-};
-
 /// The best of strategy wgmma by estimate, or why it has none; of those with
 /// panels of A, or of those without, where `panelsOfA` says so.
-Result<WgmmaSchedule>
+Result<GpuSchedule>
 selectWgmmaSchedule(const GpuProduct &product, const GpuChip &chip,
                     std::optional<bool> panelsOfA = std::nullopt);
 
 /// The best of strategy wgmma_select by estimate, or why it has none.
-Result<WgmmaSchedule> selectWgmmaSelectSchedule(const GpuProduct &product,
-                                                const GpuChip &chip);
+Result<GpuSchedule> selectWgmmaSelectSchedule(const GpuProduct &product,
+                                              const GpuChip &chip);
+
+/// How strategy wgmma packs weights of `product` for `schedule`'s other fields.
+PanelPacking packForWgmma(const GpuProduct &product,
+                          const ScheduleFields &schedule);
 
 /// How strategy wgmma_select packs weights of `pattern`, which is one of
 /// SelectedBytes, for blocks of so many columns and tiles of so many rows of B.

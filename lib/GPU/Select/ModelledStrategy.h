@@ -1,0 +1,84 @@
+//===- ModelledStrategy.h - Schedules that a model chooses ------*- C++ -*-===//
+//
+// What a strategy's model chooses is a plain struct, in which fields that are
+// given take the place of the model's. The attribute is made of the struct.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_SELECT_MODELLEDSTRATEGY_H
+#define NM_LIB_GPU_SELECT_MODELLEDSTRATEGY_H
+
+#include "GPU/Select/GpuStrategy.h"
+
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
+
+namespace mlir::nm {
+
+/// A strategy whose schedules are AttrTy.
+template <typename AttrTy>
+class ModelledStrategy : public GpuStrategy {
+public:
+  bool has(ScheduleAttrInterface schedule) const override {
+    return isa<AttrTy>(schedule);
+  }
+
+  ::nm::Result<ScheduleChoice>
+  choose(const ScheduleRequest &request) const override {
+    ::nm::GivenFields given = getGivenFields(request.given);
+    ::nm::Result<::nm::GpuSchedule> chosen = select(request, given);
+    if (!chosen)
+      return chosen.error();
+    ScheduleChoice choice{*chosen, makeAttribute(request, *chosen)};
+    if (!request.given)
+      return choice;
+    if (::nm::Status status = take(request, given, *chosen); !status)
+      return status.error();
+    AttrTy schedule = makeAttribute(request, *chosen);
+    choice.isByModel = schedule == choice.schedule;
+    if (schedule && failed(verifyGiven(request, schedule, *chosen)))
+      schedule = {};
+    choice.schedule = schedule;
+    return choice;
+  }
+
+protected:
+  /// The best by estimate of those that what is given allows, or why there is
+  /// none.
+  virtual ::nm::Result<::nm::GpuSchedule>
+  select(const ScheduleRequest &request,
+         const ::nm::GivenFields &given) const = 0;
+
+  /// Puts what is given in place of what was chosen, or says why that cannot
+  /// be.
+  virtual ::nm::Status take(const ScheduleRequest &request,
+                            const ::nm::GivenFields &given,
+                            ::nm::GpuSchedule &chosen) const {
+    ::nm::takeGiven(given, chosen);
+    return ::nm::Status::success();
+  }
+
+  /// Checks what was made of given fields, and emits an error.
+  virtual LogicalResult verifyGiven(const ScheduleRequest &request,
+                                    AttrTy schedule,
+                                    const ::nm::GpuSchedule &fields) const {
+    return success();
+  }
+
+  /// Sets the fields that follow from the op.
+  virtual void complete(const ScheduleRequest &request,
+                        ::nm::ScheduleFields &fields) const {}
+
+private:
+  /// Null, and an error at the op, for a schedule that does not verify.
+  AttrTy makeAttribute(const ScheduleRequest &request,
+                       ::nm::ScheduleFields fields) const {
+    complete(request, fields);
+    SparseProductOpInterface op = request.op;
+    return getSchedule<AttrTy>([&] { return op->emitOpError(); },
+                               op->getContext(), fields);
+  }
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_SELECT_MODELLEDSTRATEGY_H

@@ -1,0 +1,250 @@
+//===- nm-tblgen.cpp - Plain structs of schedules from their records ------===//
+//
+// Cost models know no MLIR. What they choose is a struct of plain fields, which
+// this makes of the parameters of all schedules in NMSchedules.td, with what
+// converts the struct to attributes and back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/TableGen/AttrOrTypeDef.h"
+#include "mlir/TableGen/EnumInfo.h"
+#include "mlir/TableGen/GenInfo.h"
+#include "mlir/Tools/mlir-tblgen/MlirTblgenMain.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TableGen/Error.h"
+#include "llvm/TableGen/Record.h"
+
+using namespace mlir;
+using namespace mlir::tblgen;
+using llvm::formatv;
+using llvm::Record;
+using llvm::RecordKeeper;
+
+namespace {
+/// A parameter whose record is an NM_Field.
+class Field {
+public:
+  Field(StringRef parameter, const Record *record)
+      : parameter(parameter.str()), record(record) {}
+
+  /// The field's name without a suffix.
+  std::string getName() const {
+    return llvm::convertToCamelFromSnakeCase(parameter);
+  }
+  std::string getGetter() const {
+    return "get" +
+           llvm::convertToCamelFromSnakeCase(parameter, /*capitalize=*/true);
+  }
+  SmallVector<std::string> listNames() const {
+    SmallVector<std::string> names;
+    for (StringRef suffix : record->getValueAsListOfStrings("suffixes"))
+      names.push_back(getName() + suffix.str());
+    return names;
+  }
+  StringRef get(StringRef property) const {
+    return record->getValueAsString(property);
+  }
+  bool hasSizes() const { return listNames().size() > 1; }
+  /// Whether the plain struct has `other` in the same form.
+  bool matches(const Field &other) const {
+    return get("plainType") == other.get("plainType") &&
+           get("plainDefault") == other.get("plainDefault");
+  }
+
+  std::string parameter;
+  const Record *record;
+};
+
+/// A schedule whose parameters are all fields.
+struct Schedule {
+  std::string className, strategy;
+  const Record *record;
+  SmallVector<Field> fields;
+};
+} // namespace
+
+static SmallVector<Schedule> listSchedules(const RecordKeeper &records) {
+  SmallVector<Schedule> schedules;
+  for (const Record *record :
+       records.getAllDerivedDefinitions("NM_ScheduleAttr")) {
+    AttrDef def(record);
+    Schedule schedule{
+        def.getCppClassName().str(), def.getMnemonic()->str(), record, {}};
+    for (const AttrOrTypeParameter &parameter : def.getParameters())
+      if (auto *init = dyn_cast<llvm::DefInit>(parameter.getDef());
+          init && init->getDef()->isSubClassOf("NM_Field"))
+        schedule.fields.emplace_back(parameter.getName(), init->getDef());
+    if (schedule.fields.size() == def.getParameters().size())
+      schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+namespace {
+/// A field, the schedules that have it, and its longest list of names.
+struct SharedField {
+  Field field;
+  SmallVector<std::string> names, strategies;
+};
+} // namespace
+
+static llvm::MapVector<StringRef, SharedField>
+shareFields(ArrayRef<Schedule> schedules) {
+  llvm::MapVector<StringRef, SharedField> shared;
+  for (const Schedule &schedule : schedules)
+    for (const Field &field : schedule.fields) {
+      auto [place, isNew] =
+          shared.insert({field.parameter, SharedField{field, {}, {}}});
+      SharedField &known = place->second;
+      if (!known.field.matches(field))
+        llvm::PrintFatalError(schedule.record,
+                              "expected '" + field.parameter + "' as #nm." +
+                                  known.strategies.front() + " has it");
+      known.strategies.push_back(schedule.strategy);
+      if (field.listNames().size() > known.names.size())
+        known.names = field.listNames();
+    }
+  return shared;
+}
+
+//===----------------------------------------------------------------------===//
+// Plain structs
+//===----------------------------------------------------------------------===//
+
+/// The enums that fields are of, as plain ones.
+static void emitEnums(const RecordKeeper &records, ArrayRef<Schedule> schedules,
+                      raw_ostream &os) {
+  llvm::StringSet<> emitted;
+  for (const Schedule &schedule : schedules)
+    for (const Field &field : schedule.fields) {
+      if (!field.record->isSubClassOf("NM_Case") ||
+          !emitted.insert(field.get("enumName")).second)
+        continue;
+      const Record *record =
+          records.getDef(("NM_" + field.get("enumName")).str());
+      if (!record)
+        llvm::PrintFatalError(field.record, "expected a definition of NM_" +
+                                                field.get("enumName"));
+      EnumInfo info(record);
+      os << formatv("/// Of {0}.\nenum class {1} {{\n", info.getSummary(),
+                    info.getEnumClassName());
+      for (const EnumCase &enumCase : info.getAllCases())
+        os << formatv("  {0} = {1},\n", enumCase.getSymbol(),
+                      enumCase.getValue());
+      os << "};\n\n";
+    }
+}
+
+static bool emitStructs(const RecordKeeper &records, raw_ostream &os) {
+  SmallVector<Schedule> schedules = listSchedules(records);
+  auto fields = shareFields(schedules);
+  os << "// Made by nm-tblgen of NMSchedules.td.\n\n";
+  emitEnums(records, schedules, os);
+  os << "/// The fields of all schedules; each strategy has some of them.\n"
+        "struct ScheduleFields {\n";
+  for (const auto &[parameter, shared] : fields) {
+    os << formatv("  /// `{0}` of {1}.\n", parameter,
+                  llvm::join(shared.strategies, ", "));
+    for (const std::string &name : shared.names)
+      os << formatv("  {0} {1} = {2};\n", shared.field.get("plainType"), name,
+                    shared.field.get("plainDefault"));
+  }
+  os << "};\n\n/// The fields that are given.\nstruct GivenFields {\n";
+  for (const auto &[parameter, shared] : fields)
+    for (const std::string &name : shared.names)
+      os << formatv("  std::optional<{0}> {1};\n",
+                    shared.field.get("plainType"), name);
+  os << "\n  /// Puts these in place of those of `fields`.\n"
+        "  void replaceIn(ScheduleFields &fields) const {\n";
+  for (const auto &[parameter, shared] : fields)
+    for (const std::string &name : shared.names)
+      os << formatv("    fields.{0} = {0}.value_or(fields.{0});\n", name);
+  os << "  }\n};\n";
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+/// Reads the parameter to the fields that are given.
+static void emitToPlain(const Field &field, raw_ostream &os) {
+  os << formatv("  if (auto given = schedule.{0}(){1}) {{\n", field.getGetter(),
+                field.hasSizes() ? "; !given.empty()" : "");
+  for (auto [i, name] : llvm::enumerate(field.listNames()))
+    os << formatv("    fields.{0} = {1};\n", name,
+                  field.hasSizes() ? formatv("given[{0}]", i).str()
+                                   : field.get("toPlain").str());
+  os << "  }\n";
+}
+
+/// Makes a variable of the parameter's name and type of the field.
+static void emitFromPlain(const Field &field, const Record *record,
+                          raw_ostream &os) {
+  std::string name = field.getName();
+  SmallVector<std::string> names = field.listNames();
+  if (field.hasSizes()) {
+    os << formatv("  const int64_t {0}Sizes[] = {{fields.{1}};\n", name,
+                  llvm::join(names, ", fields."))
+       << formatv("  ::llvm::ArrayRef<int64_t> {0};\n  if (fields.{1} != 0)\n"
+                  "    {0} = {0}Sizes;\n",
+                  name, names.front());
+    return;
+  }
+  StringRef condition = field.get("writtenIf");
+  os << formatv("  {0} {1};\n", field.get("cppType"), name);
+  os << formatv("  if ([[maybe_unused]] auto field = fields.{0}; {1})\n"
+                "    {0} = {2};\n",
+                name, condition.empty() ? "true" : condition,
+                field.get("fromPlain"));
+}
+
+static bool emitConversions(const RecordKeeper &records, raw_ostream &os) {
+  SmallVector<Schedule> schedules = listSchedules(records);
+  os << "// Made by nm-tblgen of NMSchedules.td.\n\n";
+  for (const Schedule &schedule : schedules) {
+    os << formatv("static ::nm::GivenFields readFields({0} schedule) {{\n"
+                  "  ::nm::GivenFields fields;\n",
+                  schedule.className);
+    for (const Field &field : schedule.fields)
+      emitToPlain(field, os);
+    os << "  return fields;\n}\n\n"
+       << formatv("template <>\n{0} mlir::nm::getSchedule<{0}>(\n"
+                  "    ::llvm::function_ref<::mlir::InFlightDiagnostic()> "
+                  "emitError,\n    ::mlir::MLIRContext *context, const "
+                  "::nm::ScheduleFields &fields) {{\n",
+                  schedule.className);
+    std::string names;
+    for (const Field &field : schedule.fields) {
+      emitFromPlain(field, schedule.record, os);
+      names += ", " + field.getName();
+    }
+    os << formatv("  return {0}::getChecked(emitError, context{1});\n}\n\n",
+                  schedule.className, names);
+  }
+  os << "::nm::GivenFields mlir::nm::getGivenFields(ScheduleAttrInterface "
+        "schedule) {\n"
+        "  if (!schedule)\n    return {};\n"
+        "  return ::llvm::TypeSwitch<::mlir::Attribute, ::nm::GivenFields>("
+        "schedule)\n";
+  for (const Schedule &schedule : schedules)
+    os << formatv("      .Case([]({0} it) {{ return readFields(it); })\n",
+                  schedule.className);
+  os << "      .Default([](::mlir::Attribute) { return ::nm::GivenFields(); "
+        "});\n}\n";
+  return false;
+}
+
+static GenRegistration
+    structs("gen-schedule-structs",
+            "Generate the plain structs of schedules, without MLIR",
+            emitStructs);
+static GenRegistration
+    conversions("gen-schedule-conversions",
+                "Generate what converts plain schedules to attributes and back",
+                emitConversions);
+
+int main(int argc, char **argv) { return MlirTblgenMain(argc, argv); }
