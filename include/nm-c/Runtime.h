@@ -168,6 +168,23 @@ void nmFunctionFree(NmFunction *function);
 int64_t nmFunctionGetNumArgs(const NmFunction *function);
 int64_t nmFunctionGetNumResults(const NmFunction *function);
 
+/** The type of an argument. `shape` has `rank` sizes, -1 where any will do, and
+ * lives as long as the module. */
+typedef struct {
+  NmElementType type;
+  int32_t rank;
+  const int64_t *shape;
+  /** Whether it is a weight, which nmFunctionSetWeight gives. */
+  int32_t isWeight;
+  /** Whether the function updates it in place: its memory is row-major, at
+   * multiples of what the module asks for, and no other operand's. */
+  int32_t isUpdated;
+} NmArgument;
+
+/** Writes the type of argument `arg`, counted among all. */
+char *nmFunctionGetArgument(const NmFunction *function, int64_t arg,
+                            NmArgument *argument);
+
 /** Sets the CUDA device that a function of a module for CUDA runs on, 0 where
  * this is not called. Weights must not have been packed yet: that uploads
  * them. */

@@ -61,6 +61,7 @@ private:
   LogicalResult parse(std::unique_ptr<llvm::MemoryBuffer> input);
   void warnOfTriple();
   LogicalResult readSignatures();
+  LogicalResult checkNoUpdates();
   LogicalResult convertToNM();
   LogicalResult lowerForCpu();
   LogicalResult lowerForGpu();
@@ -214,6 +215,18 @@ LogicalResult Compilation::readSignatures() {
   if (record.functions.empty())
     return diagnostics.fail(
         "expected a public func.func with a body, but the module has none");
+  return success();
+}
+
+/// A reference would be called with what the function has updated.
+LogicalResult Compilation::checkNoUpdates() {
+  for (const FunctionRecord &function : record.functions)
+    for (auto [i, arg] : llvm::enumerate(function.signature.args))
+      if (arg.isUpdated)
+        return diagnostics.fail(
+            "expected functions that update no argument with with-reference, "
+            "but @" +
+            function.signature.name + " updates argument " + llvm::Twine(i));
   return success();
 }
 
@@ -501,6 +514,8 @@ LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
     return failure();
   // Of the module as it was written, so before it is lowered.
   if (makesCode() && options.withReference) {
+    if (failed(checkNoUpdates()))
+      return failure();
     OwningOpRef<ModuleOp> written(module->clone());
     // Of which the reference makes loops.
     if (failed(runPasses(*written, options, diagnostics, [](OpPassManager &pm) {

@@ -53,20 +53,29 @@ SmallVector<func::FuncOp> mlir::nm::getEntryPoints(ModuleOp module) {
   return functions;
 }
 
+/// Row-major memory of the host or, where the function runs on a GPU, of that.
+static bool isUpdatedType(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.getLayout().isIdentity() && !memref.getMemorySpace();
+}
+
 static LogicalResult readTypes(func::FuncOp function, StringRef what,
-                               TypeRange types,
+                               TypeRange types, bool mayUpdate,
                                std::vector<TensorInfo> &infos) {
   for (auto [i, type] : llvm::enumerate(types)) {
     std::optional<TensorInfo> info;
-    if (isa<RankedTensorType>(type))
+    bool isUpdated = mayUpdate && isUpdatedType(type);
+    if (isa<RankedTensorType>(type) || isUpdated)
       info = getTensorInfo(type);
     if (!info)
       return function.emitError()
              << "expected " << what << " " << i << " of @"
-             << function.getSymName()
-             << " to be a ranked tensor of f64, f32, f16, bf16, f8E4M3FN, "
-                "f8E5M2, i64, i32 or i8, but got "
+             << function.getSymName() << " to be a ranked tensor"
+             << (mayUpdate ? ", or a row-major memref, " : " ")
+             << "of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32 or i8, "
+                "but got "
              << type;
+    info->isUpdated = isUpdated;
     infos.push_back(std::move(*info));
   }
   return success();
@@ -215,9 +224,9 @@ FailureOr<Signature> mlir::nm::getSignature(func::FuncOp function) {
   Signature signature;
   signature.name = function.getSymName();
   if (failed(readTypes(function, "argument", function.getArgumentTypes(),
-                       signature.args)) ||
+                       /*mayUpdate=*/true, signature.args)) ||
       failed(readTypes(function, "result", function.getResultTypes(),
-                       signature.results)))
+                       /*mayUpdate=*/false, signature.results)))
     return failure();
   for (auto [i, result] : llvm::enumerate(signature.results))
     if (!result.encoding.empty())

@@ -26,6 +26,8 @@ struct TensorInfo {
   std::string encoding;
   /// What memory must be aligned to, in bytes; 0 for no more than the element.
   int64_t alignment = 0;
+  /// Whether the function updates this argument in place: a memref.
+  bool isUpdated = false;
 };
 
 /// Dimension `dim` of argument `arg`.

@@ -10,7 +10,7 @@ using namespace mlir::nm;
 using llvm::json::OStream;
 
 /// The version that nm/Runtime/Manifest.h reads.
-static constexpr int64_t kManifestVersion = 2;
+static constexpr int64_t kManifestVersion = 2, kVersionOfUpdates = 3;
 
 static void writeTensor(OStream &json, const TensorInfo &tensor) {
   json.attribute("dtype", tensor.dtype);
@@ -22,6 +22,17 @@ static void writeTensor(OStream &json, const TensorInfo &tensor) {
     json.attribute("encoding", tensor.encoding);
   if (tensor.alignment != 0)
     json.attribute("alignment", tensor.alignment);
+  if (tensor.isUpdated)
+    json.attribute("updated", true);
+}
+
+/// Runtimes that know no updates would pass a copy of the argument.
+static int64_t getVersion(const ModuleRecord &module) {
+  bool hasUpdates = llvm::any_of(module.functions, [](const auto &function) {
+    return llvm::any_of(function.signature.args,
+                        [](const TensorInfo &arg) { return arg.isUpdated; });
+  });
+  return hasUpdates ? kVersionOfUpdates : kManifestVersion;
 }
 
 static void writeDimRef(OStream &json, const DimRef &ref) {
@@ -188,7 +199,7 @@ std::string mlir::nm::writeManifest(const ModuleRecord &module) {
   llvm::raw_string_ostream stream(text);
   OStream json(stream);
   json.object([&] {
-    json.attribute("version", kManifestVersion);
+    json.attribute("version", getVersion(module));
     json.attribute("target", module.target);
     writeNames(json, "processor_features", module.processorFeatures);
     if (!module.chips.empty())

@@ -394,6 +394,22 @@ NM_RUNTIME_API int64_t nmFunctionGetNumResults(const NmFunction *function) {
   return function ? int64_t(function->function.results().size()) : -1;
 }
 
+NM_RUNTIME_API char *nmFunctionGetArgument(const NmFunction *function,
+                                           int64_t arg, NmArgument *argument) {
+  if (char *message = refuseNull(
+          {{"a function", function}, {"an argument to write", argument}}))
+    return message;
+  const std::vector<TensorType> &args = function->function.args();
+  if (arg < 0 || arg >= int64_t(args.size()))
+    return copyMessage(Error{
+        "@" + function->function.name() + ": expected an argument below " +
+        std::to_string(args.size()) + ", but got " + std::to_string(arg)});
+  const TensorType &type = args[arg];
+  *argument = {NmElementType(type.element), int32_t(type.rank()),
+               type.shape.data(), type.encoding.has_value(), type.isUpdated};
+  return nullptr;
+}
+
 NM_RUNTIME_API char *nmFunctionSetDevice(NmFunction *function, int32_t device) {
   if (char *message = refuseNull({{"a function", function}}))
     return message;

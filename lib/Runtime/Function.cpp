@@ -81,12 +81,55 @@ Status Function::checkDevice(const std::string &place,
                tensor.device.str() + "; copy it there first"};
 }
 
+/// A copy of an argument would be updated in its place.
+Status Function::checkUpdated(size_t i, const Tensor &data) const {
+  const TensorType &type = signature->args[i];
+  if (!type.isUpdated || data.elements() == 0)
+    return Status::success();
+  int64_t alignment = std::max(type.alignment, elementSize(type.element));
+  if (data.isRowMajor() && uintptr_t(data.data) % uintptr_t(alignment) == 0)
+    return Status::success();
+  return Error{place("argument", i) + ": expected row-major memory at " +
+               "multiples of " + std::to_string(alignment) +
+               " bytes, which the function updates in place, but got " +
+               (data.isRowMajor() ? "another address" : "strides")};
+}
+
+/// Memory that is updated is read or written by no other operand.
+Status Function::checkUpdatesApart(const std::vector<Argument> &args,
+                                   const std::vector<Tensor> &results) const {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!signature->args[i].isUpdated)
+      continue;
+    auto check = [&](const std::string &other, const Tensor &tensor) -> Status {
+      if (!overlap(args[i].tensor, tensor))
+        return Status::success();
+      return Error{place("argument", i) +
+                   ": expected memory of its own, which " +
+                   "the function updates in place, but it overlaps " + other};
+    };
+    for (size_t j = 0; j < args.size(); ++j)
+      if (j != i && !args[j].weight)
+        if (Status status =
+                check("argument " + std::to_string(j), args[j].tensor);
+            !status)
+          return status;
+    for (size_t j = 0; j < results.size(); ++j)
+      if (Status status = check("result " + std::to_string(j), results[j]);
+          !status)
+        return status;
+  }
+  return Status::success();
+}
+
 Status Function::checkArgument(size_t i, const Argument &arg) const {
   const TensorType &type = signature->args[i];
   const Tensor &data = arg.weight ? arg.weight->values : arg.tensor;
   if (!type.encoding) {
     if (arg.weight || !matches(data, type))
       return mismatch(place("argument", i), type.str(), data);
+    if (Status status = checkUpdated(i, data); !status)
+      return status;
     return checkDevice(place("argument", i), data);
   }
   if (!arg.weight)
@@ -205,6 +248,8 @@ Status Function::call(const std::vector<Argument> &args,
   if (!shapes)
     return shapes.error();
   if (Status status = checkResults(*shapes, results); !status)
+    return status;
+  if (Status status = checkUpdatesApart(args, results); !status)
     return status;
   return runsOn.isCpu() ? callOnHost(args, results) : callOnCuda(args, results);
 }

@@ -41,7 +41,7 @@ Result<Encoding> Encoding::parse(std::string_view text) {
 }
 
 std::string TensorType::str() const {
-  std::string text = "tensor<";
+  std::string text = isUpdated ? "memref<" : "tensor<";
   for (int64_t size : shape)
     text += (size == kDynamicSize ? "?" : std::to_string(size)) + "x";
   text += elementName(element);
@@ -79,6 +79,8 @@ static TensorType readType(JsonReader json) {
   }
   if (JsonReader alignment = json.optionalMember("alignment"))
     type.alignment = readAlignment(alignment);
+  if (JsonReader updated = json.optionalMember("updated"))
+    type.isUpdated = updated.flag();
   JsonReader encoding = json.optionalMember("encoding");
   if (!encoding)
     return type;

@@ -44,11 +44,11 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
   call.isDirect = true;
   Descriptors descriptors;
   std::vector<size_t> places;
-  auto add = [&](const TensorType &type, const Tensor &tensor) {
+  auto add = [&](const TensorType &type, const Tensor &tensor, bool isWritten) {
     call.isDirect &= tensor.isRowMajor();
     places.push_back(descriptors.count());
-    call.places.push_back(
-        {/*start=*/0, addressAlignment(type, tensor), tensor.bytes()});
+    call.places.push_back({/*start=*/0, addressAlignment(type, tensor),
+                           tensor.bytes(), isWritten});
     descriptors.add(tensor);
   };
   for (size_t i = 0; i < args.size(); ++i) {
@@ -56,11 +56,11 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
       descriptors.add(*args[i].weight);
       continue;
     }
-    add(signature->args[i], args[i].tensor);
+    add(signature->args[i], args[i].tensor, signature->args[i].isUpdated);
   }
   call.firstResult = places.size();
   for (size_t i = 0; i < results.size(); ++i)
-    add(signature->results[i], results[i]);
+    add(signature->results[i], results[i], /*isWritten=*/true);
   if (Status status = checkDescriptorCount(descriptors.count()); !status)
     return Error{"@" + functionName + ": " + status.error().message};
   call.words = descriptors.getWords();
@@ -74,16 +74,22 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
 
 bool PreparedCall::areDirect(void *const *data) const {
   auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(data[i]); };
-  auto end = [&](size_t i) { return begin(i) + places[i].bytes; };
   for (size_t i = 0; i < places.size(); ++i)
     if (begin(i) % places[i].alignment != 0 ||
         (!data[i] && places[i].bytes > 0))
       return false;
-  for (size_t result = firstResult; result < places.size(); ++result)
-    for (size_t arg = 0; arg < firstResult; ++arg)
-      if (begin(result) < end(arg) && begin(arg) < end(result))
-        return false;
-  return true;
+  return !overlapsWritten(data);
+}
+
+/// Whether memory that is written is an argument's, too. Results may overlap.
+bool PreparedCall::overlapsWritten(void *const *data) const {
+  auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(data[i]); };
+  auto end = [&](size_t i) { return begin(i) + places[i].bytes; };
+  for (size_t i = 0; i < places.size(); ++i)
+    for (size_t arg = 0; places[i].isWritten && arg < firstResult; ++arg)
+      if (arg != i && begin(i) < end(arg) && begin(arg) < end(i))
+        return true;
+  return false;
 }
 
 /// Copies where that is due, or says what is wrong with an address.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -48,7 +48,11 @@ class PreparedCall:
         self._types = [type(array) for array in arrays]
         self._signatures = [kind.signature(array)
                             for kind, array in zip(self._kinds, arrays)]
-        self._stores = [kind.store for kind in self._kinds]
+        self._updated = [bound.function.args[bound._positions[i]].updated
+                         for i in range(len(arrays))]
+        self._stores = [self._store_of_updated(i) if updated else kind.store
+                        for i, (kind, updated) in enumerate(zip(self._kinds,
+                                                                self._updated))]
         layouts = layouts or [None] * len(arrays)
         self._copied: list[bool] = []
         self._extents: list[tuple[int, int]] = []
@@ -113,6 +117,23 @@ class PreparedCall:
         self._extents.append(_extent(shape, strides, view.dtype))
         return lib.tensor(0, view.dtype, shape, None if row_major else strides,
                           bound.device)
+
+    def _store_of_updated(self, i: int) -> Callable[[Any, Slot, int], None]:
+        """Puts the address of an array that the function updates to its place."""
+        type_ = self._bound.function.args[self._bound._positions[i]]
+
+        def store(array: Any, slot: Slot, at: int) -> None:
+            kind = self._kinds[i]
+            shape = kind.view(array).shape
+            alignment = self._alignments[i] if self._on_cuda else 1
+            if (kind.store_out(array, shape, type_.dtype, self._bound.device, slot, at)
+                    and (slot.data[at] or 0) % alignment == 0):
+                return
+            raise Error(f"argument {self._bound._positions[i]} of "
+                        f"@{self._bound.function.name}: expected a row-major array "
+                        f"that can be written, at multiples of {alignment} bytes, as "
+                        "the function updates it in place")
+        return store
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Calls the function on arrays like those that it was prepared for.
@@ -288,10 +309,17 @@ class PreparedCall:
         """Whether results would be written over arguments that are still read."""
         begin = slot.data[self._count + i] or 0
         end = begin + self._result_bytes[i]
-        for data, (low, high) in zip(slot.data, self._extents):
-            if begin < (data or 0) + high and (data or 0) + low < end:
-                return True
-        return False
+        found = False
+        for place, (low, high) in enumerate(self._extents):
+            data = slot.data[place] or 0
+            if begin < data + high and data + low < end:
+                if self._updated[place]:
+                    raise Error(f"out of @{self._bound.function.name}: expected memory "
+                                f"of its own, but it overlaps argument "
+                                f"{self._bound._positions[place]}, which the function "
+                                "updates in place")
+                found = True
+        return found
 
 
 def _check_elements_apart(array: Any, view: _arrays.View, kind: _arrays.Kind) -> None:

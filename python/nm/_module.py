@@ -30,16 +30,18 @@ _KEPT_BINDINGS, _KEPT_CALLS = 4, 64
 @dataclass(frozen=True)
 class TensorType:
     """The type of an argument or a result: MLIR's name of its elements, sizes
-    with None where they are dynamic, and the pattern of a weight."""
+    with None where they are dynamic, the pattern of a weight, and whether the
+    function updates the argument in place."""
 
     dtype: str
     shape: tuple[int | None, ...]
     pattern: Pattern | None = None
+    updated: bool = False
 
     def __str__(self) -> str:
         sizes = "".join(f"{'?' if size is None else size}x" for size in self.shape)
         encoding = f", #nm.encoding<{self.pattern}>" if self.pattern else ""
-        return f"tensor<{sizes}{self.dtype}{encoding}>"
+        return f"{'memref' if self.updated else 'tensor'}<{sizes}{self.dtype}{encoding}>"
 
 
 def load(path: str | os.PathLike) -> Module:
@@ -133,7 +135,7 @@ def _tensor_type(entry: dict) -> TensorType:
                       tuple(None if size < 0 else size
                             for size in entry["shape"]),
                       read_pattern(entry["encoding"])
-                      if entry.get("encoding") else None)
+                      if entry.get("encoding") else None, entry.get("updated", False))
 
 
 class Function:

@@ -89,6 +89,12 @@ static void call_nmFunctionGetNumArgs(void) {
 static void call_nmFunctionGetNumResults(void) {
   EXPECT(nmFunctionGetNumResults(NULL) == -1);
 }
+static void call_nmFunctionGetArgument(void) {
+  NmArgument argument;
+  FAILS(nmFunctionGetArgument(NULL, 0, &argument), "NULL");
+  FAILS(nmFunctionGetArgument(function, 0, NULL), "NULL");
+  FAILS(nmFunctionGetArgument(function, -1, &argument), "below");
+}
 static void call_nmFunctionSetDevice(void) {
   FAILS(nmFunctionSetDevice(NULL, 0), "NULL");
   FAILS(nmFunctionSetDevice(function, INT32_MAX), "expected a device");
@@ -367,6 +373,7 @@ static void (*const kCases[])(void) = {
     call_nmFunctionFree,
     call_nmFunctionGetNumArgs,
     call_nmFunctionGetNumResults,
+    call_nmFunctionGetArgument,
     call_nmFunctionSetDevice,
     call_nmFunctionSetWeight,
     call_nmFunctionSetCondensedWeight,

@@ -2,7 +2,7 @@
 //
 // A compiled module exports `nm_manifest`, a NUL-terminated JSON text:
 //
-//   { "version": 2, "target": "cpu",
+//   { "version": 3, "target": "cpu",
 //     "processor_features": ["avx2", "fma"],
 //     "functions": [ {
 //       "name": "ffn",
@@ -55,8 +55,9 @@
 // place of "chip". `encoding`, `equal_dims`, `pack`, `reference`, `ops`,
 // `processor_features` and the three counts may be absent or null.
 //
-// A compiled function never writes to its arguments, takes row-major memory
-// aligned to the element, and may be called from several threads at once.
+// A compiled function writes to no argument but those with "updated": true,
+// which it updates in place; it takes row-major memory aligned to the element,
+// and may be called from several threads at once.
 //
 // A module for a GPU has "target": "cuda" and, for people to read, what it
 // carries kernels for:
@@ -100,7 +101,8 @@ namespace nm {
 /// The version of the manifest that this runtime reads.
 /// Version 1, which is read too, has no "lists": they stand behind the indices
 /// of their tile, where only the module's own code looks for them.
-inline constexpr int64_t kManifestVersion = 2, kOldestManifestVersion = 1;
+/// Version 2 has no "updated".
+inline constexpr int64_t kManifestVersion = 3, kOldestManifestVersion = 1;
 inline constexpr int64_t kDynamicSize = -1;
 
 /// The encoding of a weight: its pattern, and where k is in its type.
@@ -120,9 +122,12 @@ struct NM_RUNTIME_API TensorType {
   std::optional<Encoding> encoding;
   /// Bytes; 0 stands for those of the element.
   int64_t alignment = 0;
+  /// Whether the function updates this argument in place.
+  bool isUpdated = false;
 
   int64_t rank() const { return int64_t(shape.size()); }
-  /// As MLIR writes it: tensor<?x64xf32, #nm.encoding<2:4>>.
+  /// As MLIR writes it: tensor<?x64xf32, #nm.encoding<2:4>>, and memref<8xf32>
+  /// where it is updated.
   std::string str() const;
 };
 

@@ -78,6 +78,9 @@ private:
   Result<std::vector<Weight>> packOnHost(std::vector<Weight> condensed) const;
   Status checkDevice(const std::string &place, const Tensor &tensor) const;
   Status checkArgument(size_t i, const Argument &arg) const;
+  Status checkUpdated(size_t i, const Tensor &data) const;
+  Status checkUpdatesApart(const std::vector<Argument> &args,
+                           const std::vector<Tensor> &results) const;
   Status checkEqualDims(const std::vector<Argument> &args) const;
   Status checkResults(const std::vector<Shape> &shapes,
                       const std::vector<Tensor> &results) const;
@@ -141,7 +144,12 @@ private:
     size_t start;
     int64_t alignment;
     int64_t bytes;
+    /// Whether this memory is written: of a result, and of an argument that the
+    /// function updates.
+    bool isWritten;
   };
+  bool overlapsWritten(void *const *data) const;
+
   std::vector<Place> places;
   /// The first of the results.
   size_t firstResult = 0;

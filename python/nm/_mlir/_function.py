@@ -27,6 +27,10 @@ def tensor_type(shape: Sequence[Dim], element: str, encoding: str = "") -> str:
     return f"tensor<{sizes}{element}{encoding and ', ' + encoding}>"
 
 
+def _memory_type(type_: str) -> str:
+    return type_.replace("tensor<", "memref<", 1)
+
+
 #: What a linalg.generic makes of its elements: the last is the output's own.
 ScalarCode = Callable[..., Scalar]
 
@@ -46,6 +50,8 @@ class FunctionText:
         self._count = 0
         # What stands at the function's begin, by what it says.
         self._constants: dict[str, str] = {}
+        # The arguments that are updated, by the name of their elements.
+        self._updated: dict[str, str] = {}
 
     def fresh(self) -> str:
         self._count += 1
@@ -72,12 +78,34 @@ class FunctionText:
         """The next argument, whose sizes give those with a name that is new."""
         result = Tensor(f"%arg{len(self._arguments)}", tuple(shape), element)
         self._arguments.append(f"{result.name}: {result.type}")
-        for place, size in enumerate(shape):
+        self._name_sizes(result)
+        return result
+
+    def updated_argument(self, shape: Sequence[Dim], element: str) -> Tensor:
+        """The elements of the next argument, to whose memory `update` writes."""
+        name, type_ = f"%arg{len(self._arguments)}", tensor_type(shape, element)
+        memory = _memory_type(type_)
+        self._arguments.append(f"{name}: {memory}")
+        before = self.begin(f"bufferization.to_tensor {name} restrict writable : "
+                            f"{memory} to {type_}")
+        self._updated[before] = name
+        result = Tensor(before, tuple(shape), element)
+        self._name_sizes(result)
+        return result
+
+    def update(self, argument: Tensor, value: Tensor) -> None:
+        """Makes `value` the elements of an argument that `updated_argument` gave."""
+        self.line(f"bufferization.materialize_in_destination {value.name} in restrict "
+                  f"writable {self._updated[argument.name]} : ({value.type}, "
+                  f"{_memory_type(value.type)}) -> ()")
+
+    def _name_sizes(self, argument: Tensor) -> None:
+        for place, size in enumerate(argument.shape):
             if isinstance(size, Size) and size.factor == 1 and (
                     len(size.symbols) == 1 and size.symbols[0] not in self.sizes):
                 self.sizes[size.symbols[0]] = self.begin(
-                    f"tensor.dim {result.name}, {self.index(place)} : {result.type}")
-        return result
+                    f"tensor.dim {argument.name}, {self.index(place)} : "
+                    f"{argument.type}")
 
     def begin(self, value: str) -> str:
         """The name of what `value` says, once for the function."""
@@ -281,8 +309,8 @@ class FunctionText:
                   f"{list(permutation)}")
         return result
 
-    def slice(self, tensor: Tensor, dim: int, begin: Dim, size: Dim, step: int = 1
-              ) -> Tensor:
+    def slice(self, tensor: Tensor, dim: int, begin: Dim | str, size: Dim,
+              step: int = 1) -> Tensor:
         """`size` elements along a dimension from `begin` on."""
         shape = (*tensor.shape[:dim], size, *tensor.shape[dim + 1:])
         if shape == tensor.shape:
@@ -314,6 +342,19 @@ class FunctionText:
                         for each in (offsets, sizes, strides))
         self.line(f"{result.name} = tensor.insert_slice {tensor.name} into "
                   f"{into.name}{place} : {tensor.type} into {into.type}")
+        return result
+
+    def scatter(self, source: Tensor, into: Tensor, places: Tensor, dim: int) -> Tensor:
+        """`into` with slice i of `source` at place `places[i]` of dimension `dim`."""
+        order = [dim, *(other for other in range(len(into.shape)) if other != dim)]
+        rows = self.transpose(source, order)
+        wide = self.reshape(rows, [rows.shape[0], *into.shape[:dim], 1,
+                                   *into.shape[dim + 1:]])
+        at = self.reshape(places, [*places.shape, 1])
+        result = Tensor(self.fresh(), into.shape, into.element)
+        self.line(f"{result.name} = tensor.scatter {wide.name} into {into.name}"
+                  f"[{at.name}] scatter_dims([{dim}]) unique : ({wide.type}, "
+                  f"{into.type}, {at.type}) -> {into.type}")
         return result
 
     def _place(self, shape: Sequence[Dim], dim: int, begin: Dim | str, step: int

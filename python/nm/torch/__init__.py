@@ -16,7 +16,9 @@ graphs, and has gradients for its activations, its bias and the kept weights.
 
 from ._attention import NMMultiheadAttention
 from ._densify import densify
-from ._export import CompiledModel, ExportedModel, export
+from ._export import (CompiledDecoder, CompiledFunctions, CompiledModel,
+                      ExportedDecoder, ExportedFunctions, ExportedModel, export,
+                      export_decoder, join)
 from ._linear import NMLinear
 from ._import_hook import after_import as _after_import
 from ._load import load, save
@@ -28,11 +30,12 @@ from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 from ._threads import share_threads as _share_threads
 
-__all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
+__all__ = ["CompiledDecoder", "CompiledFunctions", "CompiledModel", "ExportedDecoder",
+           "ExportedFunctions", "ExportedModel", "LayerChoice", "LayerReport",
            "MaskSchedule", "MaskedLinear", "MemoryReport", "NMLinear",
            "NMMultiheadAttention", "NMQuantizedLinear", "SearchReport", "SparsifyReport",
-           "densify", "export", "linear", "load", "mask_layers", "memory", "quantize",
-           "save", "search", "sparsify"]
+           "densify", "export", "export_decoder", "join", "linear", "load",
+           "mask_layers", "memory", "quantize", "save", "search", "sparsify"]
 
 _share_threads()
 

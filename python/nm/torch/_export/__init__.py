@@ -4,6 +4,9 @@ torch.export gives the graph of core ATen operators; each has a lowering to lina
 one of the files here, by family. Weights go to a file beside the text.
 """
 
-from ._program import CompiledModel, ExportedModel, export
+from ._decoder import CompiledDecoder, ExportedDecoder, export_decoder
+from ._program import (CompiledFunctions, CompiledModel, ExportedFunctions,
+                       ExportedModel, export, join)
 
-__all__ = ["CompiledModel", "ExportedModel", "export"]
+__all__ = ["CompiledDecoder", "CompiledFunctions", "CompiledModel", "ExportedDecoder",
+           "ExportedFunctions", "ExportedModel", "export", "export_decoder", "join"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
@@ -21,10 +21,12 @@ from . import (_creation, _elementwise, _products,  # noqa: F401
 from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
 
 # Decompositions that would take apart what is lowered as a whole.
-_WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm")
+_WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm",
+          "index_copy", "argmax")
 # What dropout and batch normalization are in training mode.
 _OF_TRAINING = ("aten.native_dropout", "aten.dropout", "aten.bernoulli",
                 "aten._native_batch_norm_legit_functional", "aten.rrelu_with_noise")
+_UPDATES = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION)
 # Checks of sizes and types, which the compiled function has no way to fail at.
 _CHECKS = {"aten._assert_tensor_metadata", "aten._assert_scalar",
            "aten.sym_constrain_range_for_size", "aten.sym_constrain_range"}
@@ -35,18 +37,23 @@ class Lowered:
     """A function's text and what belongs to it.
 
     Attributes:
+        name: the function's.
         resources: the constants of the text by key.
         inputs: the places of the function's arguments among the model's flat ones.
         results: for each flat result of the model its place among the function's, or
             the value itself where it is no tensor.
         bools: the results of the function that are booleans.
+        states: the buffers that the model writes, as they are before the first call.
+            They are the last arguments, which the function updates in place.
     """
 
+    name: str
     text: str
     resources: dict[str, torch.Tensor]
     inputs: list[int]
     results: list[tuple[bool, Any]]
     bools: list[bool]
+    states: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 def core_aten(program: ExportedProgram) -> ExportedProgram:
@@ -69,6 +76,9 @@ class _Lowering:
         self._values: dict[fx.Node, Any] = {}
         self._resources: dict[str, torch.Tensor] = {}
         self._inputs: list[int] = []
+        self._states: dict[str, torch.Tensor] = {}
+        # By the name of an argument or a buffer that the model writes.
+        self._updated: dict[str, Tensor] = {}
         # The nodes that stand for arguments and constants.
         self._given: set[fx.Node] = set()
 
@@ -105,20 +115,30 @@ class _Lowering:
         program = self._program
         user_inputs = 0
         nodes = {node.name: node for node in program.graph.nodes}
+        written = {spec.target for spec in program.graph_signature.output_specs
+                   if spec.kind in _UPDATES}
+        states = []
         for spec in program.graph_signature.input_specs:
             node = nodes[spec.arg.name]
             self._given.add(node)
             if spec.kind == InputKind.USER_INPUT:
                 if isinstance(spec.arg, TensorArgument):
                     self._inputs.append(user_inputs)
-                    self._values[node] = self._argument(node)
+                    self._values[node] = (
+                        self._updated_argument(node, node.name)
+                        if node.name in written else self._argument(node))
                 user_inputs += 1
+            elif spec.kind == InputKind.BUFFER and spec.target in written:
+                states.append((spec, node))
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER,
                                InputKind.CONSTANT_TENSOR):
                 self._values[node] = self._constant(spec)
             else:
                 raise Error(f"{spec.target}: expected parameters, buffers and tensors "
                             f"as constants of the model, but got a {spec.kind.name}")
+        for spec, node in states:
+            self._states[spec.target] = self._constant(spec).tensor
+            self._values[node] = self._updated_argument(node, spec.target)
 
     def _argument(self, node: fx.Node) -> Tensor:
         value = node.meta["val"]
@@ -130,6 +150,16 @@ class _Lowering:
         given = self._fn.argument(shape, "i8")
         return self._fn.elementwise([given], shape, "i1",
                                     lambda body, x: body.cast(x, "i1"))
+
+    def _updated_argument(self, node: fx.Node, name: str) -> Tensor:
+        value = node.meta["val"]
+        element = element_of(value.dtype, f"argument {name}")
+        if element == "i1":
+            raise Error(f"argument {name}: expected numbers where the model writes to "
+                        "its arguments or buffers, but got booleans")
+        shape = [self._dim(size) for size in value.shape]
+        self._updated[name] = self._fn.updated_argument(shape, element)
+        return self._updated[name]
 
     def _constant(self, spec) -> Constant:
         program, target = self._program, spec.target
@@ -205,10 +235,14 @@ class _Lowering:
         bools: list[bool] = []
         for spec, node in zip(self._program.graph_signature.output_specs,
                               output.args[0]):
+            if spec.kind in _UPDATES:
+                value = Context(self._fn, node, self._resources, self._dim).tensor(
+                    self._values[node])
+                self._fn.update(self._updated[spec.target], value)
+                continue
             if spec.kind != OutputKind.USER_OUTPUT:
-                raise Error(f"{spec.target}: expected a model that does not write to "
-                            f"its buffers or arguments, but got a {spec.kind.name}; "
-                            "model.eval() often is such a one")
+                raise Error(f"{spec.target}: expected results of the model and what it "
+                            f"writes, but got a {spec.kind.name}")
             if not isinstance(spec.arg, TensorArgument):
                 results.append((False, node))
                 continue
@@ -218,8 +252,8 @@ class _Lowering:
             tensors.append(tensor)
         if not tensors:
             raise Error("expected a model with a tensor as its result")
-        return Lowered(self._fn.text(tensors), self._resources, self._inputs, results,
-                       bools)
+        return Lowered(self._fn.name, self._fn.text(tensors), self._resources,
+                       self._inputs, results, bools, self._states)
 
     def _result(self, node: fx.Node) -> Tensor:
         """A result of the function, which is memory of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +85,16 @@ def _any_batch(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
     return shapes.dynamic_shapes(model, args, kwargs)
 
 
-class ExportedModel:
-    """A model's text and its weights.
+class _Exported:
+    """The text of functions and its constants.
 
     Attributes:
-        text: a module of MLIR with one function. Its constants have names.
+        text: a module of MLIR. Its constants have names.
         resources: the tensors of these names.
     """
 
-    def __init__(self, lowered: Lowered, call_spec: Any):
-        self._lowered, self._call_spec = lowered, call_spec
-        self.text = lowered.text
-        self.resources = lowered.resources
+    def __init__(self, text: str, resources: dict[str, Tensor]):
+        self.text, self.resources = text, resources
 
     def save(self, folder: str | os.PathLike) -> Path:
         """Writes model.mlir and model.safetensors, for
@@ -110,6 +108,34 @@ class ExportedModel:
         write_resources(place / _WEIGHTS, self.resources)
         return place
 
+    def _compile(self, path: str | os.PathLike | None, target: str, options: dict
+                 ) -> Module:
+        with tempfile.TemporaryDirectory(prefix="nm-export-") as folder:
+            weights = Path(folder) / _WEIGHTS
+            write_resources(weights, self.resources)
+            options["resources"] = str(weights)
+            if path is None:
+                return _compile.compile(self.text, target, **options)
+            said = _compile.compile_to(path, self.text, target, **options)
+            return Module(path, said)
+
+    def _described(self) -> str:
+        size = sum(tensor.nbytes for tensor in self.resources.values())
+        return f"{len(self.resources)} resources of {size / 1e6:.1f} MB"
+
+
+class ExportedModel(_Exported):
+    """A model's text and its weights.
+
+    Attributes:
+        text: a module of MLIR with one function. Its constants have names.
+        resources: the tensors of these names.
+    """
+
+    def __init__(self, lowered: Lowered, call_spec: Any):
+        super().__init__(lowered.text, lowered.resources)
+        self.lowered, self.call_spec = lowered, call_spec
+
     def compile(self, path: str | os.PathLike | None = None, target: str = "cpu",
                 **options) -> CompiledModel:
         """The model compiled to one shared object, weights included.
@@ -121,21 +147,67 @@ class ExportedModel:
         Raises:
             CompileError, CompilerNotFoundError: as nm.compile.
         """
-        with tempfile.TemporaryDirectory(prefix="nm-export-") as folder:
-            weights = Path(folder) / _WEIGHTS
-            write_resources(weights, self.resources)
-            options["resources"] = str(weights)
-            if path is None:
-                module = _compile.compile(self.text, target, **options)
-            else:
-                said = _compile.compile_to(path, self.text, target, **options)
-                module = Module(path, said)
-        return CompiledModel(module, self._lowered, self._call_spec)
+        return CompiledModel(self._compile(path, target, options), self.lowered,
+                             self.call_spec)
 
     def __repr__(self) -> str:
-        size = sum(tensor.nbytes for tensor in self.resources.values())
-        return (f"ExportedModel({self.text.split(' {', 1)[0]}, {len(self.resources)} "
-                f"resources of {size / 1e6:.1f} MB)")
+        return f"ExportedModel({self.text.split(' {', 1)[0]}, {self._described()})"
+
+
+class ExportedFunctions(_Exported):
+    """Several exported models as one module, whose functions share constants.
+
+    Attributes:
+        text: a module of MLIR. Its constants have names.
+        resources: the tensors of these names.
+    """
+
+    def __init__(self, models: Mapping[str, ExportedModel], resources: dict[str, Tensor]):
+        super().__init__("".join(model.text for model in models.values()), resources)
+        self._models = models
+
+    def compile(self, path: str | os.PathLike | None = None, target: str = "cpu",
+                **options) -> CompiledFunctions:
+        """All functions compiled to one shared object; as ExportedModel.compile."""
+        module = self._compile(path, target, options)
+        return CompiledFunctions(module, {
+            name: CompiledModel(module, model.lowered, model.call_spec, name)
+            for name, model in self._models.items()})
+
+    def __repr__(self) -> str:
+        return f"ExportedFunctions({', '.join(self._models)}, {self._described()})"
+
+
+def _is_same(a: Tensor, b: Tensor) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape or a.device != b.device:
+        return False
+    is_one = a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
+    return is_one or torch.equal(a, b)
+
+
+def join(*models: ExportedModel) -> ExportedFunctions:
+    """Exported models as functions of one module. Constants that have one name, as the
+    weights of a model that was exported for several kinds of arguments, are one.
+
+    Raises:
+        Error: two functions or two constants that differ have one name, or a model
+            writes to its buffers, which no other function would see.
+    """
+    functions: dict[str, ExportedModel] = {}
+    resources: dict[str, Tensor] = {}
+    for model in models:
+        name = model.lowered.name
+        if name in functions:
+            raise Error(f"expected functions with names of their own, but got {name} "
+                        "twice; export has the argument name")
+        if model.lowered.states:
+            raise Error(f"{name}: expected a model that updates arguments, not its "
+                        f"buffers {', '.join(model.lowered.states)}")
+        functions[name] = model
+        for key, tensor in model.resources.items():
+            if not _is_same(resources.setdefault(key, tensor), tensor):
+                raise Error(f"expected one tensor called {key}, but {name} has another")
+    return ExportedFunctions(functions, resources)
 
 
 class CompiledModel:
@@ -143,18 +215,26 @@ class CompiledModel:
 
     Attributes:
         module: the nm.Module, whose functions take tensors in order.
+        states: the buffers that the model writes, by name: a call updates them in
+            place. They begin as the model's were, on the device of the arguments.
     """
 
-    def __init__(self, module: Module, lowered: Lowered, call_spec: Any):
+    def __init__(self, module: Module, lowered: Lowered, call_spec: Any,
+                 name: str | None = None):
         self.module, self._lowered, self._spec = module, lowered, call_spec
-        self._call = module.only_function()
+        self._call = module.only_function() if name is None else module[name]
+        self.states = {name: tensor.clone(memory_format=torch.contiguous_format)
+                       for name, tensor in lowered.states.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if spec != self._spec.in_spec:
             raise Error(f"expected arguments {self._spec.in_spec}, but got {spec}")
         tensors = [_without_bools(leaves[place]) for place in self._lowered.inputs]
-        given = self._call(*tensors)
+        if tensors:
+            self.states = {name: state.to(tensors[0].device)
+                           for name, state in self.states.items()}
+        given = self._call(*tensors, *self.states.values())
         results = given if isinstance(given, tuple) else (given,)
         results = [result.bool() if is_bool else result
                    for result, is_bool in zip(results, self._lowered.bools)]
@@ -170,6 +250,26 @@ class CompiledModel:
     def remarks(self) -> tuple[str, ...]:
         """How each product was compiled, with the estimate and the reason."""
         return self.module.remarks
+
+
+class CompiledFunctions(Mapping[str, CompiledModel]):
+    """The functions of one shared object, by name.
+
+    Attributes:
+        module: the nm.Module.
+    """
+
+    def __init__(self, module: Module, functions: dict[str, CompiledModel]):
+        self.module, self._functions = module, functions
+
+    def __getitem__(self, name: str) -> CompiledModel:
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
 
 
 def _without_bools(tensor: Tensor) -> Tensor:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 
 from ..._mlir import Body, Scalar, Tensor
-from ..._mlir._scalars import compute_type
+from ..._mlir._scalars import compute_type, is_float
 from ..._mlir._sizes import product
-from ._context import Constant, Context, dim_indices, lowers
+from ._context import Constant, Context, dim_index, dim_indices, lowers
 
 _LOWEST = {"i64": -2 ** 63, "i32": -2 ** 31, "i8": -2 ** 7}
 
@@ -87,6 +87,27 @@ def _extreme(c: Context, x: Tensor | Constant, dims: Sequence[int] = (),
     least = c.fn.reduce([x], along, start, x.element,
                         lambda body, x, before: body.minimum(x, before))
     return c.fn.reshape(least, c.shape)
+
+
+@lowers("aten.argmax")
+def _argmax(c: Context, x: Tensor | Constant, dim: int | None = None,
+            keepdim: bool = False) -> Tensor:
+    """The first place of the largest element, or of the first NaN."""
+    x = c.tensor(x)
+    if dim is None:
+        x, dim = c.fn.reshape(x, [product(x.shape)]), 0
+    along = dim_index(c, dim, len(x.shape))
+    most = largest(c, x, [along])
+    end = 2 ** 63 - 1
+
+    def code(body: Body, x: Scalar, most: Scalar, before: Scalar) -> Scalar:
+        found = body.compare("eq", x, most)
+        if is_float(x.element):
+            found = body.op("arith.ori", found, body.compare("ne", x, x))
+        place = body.select(found, body.loop(along), body.constant(end, "i64"))
+        return body.minimum(place, before)
+
+    return c.fn.reshape(c.fn.reduce([x, most], [along], end, "i64", code), c.shape)
 
 
 @lowers("aten.any", "aten.all")

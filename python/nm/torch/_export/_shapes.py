@@ -49,16 +49,17 @@ def _slice(c: Context, x: Tensor | Constant, dim: int = 0, begin: Any = None,
     return c.fn.slice(x, dim, _begin(c, begin or 0, x.shape[dim]), c.shape[dim], step)
 
 
-def _begin(c: Context, begin: Any, size: Dim) -> Dim:
-    """Where a slice begins; below zero it counts from the end."""
+def _begin(c: Context, begin: Any, size: Dim) -> Dim | str:
+    """Where a slice begins; below zero it counts from the end. A text names a value of
+    the function."""
     begin = c.dim(begin)
     if not isinstance(begin, int):
         return begin
     if isinstance(size, int):
         return min(max(begin + size if begin < 0 else begin, 0), size)
     if begin < 0:
-        raise c.refuse(f"a slice from the begin of a dimension of unknown size, but "
-                       f"got one from {begin}")
+        # The graph's guards have a size for which nothing is cut off.
+        return c.fn.begin(f"arith.addi {c.fn.size(size)}, {c.fn.index(begin)} : index")
     return begin
 
 
@@ -190,6 +191,13 @@ def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int,
         return body.extract(x, [*loops[:dim], *inner, *loops[after:]])
 
     return c.fn.elementwise(wide, c.shape, c.element, code)
+
+
+@lowers("aten.index_copy")
+def _index_copy(c: Context, x: Tensor | Constant, dim: int, places: Tensor | Constant,
+                source: Tensor | Constant) -> Tensor:
+    x, source = c.tensor(x), c.tensor(source)
+    return c.fn.scatter(source, x, c.tensor(places), dim_index(c, dim, len(x.shape)))
 
 
 def _counted_back(body: Body, place: Scalar, size: Scalar) -> Scalar:

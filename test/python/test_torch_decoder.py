@@ -1,0 +1,168 @@
+"""Models that keep state: buffers and arguments that they write, and language models
+with a cache of keys and values, beside PyTorch and transformers' generate."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm._library import folders  # noqa: E402
+from torch import nn  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "generate"
+SMALL = dict(vocab_size=128, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64)
+MODELS = {"LlamaConfig": SMALL, "Qwen2Config": SMALL, "MistralConfig": SMALL,
+          "GPT2Config": dict(vocab_size=128, n_embd=64, n_layer=2, n_head=4,
+                             n_positions=64)}
+
+
+class Memory(nn.Module):
+    """Writes rows of a buffer, and counts calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("rows", torch.zeros(4, 3))
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.int64))
+
+    def forward(self, x, places):
+        self.rows.index_copy_(0, places, self.linear(x))
+        self.calls += 1
+        return self.rows.sum(0), self.rows.argmax(1), self.calls * 2
+
+
+def test_buffers_that_a_model_writes(tmp_path):
+    model = Memory().eval()
+    x = torch.randn(2, 3)
+    compiled = nm.torch.export(model, (x, torch.tensor([2, 0]))).compile(tmp_path / "m.so")
+    assert compiled.states.keys() == {"rows", "calls"}
+    for _ in range(3):
+        x, places = torch.randn(2, 3), torch.randperm(4)[:2]
+        with torch.no_grad():
+            expected = model(x, places)
+        for got, want in zip(compiled(x, places), expected):
+            torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(compiled.states["rows"], model.rows)
+    assert compiled.states["calls"].item() == 3
+    with pytest.raises(nm.Error, match="updates arguments, not its buffers rows, calls"):
+        nm.torch.join(nm.torch.export(model, (x, torch.tensor([2, 0]))))
+
+
+class Writer(nn.Module):
+    def forward(self, x, cache, places):
+        cache.index_copy_(1, places, x)
+        return cache * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_arguments_that_a_model_writes(dtype, tmp_path):
+    model, x = Writer(), torch.randn(2, 1, 3).to(dtype)
+    cache, place = torch.zeros(2, 5, 3, dtype=dtype), torch.tensor([4])
+    compiled = nm.torch.export(model, (x, cache.clone(), place)).compile(
+        tmp_path / "w.so")
+    ours, theirs = cache.clone(), cache.clone()
+    assert torch.equal(compiled(x, ours, place), model(x, theirs, place))
+    assert torch.equal(ours, theirs)
+    with pytest.raises(nm.Error, match="in place"):
+        compiled(x, torch.zeros(5, 2, 3, dtype=dtype).transpose(0, 1), place)
+
+
+def test_argmax_and_slices_from_the_end(tmp_path):
+    class Ends(nn.Module):
+        def forward(self, x):
+            return x[:, -1], x[:, -2:], x.argmax(-1), x.argmax()
+
+    x = torch.randint(-2, 3, (3, 5, 7)).float()
+    x[1, 2, 3] = float("nan")
+    compiled = nm.torch.export(Ends(), x, dynamic_shapes=({1: torch.export.Dim("n", min=3)},)
+                               ).compile(tmp_path / "e.so")
+    for given in (x, x[:, :3], torch.randn(3, 9, 7)):
+        for got, want in zip(compiled(given), Ends()(given)):
+            torch.testing.assert_close(got, want, equal_nan=True)
+
+
+def test_functions_of_one_module(tmp_path):
+    model = nn.Linear(64, 32).eval()
+    small, large = torch.randn(1, 64), torch.randn(40, 64)
+    exported = [nm.torch.export(model, x, name=name)
+                for x, name in ((small, "one"), (large, "many"))]
+    joined = nm.torch.join(*exported)
+    assert len(joined.resources) == 2
+    functions = joined.compile(tmp_path / "both.so")
+    for x, name in ((small, "one"), (large, "many")):
+        torch.testing.assert_close(functions[name](x), model(x), rtol=1e-4, atol=1e-5)
+    with pytest.raises(nm.Error, match="one twice"):
+        nm.torch.join(exported[0], exported[0])
+    with pytest.raises(nm.Error, match="one tensor called weight"):
+        nm.torch.join(exported[0], nm.torch.export(nn.Linear(64, 32).eval(), small,
+                                                   name="other"))
+
+
+def language_model(config):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    made = getattr(transformers, config)(**MODELS[config])
+    model = transformers.AutoModelForCausalLM.from_config(made).eval()
+    nm.torch.sparsify(model, "2:4", prune=True, force=True)
+    return model
+
+
+def greedy(model, tokens, count):
+    with torch.no_grad():
+        return model.generate(tokens, max_new_tokens=count, min_new_tokens=count,
+                              do_sample=False, pad_token_id=0)
+
+
+@pytest.mark.parametrize("config", MODELS)
+def test_language_models(config, tmp_path):
+    model = language_model(config)
+    exported = nm.torch.export_decoder(model, max_length=24, batch=2)
+    decoder = exported.compile(tmp_path / "model.so", opt_level=1)
+    prompts = torch.randint(0, 128, (2, 5))
+    assert torch.equal(decoder.generate(prompts, 12), greedy(model, prompts, 12))
+    # One token is no prefill.
+    assert torch.equal(decoder.generate(prompts[:, :1], 3),
+                       greedy(model, prompts[:, :1], 3))
+    with pytest.raises(nm.Error, match="fit in 24 places"):
+        decoder.generate(prompts, 21)
+
+
+def test_a_decoder_on_the_simulator(tmp_path):
+    model = language_model("LlamaConfig")
+    decoder = nm.torch.export_decoder(model, max_length=8).compile(
+        tmp_path / "model.so", target="sim:sm_80")
+    prompt = torch.randint(0, 128, (1, 3))
+    assert torch.equal(decoder.generate(prompt, 3), greedy(model, prompt, 3))
+
+
+def test_without_pytorch(tmp_path):
+    """The examples of C++ and Python say what generate says."""
+    model = language_model("LlamaConfig")
+    path = tmp_path / "model.so"
+    nm.torch.export_decoder(model, max_length=24).compile(path, opt_level=1)
+    prompt = torch.randint(0, 128, (1, 5))
+    expected = greedy(model, prompt, 8)[0, 5:].tolist()
+    arguments = [str(path), "8", *map(str, prompt[0].tolist())]
+
+    def printed(command):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return list(map(int, done.stdout.split()))
+
+    assert printed([sys.executable, str(EXAMPLE / "generate.py")]) == expected
+    compiler = shutil.which("c++") or shutil.which("clang++-22")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    program, library = tmp_path / "generate", folders()[0]
+    subprocess.run([compiler, "-std=c++17", str(EXAMPLE / "generate.cpp"),
+                    f"-I{ROOT / 'include'}", f"-L{library}", "-lnm_runtime",
+                    f"-Wl,-rpath,{library}", "-o", str(program)], check=True)
+    assert printed([str(program)]) == expected
