@@ -300,8 +300,10 @@ class FunctionText:
 
     def transpose(self, tensor: Tensor, permutation: Sequence[int]) -> Tensor:
         """Dimension i of the result is dimension permutation[i]."""
-        if list(permutation) == sorted(permutation):
-            return tensor
+        moved = [dim for dim in permutation if tensor.shape[dim] != 1]
+        if moved == sorted(moved):
+            # Nothing moves in memory.
+            return self.reshape(tensor, [tensor.shape[dim] for dim in permutation])
         out = self.empty([tensor.shape[dim] for dim in permutation], tensor.element)
         result = Tensor(self.fresh(), out.shape, out.element)
         self.line(f"{result.name} = linalg.transpose ins({tensor.name} : "

@@ -47,13 +47,18 @@ class Context:
 
     def __init__(self, fn: FunctionText, node: fx.Node,
                  resources: dict[str, torch.Tensor],
-                 dim_of: Callable[[Any], Dim]):
-        self.fn, self.node = fn, node
+                 dim_of: Callable[[Any], Dim],
+                 value_of: Callable[[fx.Node], Any] | None = None):
+        self.fn, self.node, self._value_of = fn, node, value_of
         self._resources, self._dim_of = resources, dim_of
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             self.shape: tuple[Dim, ...] = tuple(map(dim_of, value.shape))
             self.element = element_of(value.dtype, where(node))
+
+    def value_of(self, node: fx.Node) -> Any:
+        """What an earlier node was lowered to."""
+        return self._value_of(node)
 
     def dim(self, size: Any) -> Dim:
         """A size of the graph, which may have no number yet."""

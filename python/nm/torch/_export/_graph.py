@@ -213,7 +213,7 @@ class _Lowering:
         if node.target is operator.getitem:
             return args[0][args[1]]
         options = fx.map_arg(node.kwargs, self._value)
-        context = Context(self._fn, node, self._resources, self._dim)
+        context = Context(self._fn, node, self._resources, self._dim, self._value)
         try:
             return LOWERINGS[name_of(node.target)](context, *args, **options)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:

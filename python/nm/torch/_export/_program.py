@@ -19,6 +19,7 @@ from ..._files import written_whole
 from ..._module import Module
 from ._context import ELEMENTS
 from ._graph import Lowered, core_aten, lower
+from ._simplify import simplify
 
 _TEXT, _WEIGHTS = "model.mlir", "model.safetensors"
 
@@ -52,6 +53,7 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
     with torch.no_grad():
         program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
         program = core_aten(program)
+        simplify(program)
         return ExportedModel(lower(program, name), program.call_spec)
 
 

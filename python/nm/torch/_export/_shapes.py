@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from torch import fx
+
 from ..._mlir import Body, Dim, Scalar, Tensor
-from ._context import Constant, Context, dim_index, lowers
+from ..._mlir._scalars import is_float
+from ._context import Constant, Context, dim_index, lowers, name_of
 
 
 @lowers("aten.view", "aten._unsafe_view", "aten.reshape", "aten.unsqueeze",
@@ -86,8 +89,51 @@ def _split(c: Context, x: Tensor | Constant, *args) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
+def _half_of(node: fx.Node, dim: int, begin: int, half: int) -> fx.Node | None:
+    """The node whose elements `begin` to `begin + half` of dimension `dim` this is, if
+    that is all of its first or second half."""
+    if name_of(node.target) != "aten.slice" or len(node.args) < 3:
+        return None
+    base, shape = node.args[0], node.meta["val"].shape
+    whole = base.meta["val"].shape
+    if node.args[1] % len(shape) != dim or node.args[4:] not in ((), (1,)):
+        return None
+    is_half = node.args[2] == begin and shape[dim] == half and whole[dim] == 2 * half
+    return base if is_half else None
+
+
+def _turn(c: Context, dim: int) -> Tensor | None:
+    """[-x2, x1] of the halves of x, as rotary positions have it: one op, which fuses
+    with those around it, in place of two copies."""
+    nodes, half = c.node.args[0], c.shape[dim]
+    if len(nodes) != 2 or not isinstance(half, int) or half % 2 or (
+            name_of(nodes[0].target) != "aten.neg"):
+        return None
+    half //= 2
+    base = _half_of(nodes[0].args[0], dim, half, half)
+    if base is None or base is not _half_of(nodes[1], dim, 0, half):
+        return None
+    x = c.tensor(c.value_of(base))
+    if not is_float(x.element):
+        return None
+    shape = [*c.shape[:dim], 2, half, *c.shape[dim + 1:]]
+    halves = c.fn.reshape(x, shape)
+
+    def code(body: Body) -> Scalar:
+        loops = [body.loop(loop, "index") for loop in range(len(shape))]
+        other = body.sub(body.constant(1, "index"), loops[dim])
+        value = body.extract(halves, [*loops[:dim], other, *loops[dim + 1:]])
+        is_first = body.compare("eq", loops[dim], body.constant(0, "index"))
+        return body.select(is_first, body.op("arith.negf", value), value)
+
+    return c.fn.reshape(c.fn.elementwise([], shape, c.element, code), c.shape)
+
+
 @lowers("aten.cat")
 def _cat(c: Context, tensors: Sequence[Tensor | Constant], dim: int = 0) -> Tensor:
+    turned = _turn(c, dim_index(c, dim, len(c.shape)))
+    if turned is not None:
+        return turned
     # PyTorch leaves out empty vectors, whatever the rank of the others.
     given = [c.tensor(tensor) for tensor in tensors if tuple(tensor.shape) != (0,)]
     cast = [each if each.element == c.element else c.fn.elementwise(
