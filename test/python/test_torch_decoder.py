@@ -116,9 +116,11 @@ def language_model(config):
 
 
 def greedy(model, tokens, count):
+    # No token ends a sequence.
+    model.generation_config.eos_token_id = None
     with torch.no_grad():
-        return model.generate(tokens, max_new_tokens=count, min_new_tokens=count,
-                              do_sample=False, pad_token_id=0)
+        return model.generate(tokens, max_new_tokens=count, do_sample=False,
+                              pad_token_id=0)
 
 
 @pytest.mark.parametrize("config", MODELS)
@@ -126,7 +128,7 @@ def test_language_models(config, tmp_path):
     model = language_model(config)
     exported = nm.torch.export_decoder(model, max_length=24, batch=2)
     decoder = exported.compile(tmp_path / "model.so", opt_level=1)
-    prompts = torch.randint(0, 128, (2, 5))
+    prompts = torch.randint(1, 128, (2, 5))
     assert torch.equal(decoder.generate(prompts, 12), greedy(model, prompts, 12))
     # One token is no prefill.
     assert torch.equal(decoder.generate(prompts[:, :1], 3),
@@ -139,7 +141,7 @@ def test_a_decoder_on_the_simulator(tmp_path):
     model = language_model("LlamaConfig")
     decoder = nm.torch.export_decoder(model, max_length=8).compile(
         tmp_path / "model.so", target="sim:sm_80")
-    prompt = torch.randint(0, 128, (1, 3))
+    prompt = torch.randint(1, 128, (1, 3))
     assert torch.equal(decoder.generate(prompt, 3), greedy(model, prompt, 3))
 
 
@@ -148,7 +150,7 @@ def test_without_pytorch(tmp_path):
     model = language_model("LlamaConfig")
     path = tmp_path / "model.so"
     nm.torch.export_decoder(model, max_length=24).compile(path, opt_level=1)
-    prompt = torch.randint(0, 128, (1, 5))
+    prompt = torch.randint(1, 128, (1, 5))
     expected = greedy(model, prompt, 8)[0, 5:].tolist()
     arguments = [str(path), "8", *map(str, prompt[0].tolist())]
 
