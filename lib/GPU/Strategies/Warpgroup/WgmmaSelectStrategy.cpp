@@ -16,7 +16,6 @@
 #include "GPU/Strategies/Mma/MmaFragments.h"
 #include "GPU/Strategies/Mma/SparseOperands.h"
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
-#include "GPU/Sums/CompleteSums.h"
 #include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
@@ -89,28 +88,38 @@ struct SelectTile {
   Value weights, firstSelector;
 };
 
-class WgmmaSelectExpansion : public WarpgroupExpansion {
+class SelectSource : public OperandSource {
 public:
-  /// Sums are carried one by one, as with promotion: instructions of fewer than
-  /// 64 columns make some of a block's.
-  WgmmaSelectExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
-                           SparseTypes(op).sum, /*isPromoted=*/true),
-        addsPromotedSums(getSchedule(op).isPromoted()), types(op),
-        bytes(*SelectedBytes::of(op.getPattern().getPattern())),
+  SelectSource(SpMMOp op, const GpuTile &tile)
+      : OperandSource(tile, getSchedule(op).getWarpgroup(), SparseTypes(op).sum,
+                      getSchedule(op).isPromoted() ? SumsKept::Promoted
+                                                   : SumsKept::InPlace),
+        types(op), bytes(*SelectedBytes::of(op.getPattern().getPattern())),
         columnsOfUnit(op.getPattern().getPattern().bn) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
-                            ArrayRef<Value> sums) override;
-  SmallVector<Value> complete(OpBuilder &builder, Location loc,
-                              ArrayRef<Value> sums) override {
-    return addsPromotedSums ? SmallVector<Value>(sums)
-                            : completeSums(builder, loc, sums);
+  void open(ThreadEmitter &emitter, SpMMOp op) override;
+  int64_t countSteps() const override {
+    return keptRows() / bytes.kInstructionK;
   }
-  void end(OpBuilder &builder, SparseProductOpInterface op,
-           ArrayRef<Value> sums, Value initial) override;
+  /// One by one: instructions of fewer than 64 columns make some of a block's.
+  SmallVector<Type> typesOf(const SumsPart &part) const override {
+    return SmallVector<Type>(part.blocks * kSumsOfBlock, sum);
+  }
+  SumsPart partAtOnce() const override {
+    return {0, warpgroupM, 0, blocksAtOnce(warpgroupN)};
+  }
+  bool readsRegisters() const override { return true; }
+  int64_t stepsAtOnce(const SumsPart &part) const override;
+  void prepare(ThreadEmitter &emitter, const SumsPart &part,
+               int64_t step) override;
+  void multiply(ThreadEmitter &emitter, const SumsPart &part, int64_t step,
+                SplitPair pair, MutableArrayRef<Value> sums,
+                SumsUse use) override;
+  bool store(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums, Value c,
+             Value initial,
+             const std::optional<TileEpilogue> &epilogue) override;
 
 private:
   static WgmmaSelectScheduleAttr getSchedule(SpMMOp op) {
@@ -125,13 +134,11 @@ private:
   int64_t keptRows() const {
     return tile.k / bytes.windowRows * bytes.keptOfWindow;
   }
-  int64_t steps() const { return keptRows() / bytes.kInstructionK; }
   /// Whether tiles have more steps than the one to four of windows that divide
   /// eight rows and keep 1, 2 or 4 of each eight.
   bool hasManySteps() const {
     return !bytes.isSwizzled() || bytes.wordsOfRun() > 1;
   }
-  int64_t blocks() const { return warpgroupN / ::nm::kWarpgroupM; }
   /// Units that the warpgroup's columns are of.
   int64_t units() const {
     return std::max<int64_t>(1, warpgroupN / columnsOfUnit);
@@ -147,42 +154,45 @@ private:
     return std::gcd(columnsOfUnit, ::nm::kWarpgroupM);
   }
 
-  SelectTile partialTile(ThreadEmitter &emitter, SpMMOp op);
+  int64_t firstUnitOf(const SumsPart &part) const {
+    return unitOf(part.firstBlock * ::nm::kWarpgroupM);
+  }
+  int64_t lastUnitOf(const SumsPart &part) const {
+    return unitOf((part.firstBlock + part.blocks) * ::nm::kWarpgroupM - 1);
+  }
+
   Value rowOfThread(ThreadEmitter &emitter);
   /// What a thread makes of its words `2 * step` and `2 * step + 1`.
   SelectedWord wordOf(int64_t step, int64_t half) const {
     return SelectedWord::of(bytes,
                             (kHalves * step + half) % bytes.wordsOfRun());
   }
-  LoadedStep loadStep(ThreadEmitter &emitter, const SelectTile &in,
-                      int64_t step, LoadedAccesses &known);
-  Value loadAccess(ThreadEmitter &emitter, const SelectTile &in, int64_t column,
-                   int64_t row);
-  RunWords loadWords(ThreadEmitter &emitter, const SelectTile &in, int64_t step,
-                     int64_t half, int64_t row, LoadedAccesses &known);
-  SmallVector<Value> loadSelectors(ThreadEmitter &emitter, const SelectTile &in,
-                                   int64_t step, int64_t half);
-  StepSources makeSources(ThreadEmitter &emitter, const LoadedStep &loaded,
-                          int64_t step);
-  Fragment selectFragment(ThreadEmitter &emitter, const LoadedStep &loaded,
-                          const StepSources &from, int64_t step, int64_t unit);
-  void multiply(ThreadEmitter &emitter, const Fragment &rows, Value weights,
-                MutableArrayRef<Value> sums, bool addsToSums);
-  void multiplyBlock(ThreadEmitter &emitter, const SelectTile &in,
-                     ArrayRef<Fragment> ofUnits, int64_t step, int64_t block,
-                     MutableArrayRef<Value> sums, bool addsToSums);
-  void multiplyTile(ThreadEmitter &emitter, const SelectTile &in,
-                    int64_t firstBlock, int64_t numBlocks,
-                    MutableArrayRef<Value> sums, bool addsToSums);
+  LoadedStep loadStep(ThreadEmitter &emitter, int64_t step);
+  Value loadAccess(ThreadEmitter &emitter, int64_t column, int64_t row);
+  RunWords loadWords(ThreadEmitter &emitter, int64_t step, int64_t half,
+                     int64_t row);
+  SmallVector<Value> loadSelectors(ThreadEmitter &emitter, int64_t step,
+                                   int64_t half);
+  StepSources makeSources(ThreadEmitter &emitter, int64_t step);
+  Fragment selectFragment(ThreadEmitter &emitter, const StepSources &from,
+                          int64_t step, int64_t unit);
+  void emitInstruction(ThreadEmitter &emitter, const Fragment &rows,
+                       Value ofWeights, MutableArrayRef<Value> sums,
+                       SumsUse use);
 
-  bool addsPromotedSums;
   SparseTypes types;
   SelectedBytes bytes;
   int64_t columnsOfUnit;
+  SelectTile in;
+  /// What the step that `prepare` takes next has loaded, and the steps before
+  /// it; and the fragments of the step that is multiplied, by unit.
+  LoadedStep loaded;
+  LoadedAccesses known;
+  SmallVector<Fragment> fragments;
 };
 } // namespace
 
-LogicalResult WgmmaSelectExpansion::verify(SpMMOp op, const GpuTile &tile) {
+LogicalResult SelectSource::verify(SpMMOp op, const GpuTile &tile) {
   auto a = cast<MemRefType>(op.getA().getType());
   auto layout = dyn_cast<TileLayoutAttr>(a.getLayout());
   SelectedBytes bytes = *SelectedBytes::of(op.getPattern().getPattern());
@@ -210,7 +220,7 @@ LogicalResult WgmmaSelectExpansion::verify(SpMMOp op, const GpuTile &tile) {
 //===----------------------------------------------------------------------===//
 
 /// The first of a thread's two rows of the warpgroup's A.
-Value WgmmaSelectExpansion::rowOfThread(ThreadEmitter &emitter) {
+Value SelectSource::rowOfThread(ThreadEmitter &emitter) {
   Value inGroup = emitter.toI32(emitter.rem(thread, ::nm::kWarpgroupThreads));
   auto [warp, lane] = emitter.split(inGroup, MmaShape::kLanes);
   EmittedIndex lanes{&emitter, emitter.div(lane, bytes.kLanes)};
@@ -218,9 +228,7 @@ Value WgmmaSelectExpansion::rowOfThread(ThreadEmitter &emitter) {
                      bytes.rowOfLanes(lanes).value);
 }
 
-SelectTile WgmmaSelectExpansion::partialTile(ThreadEmitter &emitter,
-                                             SpMMOp op) {
-  SelectTile in;
+void SelectSource::open(ThreadEmitter &emitter, SpMMOp op) {
   in.a = flattenBuffer(emitter, op.getA());
   in.selectors = flattenBuffer(emitter, op.getIndices());
   Value row = rowOfThread(emitter);
@@ -244,14 +252,12 @@ SelectTile WgmmaSelectExpansion::partialTile(ThreadEmitter &emitter,
   in.firstSelector = emitter.mul(
       emitter.add(emitter.toIndex(emitter.mul(lane, unitsOfTile())), inRow),
       kSelectorBytes);
-  return in;
 }
 
 /// The bytes of A from byte `column` of a row on, which is that of lane 0, in
 /// the thread's first row or the one eight behind.
-Value WgmmaSelectExpansion::loadAccess(ThreadEmitter &emitter,
-                                       const SelectTile &in, int64_t column,
-                                       int64_t row) {
+Value SelectSource::loadAccess(ThreadEmitter &emitter, int64_t column,
+                               int64_t row) {
   auto type = VectorType::get(bytes.accessBytes(), types.element);
   int64_t inPanel = column % bytes.panelBytes(),
           rows = column / bytes.panelBytes() * tile.m + row * kRowStep;
@@ -270,10 +276,8 @@ Value WgmmaSelectExpansion::loadAccess(ThreadEmitter &emitter,
 
 /// What one of the thread's two words of a step is selected from, of its first
 /// row or the one eight behind.
-RunWords WgmmaSelectExpansion::loadWords(ThreadEmitter &emitter,
-                                         const SelectTile &in, int64_t step,
-                                         int64_t half, int64_t row,
-                                         LoadedAccesses &known) {
+RunWords SelectSource::loadWords(ThreadEmitter &emitter, int64_t step,
+                                 int64_t half, int64_t row) {
   int64_t access = bytes.accessBytes(),
           run = (kHalves * step + half) / bytes.wordsOfRun();
   RunWords words(bytes.runBytes() / bytes.kWord);
@@ -281,7 +285,7 @@ RunWords WgmmaSelectExpansion::loadWords(ThreadEmitter &emitter,
     int64_t column = run * bytes.bytesOfLanes() + number * access;
     SmallVector<Value> &loaded = known[row][column];
     if (loaded.empty())
-      loaded = emitter.words(loadAccess(emitter, in, column, row));
+      loaded = emitter.words(loadAccess(emitter, column, row));
     llvm::copy(loaded, words.begin() + number * access / bytes.kWord);
   }
   return words;
@@ -289,10 +293,8 @@ RunWords WgmmaSelectExpansion::loadWords(ThreadEmitter &emitter,
 
 /// The selectors of the warpgroup's units for one of the thread's two words of
 /// a step.
-SmallVector<Value> WgmmaSelectExpansion::loadSelectors(ThreadEmitter &emitter,
-                                                       const SelectTile &in,
-                                                       int64_t step,
-                                                       int64_t half) {
+SmallVector<Value> SelectSource::loadSelectors(ThreadEmitter &emitter,
+                                               int64_t step, int64_t half) {
   constexpr int64_t kMost = kSelectorAccess / kSelectorBytes;
   int64_t atOnce = std::gcd(units(), kMost),
           firstOfWindows = wordOf(step, half).firstOfWindows,
@@ -318,16 +320,14 @@ SmallVector<Value> WgmmaSelectExpansion::loadSelectors(ThreadEmitter &emitter,
   return selectors;
 }
 
-LoadedStep WgmmaSelectExpansion::loadStep(ThreadEmitter &emitter,
-                                          const SelectTile &in, int64_t step,
-                                          LoadedAccesses &known) {
-  LoadedStep loaded;
+LoadedStep SelectSource::loadStep(ThreadEmitter &emitter, int64_t step) {
+  LoadedStep ofStep;
   for (int64_t half = 0; half < kHalves; ++half) {
-    loaded.selectors[half] = loadSelectors(emitter, in, step, half);
+    ofStep.selectors[half] = loadSelectors(emitter, step, half);
     for (int64_t row = 0; row < kRows; ++row)
-      loaded.words[half][row] = loadWords(emitter, in, step, half, row, known);
+      ofStep.words[half][row] = loadWords(emitter, step, half, row);
   }
-  return loaded;
+  return ofStep;
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,9 +343,7 @@ static Value permute(ThreadEmitter &emitter, Value low, Value high,
 
 /// The sources of the two words of a step, which all units select from. What is
 /// of three words is shifted to two.
-StepSources WgmmaSelectExpansion::makeSources(ThreadEmitter &emitter,
-                                              const LoadedStep &loaded,
-                                              int64_t step) {
+StepSources SelectSource::makeSources(ThreadEmitter &emitter, int64_t step) {
   StepSources result;
   for (int64_t half = 0; half < kHalves; ++half)
     for (int64_t row = 0; row < kRows; ++row) {
@@ -378,10 +376,9 @@ static Value select(ThreadEmitter &emitter, const SelectedWord &word,
 }
 
 /// PTX's order: rows change first.
-Fragment WgmmaSelectExpansion::selectFragment(ThreadEmitter &emitter,
-                                              const LoadedStep &loaded,
-                                              const StepSources &from,
-                                              int64_t step, int64_t unit) {
+Fragment SelectSource::selectFragment(ThreadEmitter &emitter,
+                                      const StepSources &from, int64_t step,
+                                      int64_t unit) {
   Fragment fragment;
   for (int64_t half = 0; half < kHalves; ++half)
     for (int64_t row = 0; row < kRows; ++row)
@@ -391,145 +388,70 @@ Fragment WgmmaSelectExpansion::selectFragment(ThreadEmitter &emitter,
   return fragment;
 }
 
-/// The text of the instruction on `sums` registers: results, then what they
-/// begin with, four words, and a descriptor.
-static std::string getText(size_t sums, const SparseTypes &types,
-                           bool addsToSums) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  auto list = [&](size_t first, size_t count) {
-    for (size_t i = first; i < first + count; ++i)
-      stream << (i == first ? "{$" : ", $") << i;
-    stream << "}";
-  };
-  stream << "{ .reg .pred p; setp.ne.b32 p, " << int(addsToSums) << ", 0; "
-         << "wgmma.mma_async.sync.aligned.m" << ::nm::kWarpgroupM << "n"
-         << 2 * sums << "k" << SelectedBytes::kInstructionK
-         << (types.sum.isInteger() ? ".s32." : ".f32.") << types.name() << "."
-         << types.name() << " ";
-  list(0, sums);
-  stream << ", ";
-  list(2 * sums, kHalves * kRows);
-  stream << ", $" << 2 * sums + kHalves * kRows << ", p"
-         << (types.sum.isInteger() ? "" : ", 1, 1") << "; }";
-  return text;
-}
-
-static std::string getConstraints(size_t sums, bool areIntegers) {
-  std::string constraints;
-  for (size_t i = 0; i < sums; ++i)
-    constraints += areIntegers ? "=r," : "=f,";
-  for (size_t i = 0; i < sums; ++i)
-    constraints += std::to_string(i) + ",";
-  return constraints + "r,r,r,r,l";
-}
-
-/// The NVVM dialect has the instruction with both operands in shared memory
-/// alone.
-void WgmmaSelectExpansion::multiply(ThreadEmitter &emitter,
-                                    const Fragment &rows, Value weights,
-                                    MutableArrayRef<Value> sums,
-                                    bool addsToSums) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  SmallVector<Value> operands(sums);
-  llvm::append_range(operands, rows);
-  operands.push_back(weights);
-  auto type = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(sums.size(), sum));
-  Value result =
-      LLVM::InlineAsmOp::create(
-          builder, loc, type, operands, getText(sums.size(), types, addsToSums),
-          getConstraints(sums.size(), sum.isInteger()),
-          /*has_side_effects=*/true, /*is_align_stack=*/false,
-          LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-          /*operand_attrs=*/nullptr)
-          .getResult(0);
+/// Sums of C's rows, not of its columns: the first operand is of A.
+void SelectSource::emitInstruction(ThreadEmitter &emitter, const Fragment &rows,
+                                   Value ofWeights, MutableArrayRef<Value> sums,
+                                   SumsUse use) {
+  auto count = int64_t(sums.size());
+  std::string operands;
+  llvm::raw_string_ostream stream(operands);
+  for (int64_t i = 0; i < kHalves * kRows; ++i)
+    stream << (i == 0 ? "{$" : ", $") << 2 * count + i;
+  stream << "}, $" << 2 * count + kHalves * kRows;
+  WgmmaText text{types,
+                 /*isSparse=*/false,
+                 /*columns=*/2 * count,
+                 bytes.kInstructionK,
+                 operands,
+                 /*layouts=*/"",
+                 "r,r,r,r,l"};
+  SmallVector<Value> all(rows.begin(), rows.end());
+  all.push_back(ofWeights);
+  Value result = emitWgmmaText(emitter, text, sums, all, use);
   for (auto [i, each] : llvm::enumerate(sums))
-    each = LLVM::ExtractValueOp::create(builder, loc, result,
+    each = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, result,
                                         ArrayRef<int64_t>{int64_t(i)});
 }
 
-/// The products of 64 columns, by unit or part of one.
-void WgmmaSelectExpansion::multiplyBlock(
-    ThreadEmitter &emitter, const SelectTile &in, ArrayRef<Fragment> ofUnits,
-    int64_t step, int64_t block, MutableArrayRef<Value> sums, bool addsToSums) {
+int64_t SelectSource::stepsAtOnce(const SumsPart &part) const {
+  int64_t words = (lastUnitOf(part) - firstUnitOf(part) + 1) * kHalves * kRows,
+          mostWords = hasManySteps() ? kMostWordsOfMany : kMostWords;
+  return std::max<int64_t>(1, mostWords / words);
+}
+
+/// Selects the words of a step, and loads those of the next.
+void SelectSource::prepare(ThreadEmitter &emitter, const SumsPart &part,
+                           int64_t step) {
+  if (step == 0) {
+    known = LoadedAccesses();
+    loaded = loadStep(emitter, step);
+  }
+  StepSources sources = makeSources(emitter, step);
+  fragments.assign(units(), {});
+  for (int64_t unit = firstUnitOf(part); unit <= lastUnitOf(part); ++unit)
+    fragments[unit] = selectFragment(emitter, sources, step, unit);
+  if (step + 1 < countSteps())
+    loaded = loadStep(emitter, step + 1);
+}
+
+/// The products of each 64 columns, by unit or part of one.
+void SelectSource::multiply(ThreadEmitter &emitter, const SumsPart &part,
+                            int64_t step, SplitPair,
+                            MutableArrayRef<Value> sums, SumsUse use) {
   constexpr int64_t kChunk = ::nm::MatrixDescriptor::kChunk;
-  int64_t ofBlock = block * keptRows() * ::nm::kWarpgroupM +
-                    step * bytes.kInstructionK * ::nm::kWarpgroupM;
-  for (int64_t column = 0; column < ::nm::kWarpgroupM;
-       column += columnsAtOnce()) {
-    Value weights =
-        advanceDescriptor(emitter, in.weights, ofBlock + column * kChunk);
-    int64_t unit = unitOf(block * ::nm::kWarpgroupM + column);
-    multiply(emitter, ofUnits[unit], weights,
-             sums.slice(size_t(column / 2), size_t(columnsAtOnce() / 2)),
-             addsToSums);
+  int64_t ofStep = step * bytes.kInstructionK * ::nm::kWarpgroupM,
+          atOnce = columnsAtOnce();
+  for (int64_t column = 0; column < part.blocks * ::nm::kWarpgroupM;
+       column += atOnce) {
+    int64_t inTile = part.firstBlock * ::nm::kWarpgroupM + column,
+            block = inTile / ::nm::kWarpgroupM,
+            inBlock = inTile % ::nm::kWarpgroupM;
+    Value ofWeights = advanceDescriptor(emitter, in.weights,
+                                        block * keptRows() * ::nm::kWarpgroupM +
+                                            ofStep + inBlock * kChunk);
+    emitInstruction(emitter, fragments[unitOf(inTile)], ofWeights,
+                    sums.slice(size_t(column / 2), size_t(atOnce / 2)), use);
   }
-}
-
-/// The products of the tile with some blocks of 64 columns.
-void WgmmaSelectExpansion::multiplyTile(ThreadEmitter &emitter,
-                                        const SelectTile &in,
-                                        int64_t firstBlock, int64_t numBlocks,
-                                        MutableArrayRef<Value> sums,
-                                        bool addsToSums) {
-  int64_t firstUnit = unitOf(firstBlock * ::nm::kWarpgroupM),
-          lastUnit = unitOf((firstBlock + numBlocks) * ::nm::kWarpgroupM - 1);
-  int64_t words = (lastUnit - firstUnit + 1) * kHalves * kRows,
-          mostWords = hasManySteps() ? kMostWordsOfMany : kMostWords,
-          stepsAtOnce = std::max<int64_t>(1, mostWords / words);
-  LoadedAccesses known;
-  LoadedStep loaded = loadStep(emitter, in, /*step=*/0, known);
-  for (int64_t step = 0; step < steps(); ++step) {
-    if (step != 0 && step % stepsAtOnce == 0)
-      turns.await(emitter.builder, emitter.loc);
-    StepSources sources = makeSources(emitter, loaded, step);
-    SmallVector<Fragment> fragments(units());
-    for (int64_t unit = firstUnit; unit <= lastUnit; ++unit)
-      fragments[unit] = selectFragment(emitter, loaded, sources, step, unit);
-    if (step + 1 < steps())
-      loaded = loadStep(emitter, in, step + 1, known);
-    // The words that were selected are seen by the instructions behind it.
-    if (step % stepsAtOnce == 0)
-      turns.start(emitter.builder, emitter.loc);
-    else
-      NVVM::WgmmaFenceAlignedOp::create(emitter.builder, emitter.loc);
-    for (int64_t i = 0; i < numBlocks; ++i)
-      multiplyBlock(emitter, in, fragments, step, firstBlock + i,
-                    sums.slice(size_t(i * kSumsOfBlock), kSumsOfBlock),
-                    addsToSums || step != 0);
-  }
-  turns.await(emitter.builder, emitter.loc);
-}
-
-SmallVector<Value>
-WgmmaSelectExpansion::expand(OpBuilder &builder,
-                             SparseProductOpInterface product,
-                             ArrayRef<Value> sums) {
-  auto op = cast<SpMMOp>(*product);
-  Location loc = op.getLoc();
-  ThreadEmitter emitter{builder, loc};
-  SelectTile in = partialTile(emitter, op);
-  SmallVector<Value> result(sums);
-  if (!addsPromotedSums) {
-    multiplyTile(emitter, in, /*firstBlock=*/0, blocks(), result,
-                 /*addsToSums=*/true);
-    return result;
-  }
-  int64_t atOnce = blocksAtOnce(warpgroupN);
-  for (int64_t block = 0; block < blocks(); block += atOnce) {
-    // Undefined: the first product does not add to sums, but makes them.
-    Value none = LLVM::UndefOp::create(builder, loc, sum);
-    SmallVector<Value> parts(atOnce * kSumsOfBlock, none);
-    multiplyTile(emitter, in, block, atOnce, parts, /*addsToSums=*/false);
-    auto promoted = MutableArrayRef(result).slice(size_t(block * kSumsOfBlock),
-                                                  parts.size());
-    for (auto [part, total] :
-         llvm::zip_equal(completeSums(builder, loc, parts), promoted))
-      total = addSums(builder, loc, total, part);
-  }
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -538,19 +460,18 @@ WgmmaSelectExpansion::expand(OpBuilder &builder,
 
 /// Lane q of four stores four neighbours, from 4q on, of each 16 columns, which
 /// packed weights have the even ones of first.
-void WgmmaSelectExpansion::end(OpBuilder &builder,
-                               SparseProductOpInterface product,
-                               ArrayRef<Value> sums, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  Location loc = op.getLoc();
-  ThreadEmitter emitter{builder, loc};
+bool SelectSource::store(ThreadEmitter &emitter, SpMMOp op,
+                         ArrayRef<Value> sums, Value c, Value initial,
+                         const std::optional<TileEpilogue> &epilogue) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
   Value m = emitter.toIndex(emitter.add(
       emitter.mul(emitter.toI32(groupM), warpgroupM), rowOfThread(emitter)));
   Value n =
       emitter.add(emitter.mul(groupN, warpgroupN),
                   emitter.mul(emitter.rem(thread, bytes.kLanes), kPerLine));
   auto type = VectorType::get(kPerLine, sum);
-  TileStores stores(builder, op, op.getC(), initial, epilogue, kPerLine);
+  TileStores stores(builder, op, c, initial, epilogue, kPerLine);
   SmallVector<TileLine> lines;
   auto flush = [&] {
     // It forgets what it has checked once.
@@ -572,17 +493,11 @@ void WgmmaSelectExpansion::end(OpBuilder &builder,
     }
   if (!lines.empty())
     flush();
+  return true;
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createWgmmaSelectExpansion(SparseProductOpInterface product,
                                      const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError()
-           << "expected nm.spmm for strategy wgmma_select, but got a vector";
-  if (failed(WgmmaSelectExpansion::verify(op, tile)))
-    return failure();
-  return std::unique_ptr<TileExpansion>(
-      std::make_unique<WgmmaSelectExpansion>(op, tile));
+  return WarpgroupExpansion::create<SelectSource>(product, tile);
 }

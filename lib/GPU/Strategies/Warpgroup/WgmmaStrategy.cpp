@@ -4,44 +4,58 @@
 // wgmma's first operand is the weights, its second the rows of A that they
 // keep, and both are contiguous along the dimension that is not k. An
 // instruction is in flight while the next tile's are issued, which must not
-// touch its operands.
+// touch its operands. Panels of split floats have each split of 64 rows of A
+// in turn, and all columns of a split of the weights.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Strategies/Warpgroup/BytesExpansion.h"
-#include "GPU/Strategies/Warpgroup/SplitFloatExpansion.h"
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-class WgmmaExpansion : public WarpgroupExpansion {
+class GatherSource : public OperandSource {
 public:
-  WgmmaExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
-                           Float32Type::get(op.getContext()),
-                           /*isPromoted=*/false),
-        element(op.getValuesType().getElementType()) {}
+  GatherSource(SpMMOp op, const GpuTile &tile)
+      : OperandSource(tile, getSchedule(op).getWarpgroup(),
+                      Float32Type::get(op.getContext()), getKept(op),
+                      countSplits(op)),
+        element(op.getValuesType().getElementType()),
+        rows(cast<MemRefType>(op.getA().getType()).getDimSize(0)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
-                            ArrayRef<Value> sums) override;
+  void open(ThreadEmitter &emitter, SpMMOp op) override;
+  int64_t countSteps() const override { return rows / kWgmmaK; }
+  void multiply(ThreadEmitter &emitter, const SumsPart &part, int64_t step,
+                SplitPair pair, MutableArrayRef<Value> sums,
+                SumsUse use) override;
 
 private:
   static WgmmaScheduleAttr getSchedule(SpMMOp op) {
     return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
   }
+  static int64_t countSplits(SpMMOp op) {
+    return cast<SparseProductOpInterface>(*op).countSplits();
+  }
+  static SumsKept getKept(SpMMOp op) {
+    return countSplits(op) == 1
+               ? SumsKept::InPlace
+               : getKeptOfSplits(getSchedule(op).isCompensated());
+  }
 
   Type element;
+  /// The rows of k of a tile.
+  int64_t rows;
+  /// The descriptors of the warpgroup's operands.
+  Value a, weights;
 };
 } // namespace
 
-LogicalResult WgmmaExpansion::verify(SpMMOp op, const GpuTile &tile) {
+LogicalResult GatherSource::verify(SpMMOp op, const GpuTile &tile) {
   auto a = cast<MemRefType>(op.getA().getType()),
        values = cast<MemRefType>(op.getValues().getType());
   PackingAttr packing = op.getPanelPacking();
@@ -57,42 +71,40 @@ LogicalResult WgmmaExpansion::verify(SpMMOp op, const GpuTile &tile) {
                     op.getScheduleAttr().getTiling().sumsOfElement);
 }
 
-SmallVector<Value> WgmmaExpansion::expand(OpBuilder &builder,
-                                          SparseProductOpInterface product,
-                                          ArrayRef<Value> sums) {
-  auto op = cast<SpMMOp>(*product);
-  ThreadEmitter emitter{builder, op.getLoc()};
-  int64_t rows = cast<MemRefType>(op.getA().getType()).getDimSize(0);
-  Value a = getPanelDescriptor(emitter, op.getA(), firstPanel(emitter), rows),
-        values = getPanelDescriptor(emitter, op.getValues(),
-                                    firstBlock(emitter), rows);
-  SmallVector<Value> result(sums);
-  NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
-  for (int64_t row = 0; row < rows; row += kWgmmaK)
-    for (auto [block, sum] : llvm::enumerate(result)) {
-      int64_t ofRow = row * kPanelRowBytes;
-      Value weights = advanceDescriptor(
-          emitter, values, ofRow + int64_t(block) * rows * kPanelRowBytes);
-      sum = emitWgmma(emitter, element, warpgroupM, weights,
-                      advanceDescriptor(emitter, a, ofRow), sum);
-    }
-  commitProducts(builder, op);
-  return result;
+void GatherSource::open(ThreadEmitter &emitter, SpMMOp op) {
+  a = getPanelDescriptor(emitter, op.getA(),
+                         emitter.mul(firstPanel(emitter), splits), rows,
+                         /*apart=*/splits);
+  weights =
+      getPanelDescriptor(emitter, op.getValues(), firstBlock(emitter), rows);
+}
+
+void GatherSource::multiply(ThreadEmitter &emitter, const SumsPart &part,
+                            int64_t step, SplitPair pair,
+                            MutableArrayRef<Value> sums, SumsUse use) {
+  int64_t panel = rows * kPanelRowBytes,
+          ofStep = step * kWgmmaK * kPanelRowBytes,
+          ofSplit = pair.ofWeight * tile.n / ::nm::kWarpgroupM * panel;
+  for (auto [block, ofBlock] : llvm::enumerate(sums)) {
+    Value ofWeights = advanceDescriptor(
+        emitter, weights, ofStep + int64_t(block) * panel + ofSplit);
+    ofBlock = emitWgmma(
+        emitter, element, part.rows, ofWeights,
+        advanceDescriptor(emitter, a, ofStep + pair.ofA * panel), ofBlock, use);
+  }
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createWgmmaExpansion(SparseProductOpInterface product,
                                const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError()
-           << "expected nm.spmm for strategy wgmma, but got a vector";
-  if (op.getValuesType().getElementTypeBitWidth() == 8)
-    return createBytesExpansion(op, tile);
-  if (failed(WgmmaExpansion::verify(op, tile)))
+  FailureOr<SpMMOp> op = WarpgroupExpansion::getMatrixProduct(product);
+  if (failed(op))
     return failure();
-  if (cast<SparseProductOpInterface>(*op).countSplits() > 1)
-    return createSplitFloatExpansion(op, tile);
+  if (op->getValuesType().getElementTypeBitWidth() != 8)
+    return WarpgroupExpansion::create<GatherSource>(product, tile);
+  FailureOr<std::unique_ptr<OperandSource>> bytes = createByteUnits(*op, tile);
+  if (failed(bytes))
+    return failure();
   return std::unique_ptr<TileExpansion>(
-      std::make_unique<WgmmaExpansion>(op, tile));
+      std::make_unique<WarpgroupExpansion>(std::move(*bytes)));
 }
