@@ -20,6 +20,7 @@ from ._export import (CompiledDecoder, CompiledFunctions, CompiledModel,
                       ExportedDecoder, ExportedFunctions, ExportedModel, export,
                       export_decoder, join)
 from ._linear import NMLinear
+from ._fuse import FusedLayers, FuseReport, fuse, unfuse
 from ._import_hook import after_import as _after_import
 from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
@@ -31,11 +32,12 @@ from ._sparsify import LayerReport, SparsifyReport, sparsify
 from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledDecoder", "CompiledFunctions", "CompiledModel", "ExportedDecoder",
-           "ExportedFunctions", "ExportedModel", "LayerChoice", "LayerReport",
-           "MaskSchedule", "MaskedLinear", "MemoryReport", "NMLinear",
-           "NMMultiheadAttention", "NMQuantizedLinear", "SearchReport", "SparsifyReport",
-           "densify", "export", "export_decoder", "join", "linear", "load",
-           "mask_layers", "memory", "quantize", "save", "search", "sparsify"]
+           "ExportedFunctions", "ExportedModel", "FuseReport", "FusedLayers",
+           "LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "MemoryReport",
+           "NMLinear", "NMMultiheadAttention", "NMQuantizedLinear", "SearchReport",
+           "SparsifyReport", "densify", "export", "export_decoder", "fuse", "join",
+           "linear", "load", "mask_layers", "memory", "quantize", "save", "search",
+           "sparsify", "unfuse"]
 
 _share_threads()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from ._fuse import unfuse
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
 from ._quantized import NMQuantizedLinear
@@ -13,8 +14,9 @@ from ._unfold import fold_dense
 
 def densify(model: nn.Module) -> list[str]:
     """Puts an nn.Linear with the same weight, zeros included, in place of each
-    NMLinear and NMQuantizedLinear of a model, in the model itself: as it was before nm.torch.sparsify, but
-    pruned. Weights may become anything then, as where PEFT merges an adapter into them.
+    NMLinear and NMQuantizedLinear of a model, in the model itself: as it was before
+    nm.torch.sparsify, but pruned. Weights may become anything then, as where PEFT merges an
+    adapter into them.
 
     nn.MultiheadAttention and experts are what they were before, too. Layers that share a
     weight do so afterwards. An activation that is fused becomes a
@@ -26,6 +28,7 @@ def densify(model: nn.Module) -> list[str]:
     Raises:
         Error: a layer is sharded, or the model itself is one.
     """
+    unfuse(model)
     sparse = {name: layer for name, layer in model.named_modules()
               if isinstance(layer, NMLinear)}
     for name, layer in sparse.items():

@@ -70,15 +70,21 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
     handles = [layer.module.register_forward_pre_hook(hook_for(layer.name))
                for layer in find_layers(model) if layer.why_not is None]
     try:
-        with torch.no_grad(), _evaluating(model):
-            if run is not None:
-                run(model)
-            for example in examples:
-                _call(model, example)
+        run_examples(model, examples, run)
     finally:
         for handle in handles:
             handle.remove()
     return found
+
+
+def run_examples(model: nn.Module, examples: Iterable[Any],
+                 run: Callable[[nn.Module], Any] | None) -> None:
+    """Runs the model as record_inputs does."""
+    with torch.no_grad(), _evaluating(model):
+        if run is not None:
+            run(model)
+        for example in examples:
+            _call(model, example)
 
 
 def _call(model: nn.Module, example: Any) -> None:

@@ -58,6 +58,8 @@ class NMLinear(nn.Linear):
     indices: Tensor
     #: What multiplies where nm.torch.parallel has sharded the weight.
     _shards: Any = None
+    #: The nm.torch.fuse that it is part of, and its number there.
+    _fused: Any = None
     #: The class of the dense layer, where that has a weight ``[in, out]``.
     _transposed_class: type | None = None
 
@@ -228,6 +230,7 @@ class NMLinear(nn.Linear):
         if name == "weight":  # As nn.Module does with a parameter that is assigned.
             type(self).weight.fset(self, param)
         else:
+            self._leave_fusion()
             super().register_parameter(name, param)
 
     def reset_parameters(self) -> None:
@@ -293,6 +296,7 @@ class NMLinear(nn.Linear):
         to the DTensors of nm.torch.parallel. A CUDA graph, which keeps what it
         captured, is to be captured again.
         """
+        self._leave_fusion()
         tensors = self._tensors()
         self._fast, self._is_mapped, self._lies_in_file = None, False, False
         known = forget_weight(tensors[0]) or known
@@ -305,6 +309,9 @@ class NMLinear(nn.Linear):
         """``[..., in]`` to ``[..., out]``."""
         if self._shards is not None:
             return self._shards.multiply(self, x)
+        if self._fused is not None and self._uses_fusion(x):
+            fusion, number = self._fused
+            return fusion.part(number, x)
         if torch.compiler.is_compiling() or not is_plain(x):
             return self._multiply(x, self.values, self.indices, self.bias,
                                   self.activation)
@@ -326,6 +333,30 @@ class NMLinear(nn.Linear):
                 if y is not None:
                     return y
         return self._first_call(x, self.values, self.indices, self.bias)
+
+    def _uses_fusion(self, x: Tensor) -> bool:
+        """Whether the layer's part of a product for several layers is what is asked for."""
+        if self.training or torch.is_grad_enabled() and (
+                x.requires_grad or any(each.requires_grad for each in self.parameters())):
+            return False
+        if torch.compiler.is_dynamo_compiling():
+            return not torch.compiler.is_exporting()
+        if not is_plain(x):
+            return False
+        fusion, number = self._fused
+        if fusion.is_whole(number, self):
+            return True
+        fusion.dissolve()
+        return False
+
+    def _leave_fusion(self) -> None:
+        if self._fused is not None:
+            self._fused[0].dissolve()
+
+    def train(self, mode: bool = True) -> NMLinear:
+        if mode:
+            self._leave_fusion()
+        return super().train(mode)
 
     def _first_call(self, x: Tensor, values: Tensor, indices: Tensor,
                     bias: Tensor | None) -> Tensor:
@@ -382,10 +413,11 @@ class NMLinear(nn.Linear):
     def _replicate_for_data_parallel(self):
         replica = super()._replicate_for_data_parallel()
         # Its buffers are copies of these, made for each call of the model.
-        replica._shared = self.sparse_weight()
+        replica._shared, replica._fused = self.sparse_weight(), None
         return replica
 
     def _apply(self, *args, **options):
+        self._leave_fusion()
         had_memory = not self.values.is_meta
         known = forget_weight(self._tensors()[0])
         result = super()._apply(*args, **options)
@@ -413,14 +445,23 @@ class NMLinear(nn.Linear):
         return json.dumps({"format": "nm.linear", "version": 1,
                            "pattern": str(self.pattern)})
 
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if self._fused is not None and not keep_vars:
+            # Files take no tensors that share memory.
+            for name in ("values", "indices", "bias"):
+                if f"{prefix}{name}" in destination:
+                    destination[f"{prefix}{name}"] = destination[
+                        f"{prefix}{name}"].clone(memory_format=torch.contiguous_format)
+
     def _load_from_state_dict(self, *args, **options):
         super()._load_from_state_dict(*args, **options)
         self.refresh()
 
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
-        return {**self.__dict__, "_shared": None, "_fast": None, "_is_mapped": False,
-                "_lies_in_file": False}
+        return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
+                "_is_mapped": False, "_lies_in_file": False}
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

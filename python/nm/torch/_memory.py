@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from .._packed import packed_bytes
+from .._sparse import SparseTensor
 from ._linear import NMLinear
 from ._weights import known_weight
 
@@ -54,19 +55,20 @@ def memory(model: nn.Module) -> MemoryReport:
     layers = {id(layer.values): layer for layer in model.modules()
               if isinstance(layer, NMLinear)}.values()
     dense = condensed = mapped = 0
-    weights = []
+    weights: dict[int, SparseTensor] = {}
     for layer in layers:
         values, indices = layer._tensors()
         size = values.nbytes + indices.nbytes
         dense += layer.in_features * layer.out_features * values.element_size()
-        if layer._lies_in_file:
+        # Of layers that are fused one has the weight of all.
+        holder = layer if layer._fused is None else layer._fused[0].layer
+        if holder._lies_in_file:
             mapped += size
         else:
             condensed += size
-        w = known_weight(values)
-        if w is not None:
-            weights += [w, *w._torch_converted.values()]
-    packed = packed_bytes(*weights) if weights else 0
+        for w in {known_weight(values), known_weight(holder.values)} - {None}:
+            weights.update({id(each): each for each in (w, *w._torch_converted.values())})
+    packed = packed_bytes(*weights.values()) if weights else 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return MemoryReport(dense, condensed, mapped, packed, _resident(), peak)
 

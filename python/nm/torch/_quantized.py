@@ -18,6 +18,7 @@ from .._quantized_matmul import quantized_matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
 from ._dense_weight import ReadOnlyTensor
+from ._fuse import unfuse
 from ._experts import ExpertLinears, stack_name
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
@@ -232,6 +233,7 @@ def quantize(model: nn.Module, bits: int | Mapping[str, int | None] = 4,
     Raises:
         Error: the model has no NMLinear, or `bits` or `group` is none.
     """
+    unfuse(model)
     experts = {name: layers for name, layers in model.named_modules()
                if isinstance(layers, ExpertLinears)}
     found = {name: layer for name, layer in model.named_modules()

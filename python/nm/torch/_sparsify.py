@@ -14,6 +14,7 @@ from .._pattern import Pattern, check_fits
 from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
+from ._fuse import FuseReport, check_example, fuse as fuse_layers
 from ._inputs import record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
@@ -64,6 +65,8 @@ class SparsifyReport:
     layers: tuple[LayerReport, ...] = field(default_factory=tuple)
     #: What the model's layers take of memory, as nm.torch.memory says it.
     memory: MemoryReport | None = None
+    #: The layers whose products are one, where that was asked for.
+    fused: FuseReport | None = None
 
     def __iter__(self) -> Iterator[LayerReport]:
         return iter(self.layers)
@@ -76,8 +79,8 @@ class SparsifyReport:
                  layer.pattern.describe() if layer.pattern else "-", layer.kernel,
                  _times(layer.estimated), _times(layer.measured), layer.reason]
                 for layer in self.layers]
-        table = format_table(header, rows)
-        return table if self.memory is None else f"{table}\n{self.memory}"
+        parts = [format_table(header, rows), self.fused, self.memory]
+        return "\n".join(str(part) for part in parts if part is not None)
 
 
 def _times(value: float | None) -> str:
@@ -88,6 +91,7 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              example: Any = None, *, prune: Any = False, force: bool = False,
              calibration: Iterable[Any] | None = None,
              run: Callable[[nn.Module], Any] | None = None,
+             fuse: bool = False,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
     """Puts NMLinear in place of the nn.Linear layers of a model, of the Conv1D of GPT-2,
     of the projections of nn.MultiheadAttention and of the experts that transformers
@@ -115,6 +119,8 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         calibration: inputs of the model for Wanda's norms, each like `example`, which
             is taken where there are none.
         run: runs the model in place of ``model(*example)``.
+        fuse: whether layers that are fed one tensor multiply it at once afterwards, as
+            nm.torch.fuse has them do.
         progress: called with the name of each layer before its turn, in place of a bar
             on a terminal.
 
@@ -126,9 +132,15 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         Error: the model has no layer that can be replaced, or Wanda lacks inputs.
         PatternError: a rule is no pattern.
     """
+    if fuse:
+        check_example(example, run)
     with unfolded(model):
-        return _sparsify(model, rules, [] if example is None else [example], prune,
-                         force, calibration, run, progress)
+        report = _sparsify(model, rules, [] if example is None else [example], prune,
+                           force, calibration, run, progress)
+    if not fuse:
+        return report
+    return replace(report, fused=fuse_layers(model, example, run=run),
+                   memory=memory(model))
 
 
 def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: bool,

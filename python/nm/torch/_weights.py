@@ -27,6 +27,8 @@ from ._mapped import map_tensors
 
 #: The types that a weight of floats may be multiplied in, beside its own.
 LOWER_TYPES = (torch.float16, torch.bfloat16)
+#: What a tensor of values that is a part of another has that one as.
+HOLDER = "_nm_holder"
 #: Products of these are float32.
 FLOAT8_TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -42,7 +44,7 @@ class _Kept:
         self.state = _state(values, indices)
         self.weight = weakref.ref(w)
         self.owned = w if owns else None
-        number, place = id(values), self.state[0]
+        number, place = id(values), _place(values)
         _numbers[place] = number
 
         def forget(_):
@@ -68,8 +70,13 @@ class _Kept:
 
 
 _kept: dict[int, _Kept] = {}
-# The numbers of the tensors by where their elements are.
-_numbers: dict[int, int] = {}
+# The numbers of the tensors by where their elements are. Of several layers' weights in one
+# tensor the first begins where that does.
+_numbers: dict[tuple, int] = {}
+
+
+def _place(values: Tensor) -> tuple:
+    return values.data_ptr(), values.shape
 
 
 def _state(values: Tensor, indices: Tensor) -> tuple[int, int, int, int]:
@@ -98,7 +105,7 @@ def find_weight(values: Tensor, indices: Tensor, form: str,
     """
     kept = _kept.get(id(values))
     if kept is None:
-        kept = _kept.get(_numbers.get(values.data_ptr(), -1))
+        kept = _kept.get(_numbers.get(_place(values), -1))
     if kept is not None and kept.form == form and kept.has(values, indices):
         w = kept.weight()
         if w is not None:
@@ -136,7 +143,10 @@ def map_weight(values: Tensor, indices: Tensor, form: str) -> bool:
 def forget_weight(values: Tensor) -> SparseTensor | None:
     """Has the next find_weight read the tensors, or an alias of them, again; gives what
     was known, unless that is in the very memory."""
-    places = id(values), _numbers.get(values.data_ptr(), -1)
+    holder = getattr(values, HOLDER, None)
+    if holder is not None:
+        forget_weight(holder)
+    places = id(values), _numbers.get(_place(values), -1)
     kept = [_kept.pop(place) for place in places if place in _kept]
     w = kept[0].weight() if kept else None
     if w is not None:

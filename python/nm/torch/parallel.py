@@ -40,6 +40,7 @@ class _KeepsSparse:
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
         if not isinstance(module, NMLinear):
             return super()._apply(module, device_mesh)
+        module._leave_fusion()
         return _shard(module, device_mesh, self, _Shards(
             device_mesh, self.input_layouts, (self._multiplied,), self.output_layouts,
             self.use_local_output))
