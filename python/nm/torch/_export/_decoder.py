@@ -48,7 +48,16 @@ def export_decoder(model: nn.Module, *, max_length: int, batch: int = 1
     return ExportedDecoder(functions, cache)
 
 
-class ExportedDecoder:
+class _WithCache:
+    def __init__(self, cache: list[Tensor]):
+        self._cache = cache
+
+    def new_cache(self, device: Any = "cpu") -> tuple[Tensor, ...]:
+        """An empty cache, for sequences of their own."""
+        return tuple(torch.zeros_like(each, device=device) for each in self._cache)
+
+
+class ExportedDecoder(_WithCache):
     """Text, weights and cache of a decoder.
 
     Attributes:
@@ -57,7 +66,8 @@ class ExportedDecoder:
     """
 
     def __init__(self, functions: ExportedFunctions, cache: list[Tensor]):
-        self.functions, self._cache = functions, cache
+        super().__init__(cache)
+        self.functions = functions
         self.text, self.resources = functions.text, functions.resources
 
     def save(self, folder: Any) -> Any:
@@ -71,7 +81,7 @@ class ExportedDecoder:
                                self._cache)
 
 
-class CompiledDecoder:
+class CompiledDecoder(_WithCache):
     """A compiled decoder, which generates.
 
     Attributes:
@@ -79,11 +89,8 @@ class CompiledDecoder:
     """
 
     def __init__(self, functions: CompiledFunctions, cache: list[Tensor]):
-        self.functions, self._cache = functions, cache
-
-    def new_cache(self, device: Any = "cpu") -> tuple[Tensor, ...]:
-        """An empty cache, for sequences of their own."""
-        return tuple(torch.zeros_like(each, device=device) for each in self._cache)
+        super().__init__(cache)
+        self.functions = functions
 
     def generate(self, tokens: Tensor, new_tokens: int) -> Tensor:
         """The prompts and what follows them, the most probable token each time.
