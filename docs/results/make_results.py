@@ -107,14 +107,74 @@ def ratio(row, column):
     return f"{float(row[column]) / float(row['median_us']):.2f}"
 
 
+# ===-- What ran ----------------------------------------------------------===
+
+TENSOR_CORES = ("wgmma", "wgmma_select", "mma_sync")
+SPARSE_TENSOR_CORES = ("wgmma_sp", "mma_sp")
+WIDER = re.compile(r"weights are taken to be (\d+):(\d+)")
+MARKS = {"c": "CUDA cores", "t": "tensor cores", "s": "sparse tensor cores",
+         "x": "CPU cores", "b": "cuBLAS, with dense weights"}
+DENSE_MARK, PARTLY_MARK = "d", "p"
+
+
+def what_ran(row):
+    """The unit that multiplied and what became of the zeros, from the columns `unit` and
+    `zeros`, which files of before them have in the strategy and the remark alone."""
+    if row.get("unit"):
+        return row["unit"], row["zeros"]
+    strategy, _, dense = row["strategy"].partition(" ")
+    if row.get("threads", "0") not in ("0", ""):
+        return "cpu cores", "multiplied" if dense else "skipped"
+    if strategy == "cublas":
+        return "cublas", "multiplied"
+    unit = ("sparse tensor cores" if strategy in SPARSE_TENSOR_CORES else
+            "tensor cores" if strategy in TENSOR_CORES else "cuda cores")
+    if dense:
+        return unit, "multiplied"
+    density = int(row["pattern_n"]) / int(row["pattern_m"])
+    wider = WIDER.search(row.get("remark") or "")
+    made = (0.5 if unit == "sparse tensor cores" else
+            int(wider[1]) / int(wider[2]) if wider else density)
+    return unit, "skipped" if made <= density + 1e-9 else "partly"
+
+
+def mark(row):
+    """`t`, `td` where its zeros were multiplied, `tp` where some were."""
+    unit, zeros = what_ran(row)
+    letter = {"cublas": "b", "cpu cores": "x"}.get(unit, unit[0])
+    if letter == "b":
+        return letter
+    return letter + {"multiplied": DENSE_MARK, "partly": PARTLY_MARK}.get(zeros, "")
+
+
+def marks(rows):
+    return "/".join(sorted({mark(row) for row in rows} - {"x"}))
+
+
+def legend(rows):
+    """What the marks of these rows stand for."""
+    used = {mark(row) for row in rows} - {"x"}
+    if not used:
+        return ""
+    letters = [f"{letter}: {MARKS[letter]}" for letter in MARKS
+               if any(each[0] == letter for each in used)]
+    if any(each[1:] == DENSE_MARK for each in used):
+        letters.append(f"{DENSE_MARK} behind one: with dense weights, zeros multiplied")
+    if any(each[1:] == PARTLY_MARK for each in used):
+        letters.append(f"{PARTLY_MARK} behind one: some zeros multiplied")
+    return "What multiplied: " + "; ".join(letters) + ". Other zeros are skipped."
+
+
 def each_case(table):
     """A line for each case of nm-bench."""
+    has_csr = any(row.get("csr_median_us") for row in table.rows)
     has_sparse = any(row["sparse_median_us"] for row in table.rows)
     has_steps = any(row["step"] or row["schedule"] for row in table.rows)
     types = len({(row["type"], row["result_type"]) for row in table.rows}) > 1
     header = ["m x n x k", "pattern", "zeros", *["type"] * types,
-              *["schedule"] * has_steps, "strategy", "nm, µs", "dense, µs", "dense / nm",
-              *["cuSPARSELt, µs", "cuSPARSELt / nm"] * has_sparse, "error"]
+              *["schedule"] * has_steps, "strategy", "ran", "nm, µs", "dense, µs",
+              "dense / nm", *["cuSPARSELt, µs", "cuSPARSELt / nm"] * has_sparse,
+              *["cuSPARSE, µs", "cuSPARSE / nm"] * has_csr, "error"]
     lines = []
     for row in table.rows:
         shape = "x".join(row[size] for size in "mnk")
@@ -122,19 +182,24 @@ def each_case(table):
                               if row["result_type"] != row["type"] else "")
         step = row["step"] or (f"`{row['schedule']}`" if row["schedule"] else "chosen")
         sparse = [micros(row["sparse_median_us"]), ratio(row, "sparse_median_us")]
+        csr = [micros(row.get("csr_median_us")), ratio(row, "csr_median_us")]
         lines.append([
             shape, pattern_of(row), f"{100 * float(row['sparsity']):.4g} %",
-            *[kind] * types, *[step] * has_steps, row["strategy"],
+            *[kind] * types, *[step] * has_steps, row["strategy"], mark(row),
             micros(row["median_us"]), micros(row["blas_median_us"]),
             ratio(row, "blas_median_us") if counts(row) else "-",
-            *sparse * has_sparse, f"{float(row['relative_error']):.1e}"])
-    return markdown(header, lines)
+            *sparse * has_sparse, *csr * has_csr, f"{float(row['relative_error']):.1e}"])
+    return "\n\n".join(filter(None, [markdown(header, lines), legend(table.rows)]))
 
 
-def cell(speedups):
-    """Geometric mean (least-most)."""
-    if not speedups:
+def cell(rows):
+    """Geometric mean (least-most), and what multiplied."""
+    if not rows:
         return "-"
+    return f"{mean_of([float(row['speedup']) for row in rows])} {marks(rows)}".rstrip()
+
+
+def mean_of(speedups):
     mean = math.exp(sum(map(math.log, speedups)) / len(speedups))
     if len(speedups) == 1:
         return f"{mean:.2f}"
@@ -178,8 +243,7 @@ def summary(table):
         sparsities = sorted({float(row["sparsity"]) for row in rows})
         lines = []
         for name, each in granularities(rows).items():
-            cells = [cell([float(row["speedup"]) for row in each
-                           if float(row["sparsity"]) == sparsity])
+            cells = [cell([row for row in each if float(row["sparsity"]) == sparsity])
                      for sparsity in sparsities]
             lines.append([name, *cells])
         shapes = len({tuple(row[size] for size in "mnk") for row in rows})
@@ -191,7 +255,8 @@ def summary(table):
             f"{shapes} shape{'s' * (shapes > 1)}.{left} The largest error against float64 "
             f"is {error:.1e}.\n\n"
             + markdown(["pruned at once", *(f"{100 * each:.4g} %"
-                                            for each in sparsities)], lines))
+                                            for each in sparsities)], lines)
+            + (f"\n\n{legend(rows)}" if legend(rows) else ""))
     return "\n\n".join(parts)
 
 

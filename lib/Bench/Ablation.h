@@ -11,9 +11,17 @@
 
 namespace nm {
 
-/// One product at every sparsity, with schedules that each have one part more
-/// than the one before.
-std::vector<BenchCase> ablationCases();
+/// 4096 cubed in vectors of 32 columns, from all weights kept on.
+std::vector<BenchCase> ablationProducts();
+
+/// Every product with schedules that each have one part more than the one
+/// before, in the order of the papers that name the parts. A step that a
+/// product cannot have is left out when it is compiled.
+std::vector<BenchCase> ablate(const std::vector<BenchCase> &products);
+
+/// What the compiler says of a schedule that a product cannot have, without
+/// where it says so.
+std::string whyRefused(const std::string &message);
 
 /// The schedules of the steps that were measured: what the cost model chooses
 /// for one step may be what another says.

@@ -20,9 +20,6 @@ std::string ProductShape::str() const {
   return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
 }
 
-/// Sizes above this would overflow products of three of them.
-static constexpr int64_t kMaxSide = int64_t(1) << 20;
-
 Result<ProductShape> ProductShape::parse(std::string_view text) {
   Error error{
       "expected sizes m x n x k such as 256x4096x4096, each from 1 to " +

@@ -21,6 +21,9 @@ struct ProductShape {
   int64_t n = 1;
   int64_t k = 1;
 
+  /// Sizes above this would overflow products of three of them.
+  static constexpr int64_t kMaxSide = int64_t(1) << 20;
+
   /// The sizes of an array with m rows of so many columns; one row is a vector.
   std::vector<int64_t> rowsOf(int64_t columns) const;
   /// `256x4096x4096`.

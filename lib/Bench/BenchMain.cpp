@@ -85,9 +85,19 @@ private:
 };
 } // namespace
 
+/// A step that the compiler refuses for the product, in its words.
+static CaseResult withoutStep(const BenchCase &which, const Error &error) {
+  CaseResult result;
+  result.bench = which;
+  result.whyNoStep = whyRefused(error.message);
+  return result;
+}
+
 template <typename Bench>
 Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   Result<CompiledCase> compiled = compileOrLoad(which, options, folder);
+  if (!compiled && !which.step.empty())
+    return withoutStep(which, compiled.error());
   if (!compiled)
     return compiled.error();
   const OpInfo *product = compiled->product();
@@ -104,7 +114,11 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   measured.add(which, schedule);
   result->compileSeconds = compiled->seconds;
   result->strategy = compiled->strategy();
-  result->remark = product ? product->remark : "";
+  if (product) {
+    result->remark = product->remark;
+    result->mappedBy = schedule;
+    result->sharedBytes = product->sharedBytes;
+  }
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "nm/Support/OptionTable.h"
 
 #include <algorithm>
+#include <set>
 
 #include <regex.h>
 
@@ -17,11 +18,16 @@ namespace {
 /// The options as they are given, before cases are made of them.
 struct Given {
   BenchOptions options;
+  std::vector<BenchCase> presets;
   std::vector<ProductShape> shapes;
   std::vector<Pattern> patterns;
   std::vector<ElementType> types;
   std::vector<std::string> schedules;
+  /// In place of the sizes that cases of presets have.
+  std::optional<int64_t> m, n, k;
   std::string filter;
+  std::string arithmetic;
+  bool ablates = false;
   bool isMMajor = false;
   bool hasFastAccum = false;
   std::optional<ElementType> result;
@@ -42,6 +48,10 @@ static Status append(std::vector<T> &list, Result<T> parsed) {
 static void addAll(std::vector<BenchCase> &cases,
                    const std::vector<BenchCase> &more) {
   cases.insert(cases.end(), more.begin(), more.end());
+}
+
+static Status storeSize(std::optional<int64_t> &size, const std::string &text) {
+  return store(size, parseInteger(text, 1, ProductShape::kMaxSide));
 }
 
 static Status setTarget(Given &given, const std::string &text) {
@@ -66,13 +76,20 @@ static const OptionEntry<Given> kOptions[] = {
        Result<std::vector<BenchCase>> cases = presetCases(v);
        if (!cases)
          return Status(cases.error());
-       addAll(g.options.cases, *cases);
+       addAll(g.presets, *cases);
        return Status::success();
      }},
+    {{"m", Takes::Value, "N",
+      "The rows that all cases of presets have, in place of their own"},
+     [](Given &g, const std::string &v) { return storeSize(g.m, v); }},
+    {{"n", Takes::Value, "N", "Their columns, in place of their own"},
+     [](Given &g, const std::string &v) { return storeSize(g.n, v); }},
+    {{"k", Takes::Value, "N", "Their k, in place of their own"},
+     [](Given &g, const std::string &v) { return storeSize(g.k, v); }},
     {{"shape", Takes::Value, "MxNxK",
       "Measure products A[m x k] * B[k x n]; may be given several times. Each\n"
       "shape is taken with every --pattern (default 2:4) and --type (default\n"
-      "f32)"},
+      "f32), and so is each case of a preset in place of its own"},
      [](Given &g, const std::string &v) {
        return append(g.shapes, ProductShape::parse(v));
      }},
@@ -116,10 +133,17 @@ static const OptionEntry<Given> kOptions[] = {
        return Status::success();
      }},
     {{"ablate", Takes::Nothing, "",
-      "Measure what each part of a schedule brings: on a GPU at 4096 cubed,\n"
-      "VW32, every sparsity"},
+      "Measure what each part of a schedule brings, on a GPU: of every case,\n"
+      "or, where none is given, of 4096 cubed in VW32 from 0 to 90.6 %"},
      [](Given &g, const std::string &) {
-       addAll(g.options.cases, ablationCases());
+       g.ablates = true;
+       return Status::success();
+     }},
+    {{"arithmetic", Takes::Value, "NAME",
+      "What products may be computed by, as nm-compile's option: ieee keeps\n"
+      "f32 on CUDA cores"},
+     [](Given &g, const std::string &v) {
+       g.arithmetic = v;
        return Status::success();
      }},
     {{"filter", Takes::Value, "REGEX",
@@ -180,6 +204,13 @@ static const OptionEntry<Given> kOptions[] = {
        g.options.sparseBlas = v;
        return Status::success();
      }},
+    {{"cusparse", Takes::Value, "PATH",
+      "cuSPARSE, timed beside with the weights as CSR, or as BSR where blocks\n"
+      "are square; auto is NM_CUSPARSE_LIBRARY or libcusparse.so.12"},
+     [](Given &g, const std::string &v) {
+       g.options.csrBlas = v;
+       return Status::success();
+     }},
     {{"tolerance", Takes::Value, "X",
       "The relative error that a result may have beside float64 (default by\n"
       "type of the result: f32 1e-5, integers 0)"},
@@ -232,24 +263,62 @@ static Status refusePlain(Given &, const std::string &arg) {
 // Cases
 //===----------------------------------------------------------------------===//
 
-/// Adds the cases of --shape.
-static Status addShapes(Given &given) {
-  if (given.shapes.empty()) {
-    if (!given.patterns.empty() || !given.types.empty())
-      return Error{"expected --shape beside --pattern and --type"};
-    return Status::success();
+/// The cases of presets, with the sizes, patterns and types that were given in
+/// place of their own; of those that are then equal, one.
+static std::vector<BenchCase> presetsAsGiven(const Given &given) {
+  std::vector<BenchCase> cases;
+  std::set<std::string> known;
+  for (BenchCase bench : given.presets) {
+    bench.shape = {given.m.value_or(bench.shape.m),
+                   given.n.value_or(bench.shape.n),
+                   given.k.value_or(bench.shape.k)};
+    const std::vector<Pattern> own{bench.pattern};
+    const std::vector<ElementType> ownType{bench.type};
+    for (ElementType type : given.types.empty() ? ownType : given.types)
+      for (const Pattern &pattern :
+           given.patterns.empty() ? own : given.patterns) {
+        bench.type = type;
+        bench.pattern = pattern;
+        if (known.insert(bench.str()).second)
+          cases.push_back(bench);
+      }
   }
-  if (given.patterns.empty())
-    given.patterns.push_back({2, 4});
-  if (given.types.empty())
-    given.types.push_back(ElementType::F32);
-  for (const ProductShape &shape : given.shapes)
-    for (const Pattern &pattern : given.patterns)
-      if (pattern.bk > shape.k || pattern.bn > shape.n)
-        return Error{"expected blocks to fit in k x n, but got the pattern " +
-                     pattern.str() + " for the shape " + shape.str()};
-  addAll(given.options.cases,
-         crossCases(given.shapes, given.patterns, given.types));
+  return cases;
+}
+
+static std::vector<BenchCase> shapesAsGiven(const Given &given) {
+  return crossCases(
+      given.shapes,
+      given.patterns.empty() ? std::vector<Pattern>{{2, 4}} : given.patterns,
+      given.types.empty() ? std::vector<ElementType>{ElementType::F32}
+                          : given.types);
+}
+
+/// Adds the cases of --preset, --shape and --ablate.
+static Status addCases(Given &given) {
+  bool hasSizes = given.m || given.n || given.k;
+  if (given.ablates && given.presets.empty() && given.shapes.empty())
+    given.presets = ablationProducts();
+  if (hasSizes && given.presets.empty())
+    return Error{"expected --preset beside --m, --n and --k"};
+  if (given.presets.empty() && given.shapes.empty() &&
+      !(given.patterns.empty() && given.types.empty()))
+    return Error{"expected --preset, --shape or --ablate beside --pattern and "
+                 "--type"};
+  std::vector<BenchCase> &cases = given.options.cases;
+  cases = presetsAsGiven(given);
+  addAll(cases, shapesAsGiven(given));
+  for (const BenchCase &bench : cases)
+    if (bench.pattern.bk > bench.shape.k || bench.pattern.bn > bench.shape.n)
+      return Error{"expected blocks to fit in k x n, but got the pattern " +
+                   bench.pattern.str() + " for the shape " + bench.shape.str()};
+  if (given.ablates)
+    cases = ablate(cases);
+  if (!given.arithmetic.empty()) {
+    std::string &options = given.options.compileOptions;
+    options = "arithmetic=" + given.arithmetic +
+              (options.empty() ? "" : " " + options);
+  }
   return Status::success();
 }
 
@@ -375,7 +444,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  for (auto *add : {addShapes, addKernels, setDevice, setLayout, setFastAccum,
+  for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
                     setResultType})
     if (Status status = add(given); !status)
       return status.error();

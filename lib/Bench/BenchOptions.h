@@ -28,6 +28,8 @@ struct BenchOptions {
   /// Where cuSPARSELt is, which is compared with where it is there; empty for
   /// the usual one, `none` for none.
   std::string sparseBlas;
+  /// Where cuSPARSE is, `auto` for the usual place; empty for none.
+  std::string csrBlas;
   std::string compileOptions;
   int64_t threads = 0;
   int64_t seed = 0;

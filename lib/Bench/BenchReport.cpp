@@ -95,6 +95,11 @@ Result<Report> Report::open(const std::string &csv, bool isNew) {
   return report;
 }
 
+const char *CaseResult::levelBound() const {
+  double floor = std::max({computeFloor(), memoryFloor(), sharedFloor()});
+  return floor == sharedFloor() && floor > 0 ? "shared" : rooflineBound();
+}
+
 double CaseResult::rooflineShare() const {
   return std::max(computeFloor(), memoryFloor()) / timings.median;
 }
@@ -134,6 +139,12 @@ static void printResult(const CaseResult &result) {
     strategy +=
         ", " + sparse->routine + " " + timeText(sparse->timings) +
         format(" us, %.2fx", sparse->timings.median / result.timings.median);
+  if (const std::optional<LibraryResult> &csr = result.csr)
+    strategy += ", " + csr->routine + " " + timeText(csr->timings) +
+                format(" us, %.2fx", csr->timings.median / median);
+  if (result.ran)
+    strategy += std::string(", ") + unitName(result.ran->unit) + ", zeros " +
+                result.ran->zeros(bench.pattern);
   if (result.whyNoDense)
     strategy += ", no BLAS: " + *result.whyNoDense;
   if (result.isDisturbed)
@@ -153,7 +164,10 @@ static void printResult(const CaseResult &result) {
 
 static void printSame(const CaseResult &result) {
   const BenchCase &bench = result.bench;
-  std::string what = bench.step + ": the schedule of " + result.sameAs;
+  std::string what =
+      bench.step + ": " +
+      (result.sameAs.empty() ? "left out, " + result.whyNoStep
+                             : "the schedule of " + result.sameAs);
   printRow({bench.shape.str(), bench.pattern.str(),
             format("%.1f%%", 100 * bench.pattern.sparsity()),
             std::string(elementName(bench.type)), "-", "-", "-", "-", "-", "-",
@@ -162,7 +176,7 @@ static void printSame(const CaseResult &result) {
 }
 
 void Report::add(const CaseResult &result) {
-  if (!result.sameAs.empty()) {
+  if (result.isSkipped()) {
     printSame(result);
     return;
   }

@@ -6,6 +6,7 @@
 #include "BenchCase.h"
 #include "Interleave.h"
 #include "Roofline.h"
+#include "WhatRan.h"
 
 #include <cstdio>
 #include <memory>
@@ -30,13 +31,25 @@ struct CaseResult {
   int threads = 0;
   /// How the product was mapped, and why.
   std::string strategy, remark;
+  /// The whole schedule.
+  std::string mappedBy;
+  /// What a block of it takes.
+  std::optional<int64_t> sharedBytes;
   /// The step that had the same schedule: nothing was measured where there is
   /// one.
   std::string sameAs;
+  /// Why the product cannot have the schedule of its step: nothing was measured
+  /// either.
+  std::string whyNoStep;
+  /// None where the module does not say how it was compiled.
+  std::optional<WhatRan> ran;
+  Intensity intensity;
   double compileSeconds = 0;
   Timings timings;
   /// The results of the dense BLAS, and of cuSPARSELt where it has the pattern.
   std::optional<LibraryResult> dense, sparse;
+  /// cuSPARSE's, which takes the weights as CSR or BSR.
+  std::optional<LibraryResult> csr;
   /// Why the dense BLAS, which was found, has no such product.
   std::optional<std::string> whyNoDense;
   double relativeError = 0;
@@ -51,10 +64,18 @@ struct CaseResult {
   /// What the device was measured to reach, or its clocks allow; 0 where that
   /// is not known.
   Ceilings ceilings;
+  /// Bytes a second that a GPU's shared memory hands on, by its clocks.
+  double sharedBandwidth = 0;
 
   /// Seconds that the arithmetic and the memory take at least.
   double computeFloor() const {
     return ceilings.flops > 0 ? bench.flops() / ceilings.flops : 0;
+  }
+  /// That shared memory takes to hand on what threads multiply, on a GPU.
+  double sharedFloor() const {
+    return intensity.shared && sharedBandwidth > 0
+               ? bench.flops() / *intensity.shared / sharedBandwidth
+               : 0;
   }
   double memoryFloor() const {
     return ceilings.bandwidth > 0 ? bytes / ceilings.bandwidth : 0;
@@ -62,6 +83,11 @@ struct CaseResult {
   /// The share of the time that no implementation could do without.
   double rooflineShare() const;
   const char *rooflineBound() const;
+  /// `compute`, `memory` or `shared`: the level that takes the longest at
+  /// least.
+  const char *levelBound() const;
+  /// Whether nothing was measured, because a step has nothing of its own.
+  bool isSkipped() const { return !sameAs.empty() || !whyNoStep.empty(); }
   /// The BLAS's time over ours, 0 without one, or where they were disturbed.
   double speedup() const {
     return dense && !isDisturbed ? dense->timings.median / timings.median : 0;

@@ -25,6 +25,9 @@ public:
   /// Compiles until no case is left.
   void work();
 
+  /// The time of a step that its product cannot have.
+  static constexpr double kLeftOut = -1;
+
   /// By case; none where it could not be compiled.
   std::vector<std::optional<double>> seconds;
 
@@ -57,6 +60,8 @@ void CompileJob::work() {
     ++done;
     if (spent)
       seconds[at] = *spent;
+    else if (!cases[at].step.empty())
+      seconds[at] = kLeftOut;
     else
       std::fprintf(stderr, "%snm-bench: error: %s: %s\n",
                    onTerminal ? "\r\033[K" : "", cases[at].str().c_str(),
@@ -86,6 +91,8 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
       ++failed;
       continue;
     }
+    if (*job.seconds[i] == CompileJob::kLeftOut)
+      continue;
     folder.add(cases[i], *job.seconds[i]);
     slowest = std::max(slowest, *job.seconds[i]);
   }

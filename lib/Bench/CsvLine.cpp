@@ -32,6 +32,17 @@ static std::string ofSparse(const CaseResult &result, Text text) {
   return result.sparse ? text(*result.sparse) : "";
 }
 
+/// A field of cuSPARSE, empty where there is none.
+template <typename Text>
+static std::string ofCsr(const CaseResult &result, Text text) {
+  return result.csr ? text(*result.csr) : "";
+}
+
+/// A number that is not known everywhere.
+static std::string known(const std::optional<double> &number) {
+  return number ? format("%.4g", *number) : "";
+}
+
 namespace {
 struct Column {
   const char *name;
@@ -117,6 +128,34 @@ static const Column kColumns[] = {
      [](R r) {
        return ofSparse(r, [](D d) { return format("%.3e", d.relativeError); });
      }},
+    {"csr_routine",
+     [](R r) { return ofCsr(r, [](D d) { return d.routine; }); }},
+    {"csr_median_us",
+     [](R r) {
+       return ofCsr(r, [](D d) { return micros(d.timings.median); });
+     }},
+    {"csr_relative_error",
+     [](R r) {
+       return ofCsr(r, [](D d) { return format("%.3e", d.relativeError); });
+     }},
+    {"unit",
+     [](R r) { return std::string(r.ran ? unitName(r.ran->unit) : ""); }},
+    {"zeros",
+     [](R r) {
+       return std::string(r.ran ? r.ran->zeros(r.bench.pattern) : "");
+     }},
+    {"multiplied",
+     [](R r) { return r.ran ? format("%.6g", r.ran->multiplied) : ""; }},
+    {"intensity_registers", [](R r) { return known(r.intensity.registers); }},
+    {"intensity_shared", [](R r) { return known(r.intensity.shared); }},
+    {"intensity_l2", [](R r) { return known(r.intensity.l2); }},
+    {"intensity_memory",
+     [](R r) { return format("%.4g", r.bench.flops() / r.bytes); }},
+    {"compute_to_loads", [](R r) { return known(r.intensity.ratio); }},
+    {"level_bound", [](R r) { return std::string(r.levelBound()); }},
+    {"shared_bytes",
+     [](R r) { return r.sharedBytes ? integer(*r.sharedBytes) : ""; }},
+    {"mapped_by", [](R r) { return quoted(r.mappedBy); }},
     {"remark", [](R r) { return quoted(r.remark); }},
 };
 

@@ -79,6 +79,8 @@ struct GpuBench::Operands {
   std::vector<DenseSide> dense;
   std::optional<CusparseLt::Product> sparse;
   double sparseError = 0;
+  std::optional<Cusparse::Product> csr;
+  double csrError = 0;
   /// The sum of C's rows, in float64.
   std::vector<double> rowSum;
 
@@ -189,6 +191,29 @@ Status GpuBench::prepareSparse(const BenchCase &bench, Operands &operands) {
   if (Status status = operands.sparse->multiply(0, a); !status)
     return status;
   return store(operands.sparseError, errorOf(c, operands));
+}
+
+Status GpuBench::prepareCsr(const BenchCase &bench, Operands &operands) {
+  if (options.csrBlas.empty() || !Cusparse::hasProduct(bench))
+    return Status::success();
+  if (!csr) {
+    Result<Cusparse> loaded = Cusparse::load(options.csrBlas, device);
+    if (!loaded)
+      return loaded.error();
+    csr.emplace(std::move(*loaded));
+  }
+  Result<Cusparse::Product> product =
+      csr->prepare(bench, *operands.b, operands.a->tensor.tensor());
+  // It lacks some types, and blocks in some versions.
+  if (!product)
+    return Status::success();
+  const Tensor &c = product->result();
+  if (Status status = fillBytes(c, 0xff); !status)
+    return status;
+  if (Status status = product->multiply(0); !status)
+    return Status::success();
+  operands.csr.emplace(std::move(*product));
+  return store(operands.csrError, errorOf(c, operands));
 }
 
 Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,
@@ -316,6 +341,9 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
                        return product->multiply(i, operands.a->tensor.tensor());
                      },
                      product->copies()});
+  if (const std::optional<Cusparse::Product> &product = operands.csr)
+    works.push_back(
+        {[&](int64_t i) { return product->multiply(i); }, product->copies()});
 
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;
@@ -331,11 +359,15 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
       result.dense = LibraryResult{timings, operands.dense[i].relativeError,
                                    operands.dense[i].routine.name()};
   }
+  size_t next = operands.dense.size() + 1;
   if (operands.sparse)
-    result.sparse =
-        LibraryResult{Timings::of(times->back().seconds), operands.sparseError,
-                      (*sparse)->description() + " algorithm " +
-                          std::to_string(operands.sparse->algorithm())};
+    result.sparse = LibraryResult{
+        Timings::of((*times)[next++].seconds), operands.sparseError,
+        (*sparse)->description() + " algorithm " +
+            std::to_string(operands.sparse->algorithm())};
+  if (operands.csr)
+    result.csr = LibraryResult{Timings::of((*times)[next].seconds),
+                               operands.csrError, csr->describe(*operands.csr)};
   return Status::success();
 }
 
@@ -350,6 +382,26 @@ static double toleranceOf(const BenchCase &bench) {
   return std::max(tolerance, bench.hasFastAccum ? kOfFastAccum : kOfF8);
 }
 
+/// Says which unit multiplied, and lets the ceilings be those of that unit.
+void GpuBench::describeRun(const BenchCase &bench, const CompiledCase &compiled,
+                           CaseResult &result) const {
+  // A multiprocessor multiplies and adds 128 numbers a clock, and hands on as
+  // many bytes.
+  constexpr double kBytesPerFlop = 0.5;
+  result.sharedBandwidth = ceilings.flops * kBytesPerFlop;
+  bool onCudaCores = false;
+  if (const OpInfo *op = compiled.product()) {
+    result.ran = whatRan(bench, *op, /*onCpu=*/false);
+    result.intensity = intensityOf(bench, *op, *result.ran);
+    // cuBLAS multiplies f32 there, too.
+    onCudaCores =
+        result.ran->unit == Unit::CudaCores ||
+        (result.ran->unit == Unit::Library && bench.type == ElementType::F32);
+  }
+  if (!onCudaCores)
+    result.ceilings.flops *= tensorCoreFactor(major, minor, bench.type);
+}
+
 Result<CaseResult> GpuBench::measure(const BenchCase &bench,
                                      CompiledCase &compiled) {
   if (Status status = compiled.function.setDevice(device); !status)
@@ -358,7 +410,7 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   result.bench = bench;
   result.device = deviceName;
   result.ceilings = ceilings;
-  result.ceilings.flops *= tensorCoreFactor(major, minor, bench.type);
+  describeRun(bench, compiled, result);
   result.bytes = bench.leastBytes();
   if (blas)
     result.whyNoDense = Cublas::whyNot(bench);
@@ -374,6 +426,8 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   if (Status status = prepareBlas(bench, operands); !status)
     return status.error();
   if (Status status = prepareSparse(bench, operands); !status)
+    return status.error();
+  if (Status status = prepareCsr(bench, operands); !status)
     return status.error();
   if (Status status = timeCase(bench, compiled, operands, result); !status)
     return status.error();

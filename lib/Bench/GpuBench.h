@@ -8,6 +8,7 @@
 #include "BenchReport.h"
 #include "CompiledCase.h"
 #include "CudaTurns.h"
+#include "Cusparse.h"
 #include "CusparseLt.h"
 #include "GpuData.h"
 
@@ -46,6 +47,8 @@ private:
   Status dropSlowAlgorithms(const BenchCase &bench, Operands &operands);
   /// Loads cuSPARSELt for the first case that it has a pattern of.
   Status prepareSparse(const BenchCase &bench, Operands &operands);
+  /// Loads cuSPARSE for the first case, where it was asked for.
+  Status prepareCsr(const BenchCase &bench, Operands &operands);
   /// Computes the error of what each routine makes.
   Status checkDense(const BenchCase &bench, Operands &operands);
   /// Calls of a routine; what it is given has to outlive it.
@@ -53,6 +56,8 @@ private:
                      const DenseSide &side) const;
   Status multiplyDense(const BenchCase &bench, const Operands &operands,
                        const DenseSide &side, int64_t copy) const;
+  void describeRun(const BenchCase &bench, const CompiledCase &compiled,
+                   CaseResult &result) const;
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
                   const Operands &operands, CaseResult &result);
   /// The error of C on the device, relative to the product in float64.
@@ -67,6 +72,7 @@ private:
   std::optional<Cublas> blas;
   /// None before a case needs it, and an error where it is not there.
   std::optional<Result<CusparseLt>> sparse;
+  std::optional<Cusparse> csr;
   GpuData data;
 };
 

@@ -2,6 +2,8 @@
 
 #include "Presets.h"
 
+#include "PaperPresets.h"
+
 using namespace nm;
 
 static void append(std::vector<BenchCase> &cases,
@@ -21,14 +23,9 @@ static std::vector<BenchCase> cpuCases() {
   return cases;
 }
 
-/// k x n of the layers that the papers on N:M products measure.
-static const std::pair<int64_t, int64_t> kLayers[] = {
-    {1024, 1024}, {2048, 2048}, {4096, 4096},  {8192, 8192},
-    {1024, 4096}, {4096, 1024}, {5120, 20480}, {20480, 5120}};
-
 static std::vector<ProductShape> layerShapes(const std::vector<int64_t> &rows) {
   std::vector<ProductShape> shapes;
-  for (auto [k, n] : kLayers)
+  for (auto [k, n] : nmsparseLayers())
     for (int64_t m : rows)
       shapes.push_back({m, n, k});
   return shapes;
@@ -95,7 +92,7 @@ gpuLayerCases(const std::vector<int64_t> &rows,
               const std::vector<Pattern> &patterns,
               const std::vector<ElementType> &types) {
   std::vector<BenchCase> cases;
-  for (auto [k, n] : kLayers)
+  for (auto [k, n] : nmsparseLayers())
     for (ElementType type : types)
       for (const Pattern &pattern : patterns) {
         // A window that reaches beyond k would keep more than it says.
@@ -179,6 +176,19 @@ const std::vector<Preset> &nm::presets() {
       {"gpu-spmv", "1, 8 and 16 rows, EW, VW8 and VW32, f32 and f16",
        gpuSpmvCases},
       {"gpu-quick", "20 cases of that grid", gpuQuickCases},
+      {"nmsparse",
+       "nmSPARSE's M1 to M32: one row in EW, and 256, 1024 and 4096 rows in "
+       "EW,\n"
+       "VW4, VW32 and BW4x4 at 50, 75 and 90.6 %",
+       nmsparseCases},
+      {"nm-spmm",
+       "NM-SpMM's sizes A to F from 0 to 87.5 %, and its hundred points of\n"
+       "Llama from 50 to 87.5 %, VW32",
+       nmSpmmCases},
+      {"study", "cubes of 64 to 8192 at 2:4, f32 and f16", studyCases},
+      {"sparsert",
+       "SparseRT's 20 products, 1:10 and 1:20 in place of 90 and 95 % anywhere",
+       sparsertCases},
       {"small", "small shapes with odd edges, every type", smallCases},
   };
   return list;

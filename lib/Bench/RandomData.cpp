@@ -2,6 +2,8 @@
 
 #include "RandomData.h"
 
+#include "nm/Support/Store.h"
+
 #include "Random.h"
 #include "nm-c/Runtime.h"
 
@@ -155,6 +157,85 @@ void nm::scatterWeight(const TensorType &type, const Weight &weight,
   default:
     return scatterWords<uint64_t>(walk, dense);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Compressed rows
+//===----------------------------------------------------------------------===//
+
+/// Calls `add` with the block column, and where its first value is, of each
+/// block of `edge` rows that the column `column` of a weight keeps.
+template <typename Add>
+static void forKept(const UnitWalk &walk, int64_t column, int64_t edge,
+                    Add add) {
+  const Pattern &pattern = walk.pattern;
+  int64_t block = column / pattern.bn, inside = column % pattern.bn;
+  for (int64_t unitRow = 0; unitRow < walk.unitRows(); ++unitRow)
+    for (int64_t row = 0; row < pattern.bk; row += edge) {
+      int64_t position = walk.firstRow(unitRow, block) + row;
+      // Padding of the last window.
+      if (position < walk.k)
+        add(position / edge, walk.valueAt(unitRow, row, block) + inside);
+    }
+}
+
+template <typename Word>
+static void fillRows(const UnitWalk &walk, CompressedRows &rows) {
+  auto *offsets = static_cast<const int32_t *>(rows.offsets.tensor().data);
+  auto *columns = static_cast<int32_t *>(rows.columns.tensor().data);
+  auto *to = static_cast<Word *>(rows.values.tensor().data);
+  auto *from = static_cast<const Word *>(walk.weight.values.data);
+  int64_t edge = rows.block, rowStride = walk.blocks * walk.pattern.bn;
+  forParts(walk.n / edge, 1, [&](int64_t blockRow, int64_t) {
+    int64_t at = offsets[blockRow];
+    forKept(walk, blockRow * edge, edge, [&](int64_t column, int64_t first) {
+      columns[at] = int32_t(column);
+      for (int64_t i = 0; i < edge; ++i)
+        for (int64_t j = 0; j < edge; ++j)
+          to[(at * edge + i) * edge + j] = from[first + j * rowStride + i];
+      ++at;
+    });
+  });
+}
+
+Result<CompressedRows> nm::compressRows(const TensorType &type,
+                                        const Weight &weight) {
+  UnitWalk walk{type, weight};
+  const Pattern &pattern = walk.pattern;
+  CompressedRows rows;
+  bool isSquare = pattern.bk == pattern.bn && walk.k % pattern.bk == 0 &&
+                  walk.n % pattern.bn == 0;
+  int64_t edge = rows.block = isSquare ? pattern.bk : 1;
+  int64_t blockRows = walk.n / edge;
+  if (Status status = store(
+          rows.offsets, Buffer::allocate(ElementType::I32, {blockRows + 1}));
+      !status)
+    return status.error();
+  auto *offsets = static_cast<int32_t *>(rows.offsets.tensor().data);
+  offsets[0] = 0;
+  for (int64_t row = 0; row < blockRows; ++row) {
+    int64_t kept = 0;
+    forKept(walk, row * edge, edge, [&](int64_t, int64_t) { ++kept; });
+    offsets[row + 1] = int32_t(offsets[row] + kept);
+  }
+  int64_t blocks = offsets[blockRows];
+  if (Status status =
+          store(rows.columns, Buffer::allocate(ElementType::I32, {blocks}));
+      !status)
+    return status.error();
+  if (Status status = store(
+          rows.values, Buffer::allocate(type.element, {blocks * edge * edge}));
+      !status)
+    return status.error();
+  if (elementSize(type.element) == sizeof(uint32_t))
+    fillRows<uint32_t>(walk, rows);
+  else if (elementSize(type.element) == sizeof(uint16_t))
+    fillRows<uint16_t>(walk, rows);
+  else
+    return Error{"expected elements of 16 or 32 bits for compressed rows, but "
+                 "got " +
+                 std::string(elementName(type.element))};
+  return rows;
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,19 @@ Result<Weight> drawWeight(const TensorType &type, uint64_t seed);
 void scatterWeight(const TensorType &type, const Weight &weight,
                    const Tensor &dense);
 
+/// The transpose of a weight, [n x k], as compressed rows, of square blocks
+/// where the pattern has them and they fit. On the host.
+struct CompressedRows {
+  /// Rows and columns of a block.
+  int64_t block = 1;
+  /// Where each row of blocks begins, and the column of each block, in i32.
+  Buffer offsets, columns;
+  /// Block after block, each row-major.
+  Buffer values;
+};
+Result<CompressedRows> compressRows(const TensorType &type,
+                                    const Weight &weight);
+
 /// The sum of the rows of a row-major matrix on the host, or of a vector as
 /// the one row that it is, each times 1 or -1 at random; in float64.
 ///

@@ -100,8 +100,8 @@ class Tables(unittest.TestCase):
                 granularity="VW32", speedup=4.0),
             row(speedup=9.0, disturbed=1), row(speedup=9.0, accurate=0)))
         self.assertIn("**f16, m > 64**", text)
-        self.assertIn("| EW | 3.00 (1.50-6.00) | - |", text)
-        self.assertIn("| VW32 | - | 4.00 |", text)
+        self.assertIn("| EW | 3.00 (1.50-6.00) s | - |", text)
+        self.assertIn("| VW32 | - | 4.00 sp |", text)
         self.assertIn("**f16, m = 16**", text)
         self.assertIn("1 of 1 products were left to cuBLAS", text)
         self.assertNotIn("9.00", text)
@@ -109,8 +109,29 @@ class Tables(unittest.TestCase):
     def test_patterns_of_one_sparsity_are_apart(self):
         text = self.results.summary(self.table(
             row(), row(pattern_n=16, pattern_m=32, speedup=1.0)))
-        self.assertIn("| EW, M = 4 | 1.50 |", text)
-        self.assertIn("| EW, M = 32 | 1.00 |", text)
+        self.assertIn("| EW, M = 4 | 1.50 s |", text)
+        self.assertIn("| EW, M = 32 | 1.00 s |", text)
+
+    def test_tables_say_what_multiplied(self):
+        """From the columns, or of older files from the strategy and the remark."""
+        wider = "weights are taken to be 16:32, block = 1x64, which is faster"
+        cases = {
+            "s": row(), "b": row(strategy="cublas"), "td": row(strategy="wgmma dense"),
+            "c": row(strategy="simt"), "sp": row(pattern_n=1),
+            "tp": row(strategy="wgmma", pattern_n=8, pattern_m=32, remark=wider),
+            "cd": row(strategy="wgmma", unit="cuda cores", zeros="multiplied")}
+        for expected, each in cases.items():
+            self.assertEqual(self.results.mark(each), expected)
+        text = self.results.summary(self.table(cases["td"], cases["c"]))
+        self.assertIn("| EW | 1.50 (1.50-1.50) c/td |", text)
+        self.assertIn("t: tensor cores; d behind one: with dense weights", text)
+        self.assertIn("| wgmma dense | td |", self.results.each_case(
+            self.table(cases["td"])))
+
+    def test_cases_have_cusparse_where_it_was_timed(self):
+        text = self.results.each_case(self.table(row(csr_median_us="350.0")))
+        self.assertIn("| cuSPARSE, µs | cuSPARSE / nm |", text)
+        self.assertIn("| 350 | 3.50 |", text)
 
     def test_cases_have_the_peer_where_it_was_timed(self):
         text = self.results.each_case(self.table(row(), row(sparse_median_us="")))

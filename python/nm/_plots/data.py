@@ -47,6 +47,11 @@ class Measurement:
     peak_gbytes: float
     # cuSPARSELt's time; NaN where it was not there, or has no such product.
     sparse_us: float = math.nan
+    # cuSPARSE's, with the weights as CSR or BSR.
+    csr_us: float = math.nan
+    # "skipped", "partly" or "multiplied"; empty where the file does not say.
+    zeros: str = ""
+    unit: str = ""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -66,6 +71,15 @@ class Measurement:
     def sparse_speedup(self) -> float:
         """The speed-up over dense of cuSPARSELt; NaN where it was not timed."""
         return self.speedup * self.median_us / self.sparse_us
+
+    @property
+    def csr_speedup(self) -> float:
+        """That of cuSPARSE."""
+        return self.speedup * self.median_us / self.csr_us
+
+    @property
+    def skips_zeros(self) -> bool:
+        return self.zeros != "multiplied"
 
     @property
     def ideal(self) -> float:
@@ -125,7 +139,9 @@ def _measurement(path: str, line: int, row: dict[str, Any]) -> Measurement:
         f"{sizes['block_k']}x{sizes['block_n']}", number["sparsity"], number["speedup"],
         number["median_us"], number["p10_us"], number["p90_us"], number["flops"],
         number["bytes"], number["gflops"], number["peak_gflops"],
-        number["peak_gbytes_per_s"], float(row.get("sparse_median_us") or "nan"))
+        number["peak_gbytes_per_s"], float(row.get("sparse_median_us") or "nan"),
+        float(row.get("csr_median_us") or "nan"), row.get("zeros") or "",
+        row.get("unit") or "")
 
 
 def grouped(rows: Iterable[Measurement], key: Callable[[Measurement], _Key]

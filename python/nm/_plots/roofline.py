@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .data import Measurement, grouped, series_of, title_of
-from .style import MARKERS, add_legend, facets, styled
+from .style import MARKERS, add_legend, draw_hollow, facets, styled
 
 
 def draw_roofline(rows: list[Measurement], date: str) -> Any:
@@ -37,11 +37,27 @@ def _draw_facet(axes: Any, measured: list[Measurement], names: dict[str, int]) -
                       [[max(0, part) for part in side] for side in spread],
                       linestyle="none", marker=MARKERS[i % len(MARKERS)], markersize=4,
                       capsize=2, color=f"C{i % 10}", label=name, zorder=3)
-    flops = [row.peak_gflops for row in measured if row.peak_gflops > 0]
-    bandwidth = [row.peak_gbytes for row in measured if row.peak_gbytes > 0]
-    if flops and bandwidth:
-        _draw_ceilings(axes, max(flops), max(bandwidth),
-                       [row.flops / row.bytes for row in measured])
+    draw_hollow(axes, [(row.flops / row.bytes, row.gflops) for row in measured
+                       if not row.skips_zeros])
+    intensities = [row.flops / row.bytes for row in measured]
+    roofs = _roofs(measured)
+    for unit, flops, bandwidth in roofs:
+        label = f"{flops:,.0f} Gflop/s" + (f", {unit}" if len(roofs) > 1 else "")
+        _draw_ceilings(axes, flops, bandwidth, intensities, label)
+
+
+def _roofs(measured: list[Measurement]) -> list[tuple[str, float, float]]:
+    """The units that multiplied, with the most that each can do; units that can do
+    the same are one roof."""
+    found: dict[float, tuple[str, float]] = {}
+    # A CPU's ceilings are measured, and vary: the highest is its roof.
+    for unit, rows in grouped(measured, lambda row: row.unit).items():
+        flops = max(row.peak_gflops for row in rows)
+        bandwidth = max(row.peak_gbytes for row in rows)
+        if flops > 0 and bandwidth > 0:
+            names = found.get(flops, ("", 0.0))[0]
+            found[flops] = (f"{names}, {unit}" if names else unit, bandwidth)
+    return [(unit, flops, bandwidth) for flops, (unit, bandwidth) in found.items()]
 
 
 def _set_scales(axes: list[Any], rows: list[Measurement]) -> None:
@@ -59,7 +75,7 @@ def _set_scales(axes: list[Any], rows: list[Measurement]) -> None:
 
 
 def _draw_ceilings(axes: Any, flops: float, bandwidth: float,
-                   intensities: list[float]) -> None:
+                   intensities: list[float], label: str) -> None:
     """Points are below the ceilings, so that labels above them are in no one's way; one
     is left of the slope and the other at the right end."""
     ridge = flops / bandwidth
@@ -69,7 +85,7 @@ def _draw_ceilings(axes: Any, flops: float, bandwidth: float,
     axes.set_xlim(left, right)
     middle = math.sqrt(left * 20 * ridge)
     for text, place, offset in (
-            (f"{flops:,.0f} Gflop/s", (right, flops), (0, 3)),
+            (label, (right, flops), (0, 3)),
             (f"{bandwidth:,.0f} GB/s", (middle, middle * bandwidth), (-6, 0))):
         axes.annotate(text, place, offset, ha="right", va="bottom", fontsize=7,
                       color="0.3", textcoords="offset points")

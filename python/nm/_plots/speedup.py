@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .data import Measurement, grouped, series_of, title_of
-from .style import MARKERS, add_legend, facets, styled
+from .style import MARKERS, add_legend, draw_hollow, facets, styled
 
 
 def draw_speedup(rows: list[Measurement], date: str) -> Any:
@@ -44,18 +44,25 @@ def _draw_facet(axes: Any, measured: list[Measurement], rows: list[Measurement],
                       [[max(0, part) for part in side] for side in spread],
                       marker=MARKERS[i % len(MARKERS)], markersize=4, capsize=2,
                       color=f"C{i % 10}", label=name, zorder=3)
-    _draw_peer(axes, measured)
+    _draw_peers(axes, measured)
+    draw_hollow(axes, [(100 * row.sparsity, row.speedup) for row in measured
+                       if not row.skips_zeros])
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
 
 
-def _draw_peer(axes: Any, measured: list[Measurement]) -> None:
-    """cuSPARSELt's points, without a line: its time is that of 2:4, whatever is kept."""
-    points = [row for row in measured if row.sparse_us > 0]
-    if points:
-        axes.plot([100 * row.sparsity for row in points],
-                  [row.sparse_speedup for row in points], linestyle="none", marker="x",
-                  markersize=6, color="black", label="cuSPARSELt", zorder=4)
+def _draw_peers(axes: Any, measured: list[Measurement]) -> None:
+    """The libraries' points, without lines: cuSPARSELt's time is that of 2:4, whatever is
+    kept."""
+    for label, marker, points in (
+            ("cuSPARSELt", "x", [(row.sparsity, row.sparse_speedup) for row in measured
+                                 if row.sparse_us > 0]),
+            ("cuSPARSE", "+", [(row.sparsity, row.csr_speedup) for row in measured
+                               if row.csr_us > 0])):
+        if points:
+            axes.plot([100 * sparsity for sparsity, _ in points],
+                      [speedup for _, speedup in points], linestyle="none",
+                      marker=marker, markersize=6, color="black", label=label, zorder=4)
 
 
 def _draw_ideal(axes: Any, measured: list[Measurement]) -> None:

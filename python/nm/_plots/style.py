@@ -34,6 +34,14 @@ def facets(count: int, title: str, columns: int = 3) -> tuple[Any, list[Any]]:
     return figure, list(axes[:count])
 
 
+def draw_hollow(axes: Any, points: list[tuple[float, float]]) -> None:
+    """A white dot in each of these points: its kernel multiplies the zeros."""
+    if points:
+        axes.plot(*zip(*points), linestyle="none", marker=".", markersize=3,
+                  color="white", markeredgecolor="0.3", markeredgewidth=0.3,
+                  label="dot inside: zeros multiplied", zorder=5)
+
+
 def add_legend(figure: Any, axes: list[Any]) -> None:
     """One legend for all facets, below them, each series once."""
     found: dict[str, Any] = {}

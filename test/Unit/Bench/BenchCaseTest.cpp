@@ -117,5 +117,5 @@ TEST(Presets, NameThoseThereAre) {
   EXPECT_EQ(cases.error().message,
             "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
             "granularity, gpu, gpu-spmm, gpu-spmv, gpu-quick, "
-            "small");
+            "nmsparse, nm-spmm, study, sparsert, small");
 }

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 using namespace nm;
 
 static std::string errorOf(const std::vector<std::string> &args) {
@@ -44,6 +46,70 @@ TEST(BenchOptions, AddsShapesToPresets) {
   EXPECT_EQ(options->cases.back().pattern, (Pattern{2, 4}));
   EXPECT_TRUE(options->hasBlas());
   EXPECT_EQ(options->seconds, 2);
+}
+
+static std::vector<std::string> casesOf(const std::vector<std::string> &args) {
+  Result<BenchOptions> options = parseBenchOptions(args);
+  EXPECT_TRUE(options) << options.error().message;
+  std::vector<std::string> names;
+  for (const BenchCase &bench : options->cases)
+    names.push_back(bench.str());
+  return names;
+}
+
+TEST(BenchOptions, PresetsTakeTypesPatternsAndSizes) {
+  EXPECT_EQ(
+      casesOf({"--preset=study", "--m=3", "--n=40", "--type=bf16"}).size(), 8u);
+  // Equal cases are one.
+  EXPECT_EQ(
+      casesOf({"--preset=nm-spmm", "--m=3", "--n=64", "--k=32", "--pattern=1:4",
+               "--pattern=8:32, block = 1x32", "--type=f16"}),
+      (std::vector<std::string>{"3x64x32 1:4 f16",
+                                "3x64x32 8:32, block = 1x32 f16"}));
+  EXPECT_EQ(errorOf({"--preset=nmsparse", "--n=3"}),
+            "expected blocks to fit in k x n, but got the pattern 16:32, block "
+            "= 1x4 for the shape 256x3x1024");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--k=3"}),
+            "expected --preset beside --m, --n and --k");
+  EXPECT_EQ(errorOf({"--preset=study", "--k=0"}),
+            "--k: expected a whole number from 1 to 1048576, but got '0'");
+}
+
+TEST(BenchOptions, AblatesWhatIsGiven) {
+  std::vector<std::string> cases =
+      casesOf({"--ablate", "--shape=64x96x128", "--pattern=2:4", "--type=f16",
+               "--target=cuda:sm_90a"});
+  ASSERT_EQ(cases.size(), 5u);
+  EXPECT_EQ(cases.front(), "64x96x128 2:4 f16 (loops)");
+  EXPECT_EQ(cases.back(), "64x96x128 2:4 f16");
+  EXPECT_EQ(casesOf({"--ablate", "--pattern=8:32, block = 1x32"}).size(), 8u);
+}
+
+TEST(BenchOptions, HandsTheArithmeticToTheCompiler) {
+  Result<BenchOptions> options =
+      parseBenchOptions({"--shape=8x8x8", "--arithmetic=ieee",
+                         "--compile-options=threads=2", "--cusparse=auto"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->compileOptions, "arithmetic=ieee threads=2");
+  EXPECT_EQ(options->csrBlas, "auto");
+}
+
+/// The numbers of problems that the papers state.
+TEST(BenchOptions, HasTheProblemsOfThePapers) {
+  auto shapes = [](const char *preset) {
+    std::set<std::string> names;
+    const std::vector<BenchCase> cases = *presetCases(preset);
+    for (const BenchCase &bench : cases)
+      names.insert(bench.shape.str());
+    return names;
+  };
+  EXPECT_EQ(shapes("nmsparse").size(), 32u);
+  // Four of the sizes A to F are among the hundred of Llama.
+  EXPECT_EQ(shapes("nm-spmm").size(), 102u);
+  EXPECT_EQ(shapes("study").size(), 8u);
+  EXPECT_EQ(shapes("sparsert").size(), 20u);
+  EXPECT_TRUE(shapes("nm-spmm").count("2048x24576x8192"));
+  EXPECT_TRUE(shapes("sparsert").count("784x128x512"));
 }
 
 TEST(BenchOptions, TakesADeviceForGpusOnly) {
@@ -98,7 +164,8 @@ TEST(BenchOptions, TakesTheCasesAndTheTargetOfAFolder) {
 TEST(BenchOptions, RefusesWhatIsWrong) {
   EXPECT_EQ(errorOf({}), "expected a --preset, a --shape or --ablate");
   EXPECT_EQ(errorOf({"--type=f16"}),
-            "expected --shape beside --pattern and --type");
+            "expected --preset, --shape or --ablate beside --pattern and "
+            "--type");
   EXPECT_EQ(errorOf({"file"}), "expected options only, but got 'file'");
   EXPECT_EQ(errorOf({"--list=yes"}),
             "expected no value for --list, but got 'yes'");

@@ -1,4 +1,4 @@
-//===- FakeCublas.cpp - cuBLAS and cuSPARSELt for tests, without a GPU ----===//
+//===- FakeCublas.cpp - cuBLAS, cuSPARSELt, cuSPARSE, without a GPU ------===//
 //
 // Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
 // kernel so that they are captured and run when memory of the device is open.
@@ -346,4 +346,138 @@ EXPORT int cusparseLtMatmulSearch(const Opaque *handle, Opaque *plan,
                                   int32_t count) {
   return cusparseLtMatmul(handle, plan, one, a, b, zero, c, d, workspace,
                           streams, count);
+}
+
+//===----------------------------------------------------------------------===//
+// cuSPARSE
+//===----------------------------------------------------------------------===//
+
+// FAKE_CUSPARSE says what is broken: `no_blocks` lets BSR fail, `wrong` leaves
+// out each row's first block.
+namespace {
+/// A sparse matrix of blocks of `edge` rows, or a dense operand.
+struct SparseMatrix {
+  int64_t rows, columns, edge;
+  void *offsets, *indices, *values;
+};
+} // namespace
+
+static bool isCsrBroken(const char *how) {
+  const char *given = std::getenv("FAKE_CUSPARSE");
+  return given && std::strstr(given, how);
+}
+
+/// C = W * X, column-major, of compressed rows of blocks.
+static void csrKernel(const unsigned[3], void **params) {
+  auto *w = param<const SparseMatrix *>(params, 0);
+  auto *x = param<const float *>(params, 1);
+  auto *c = param<float *>(params, 2);
+  auto n = param<int64_t>(params, 3);
+  auto *offsets = static_cast<const int32_t *>(w->offsets);
+  auto *indices = static_cast<const int32_t *>(w->indices);
+  auto *values = static_cast<const float *>(w->values);
+  int64_t edge = w->edge;
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < w->rows; ++i) {
+      float sum = 0;
+      int64_t at = offsets[i / edge] + (isCsrBroken("wrong") ? 1 : 0);
+      for (; at < offsets[i / edge + 1]; ++at)
+        for (int64_t l = 0; l < edge; ++l)
+          sum += values[(at * edge + i % edge) * edge + l] *
+                 x[j * w->columns + indices[at] * edge + l];
+      c[j * w->rows + i] = sum;
+    }
+}
+
+static const FakeKernel kCsrKernels[] = {{"csr", csrKernel, 4, 0}};
+static const FakeImage kCsrImage = {FAKE_IMAGE_MAGIC, 1, kCsrKernels};
+
+EXPORT int cusparseCreate(Handle **made) {
+  auto *handle = new Handle;
+  handle->driver = dlopen(std::getenv("NM_CUDA_LIBRARY"), RTLD_NOW);
+  using Load = int(void **, const void *, unsigned, int *, void **);
+  using Get = int(void **, void *, const char *);
+  if (handle->find<Load>("cuModuleLoadDataEx")(&handle->module, &kCsrImage, 0,
+                                               nullptr, nullptr) ||
+      handle->find<Get>("cuModuleGetFunction")(&handle->function,
+                                               handle->module, "csr"))
+    return 1;
+  *made = handle;
+  return 0;
+}
+EXPORT int cusparseDestroy(Handle *handle) { return cublasDestroy_v2(handle); }
+EXPORT int cusparseGetVersion(Handle *, int *version) {
+  *version = 12603;
+  return 0;
+}
+EXPORT int cusparseSetStream(Handle *handle, void *stream) {
+  handle->stream = stream;
+  return 0;
+}
+EXPORT int cusparseCreateCsr(SparseMatrix **made, int64_t rows, int64_t columns,
+                             int64_t, void *offsets, void *indices,
+                             void *values, int, int, int, int) {
+  *made = new SparseMatrix{rows, columns, 1, offsets, indices, values};
+  return 0;
+}
+EXPORT int cusparseCreateBsr(SparseMatrix **made, int64_t rows, int64_t columns,
+                             int64_t, int64_t edge, int64_t, void *offsets,
+                             void *indices, void *values, int, int, int, int,
+                             int) {
+  if (isCsrBroken("no_blocks"))
+    return 3;
+  *made = new SparseMatrix{rows * edge, columns * edge, edge,
+                           offsets,     indices,        values};
+  return 0;
+}
+EXPORT int cusparseDestroySpMat(SparseMatrix *matrix) {
+  delete matrix;
+  return 0;
+}
+EXPORT int cusparseCreateDnMat(SparseMatrix **made, int64_t rows,
+                               int64_t columns, int64_t, void *values, int,
+                               int) {
+  *made = new SparseMatrix{rows, columns, 1, nullptr, nullptr, values};
+  return 0;
+}
+EXPORT int cusparseCreateDnVec(SparseMatrix **made, int64_t size, void *values,
+                               int) {
+  *made = new SparseMatrix{size, 1, 1, nullptr, nullptr, values};
+  return 0;
+}
+EXPORT int cusparseDestroyDnMat(SparseMatrix *matrix) {
+  delete matrix;
+  return 0;
+}
+EXPORT int cusparseDestroyDnVec(SparseMatrix *matrix) {
+  delete matrix;
+  return 0;
+}
+EXPORT int cusparseSpMM_bufferSize(Handle *, int, int, const void *,
+                                   SparseMatrix *, SparseMatrix *, const void *,
+                                   SparseMatrix *, int, int, size_t *bytes) {
+  *bytes = 16;
+  return 0;
+}
+EXPORT int cusparseSpMM(Handle *handle, int, int, const void *, SparseMatrix *a,
+                        SparseMatrix *b, const void *, SparseMatrix *c, int,
+                        int, void *) {
+  void *params[] = {&a, &b->values, &c->values, &c->columns};
+  using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     unsigned, unsigned, void *, void **, void **);
+  return handle->find<Launch>("cuLaunchKernel")(
+      handle->function, 1, 1, 1, 1, 1, 1, 0, handle->stream, params, nullptr);
+}
+EXPORT int cusparseSpMV_bufferSize(Handle *, int, const void *, SparseMatrix *,
+                                   SparseMatrix *, const void *, SparseMatrix *,
+                                   int, int, size_t *bytes) {
+  *bytes = 0;
+  return 0;
+}
+EXPORT int cusparseSpMV(Handle *handle, int op, const void *one,
+                        SparseMatrix *a, SparseMatrix *x, const void *zero,
+                        SparseMatrix *y, int compute, int algorithm,
+                        void *memory) {
+  return cusparseSpMM(handle, op, op, one, a, x, zero, y, compute, algorithm,
+                      memory);
 }

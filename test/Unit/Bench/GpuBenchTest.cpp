@@ -2,6 +2,8 @@
 
 #include "GpuBench.h"
 
+#include "RandomData.h"
+
 #include "../Runtime/FakeCudaControl.h"
 
 using namespace nm;
@@ -15,6 +17,7 @@ protected:
     unsetenv("FAKE_CUBLAS");
     unsetenv("FAKE_CUBLAS_ALGORITHMS");
     unsetenv("FAKE_CUSPARSELT");
+    unsetenv("FAKE_CUSPARSE");
     cuda.set("l2", 100);
     options.target.kind = Target::Kind::Cuda;
     options.seconds = 1e-5;
@@ -284,4 +287,68 @@ TEST_F(GpuBenchTest, GoesOnWithoutCusparseLt) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message.rfind("cannot load cuSPARSELt: ", 0), 0u)
       << result.error().message;
+}
+
+TEST_F(GpuBenchTest, ComparesWithCusparseWhereItIsAskedFor) {
+  Result<CaseResult> result = measure(80);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->csr);
+  int64_t before = cuda.live();
+  options.csrBlas = NM_FAKE_CUBLAS;
+  for (int64_t rows : {80}) {
+    result = measure(rows);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_TRUE(result->csr);
+    EXPECT_EQ(result->csr->routine, "cuSPARSE 12.6.3 CSR");
+    EXPECT_LE(result->csr->relativeError, 1e-5);
+    EXPECT_EQ(result->csr->timings.runs, result->timings.runs);
+  }
+  EXPECT_EQ(cuda.live(), before);
+  // Where both are there, neither has the other's time or error.
+  options.sparseBlas = NM_FAKE_CUBLAS;
+  setenv("FAKE_CUSPARSE", "wrong", 1);
+  result = measure(80);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_GT(result->csr->relativeError, 1e-3);
+  EXPECT_LE(result->sparse->relativeError, 1e-5);
+  options.csrBlas = "/nowhere.so";
+  result = measure(80);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message.rfind("cannot load cuSPARSE: ", 0), 0u);
+}
+
+/// CSR and BSR of drawn weights, by the library that counts what is in them.
+TEST_F(GpuBenchTest, CompressesRowsOfAllGranularities) {
+  Result<Cusparse> sparse = Cusparse::load(NM_FAKE_CUBLAS, Device::cuda(0));
+  ASSERT_TRUE(sparse) << sparse.error().message;
+  GpuData data(Device::cuda(0), 7);
+  for (const Pattern &pattern : std::vector<Pattern>{
+           {2, 4}, {3, 5}, {8, 32, 1, 4}, {1, 2, 4, 4}, {2, 4, 3, 3}})
+    for (int64_t m : {1, 7}) {
+      BenchCase bench{{m, 12, 24}, pattern};
+      auto a = data.activations(bench);
+      auto b = data.weights(bench);
+      ASSERT_TRUE(a && b);
+      auto product = sparse->prepare(bench, **b, (*a)->tensor.tensor());
+      ASSERT_TRUE(product) << product.error().message;
+      EXPECT_EQ(product->isOfBlocks(), pattern.bk > 1) << pattern.str();
+      ASSERT_TRUE(product->multiply(product->copies() - 1));
+      auto got = data.rowSum(product->result());
+      ASSERT_TRUE(got) << got.error().message;
+      EXPECT_LE(relativeDifference(*got, multiplyRow((*a)->rowSum, (*b)->type,
+                                                     (*b)->condensed)),
+                1e-5)
+          << bench.str();
+    }
+}
+
+TEST_F(GpuBenchTest, GoesOnWithoutBlocksOfCusparse) {
+  setenv("FAKE_CUSPARSE", "no_blocks", 1);
+  Result<Cusparse> sparse = Cusparse::load(NM_FAKE_CUBLAS, Device::cuda(0));
+  ASSERT_TRUE(sparse);
+  GpuData data(Device::cuda(0), 7);
+  BenchCase bench{{7, 12, 24}, {1, 2, 4, 4}};
+  auto a = data.activations(bench);
+  auto b = data.weights(bench);
+  EXPECT_FALSE(sparse->prepare(bench, **b, (*a)->tensor.tensor()));
 }

@@ -62,12 +62,49 @@ TEST(CsvLine, HasAFieldForEachColumn) {
   EXPECT_EQ(field(result, "roofline_share"), "0.5000");
   EXPECT_EQ(field(result, "roofline_bound"), "memory");
   EXPECT_EQ(field(result, "accurate"), "1");
+  EXPECT_EQ(field(result, "intensity_memory"), "0.5369");
+  EXPECT_EQ(field(result, "level_bound"), "memory");
+  // Not known of this result.
+  EXPECT_EQ(field(result, "unit"), "");
+  EXPECT_EQ(field(result, "csr_median_us"), "");
+  EXPECT_EQ(field(result, "intensity_l2"), "");
 
   result.dense.reset();
   result.relativeError = NAN;
   EXPECT_EQ(field(result, "blas_median_us"), "");
   EXPECT_EQ(field(result, "speedup"), "");
   EXPECT_EQ(field(result, "accurate"), "0");
+}
+
+TEST(CsvLine, SaysWhatRan) {
+  CaseResult result = sampleResult();
+  result.ran = WhatRan{Unit::TensorCores, 1};
+  result.csr = LibraryResult{Timings::of({7e-3}), 1e-7, "cuSPARSE CSR"};
+  EXPECT_EQ(field(result, "unit"), "tensor cores");
+  EXPECT_EQ(field(result, "zeros"), "multiplied");
+  EXPECT_EQ(field(result, "csr_median_us"), "7000.0000");
+  // A tile of 2 x 2 is bound by shared memory.
+  result.intensity.shared = 0.5;
+  result.sharedBandwidth = 1e12;
+  EXPECT_EQ(field(result, "level_bound"), "shared");
+  testing::internal::CaptureStdout();
+  Report::open("", true)->add(result);
+  std::string table = testing::internal::GetCapturedStdout();
+  EXPECT_NE(table.find("tensor cores, zeros multiplied"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("cuSPARSE CSR 7000"), std::string::npos) << table;
+}
+
+TEST(Report, SaysWhyAStepIsLeftOut) {
+  CaseResult result;
+  result.bench = {{4, 8, 8}, {2, 4}};
+  result.bench.step = "+ packing";
+  result.whyNoStep = "expected vectors";
+  testing::internal::CaptureStdout();
+  Report::open("", true)->add(result);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find(
+                "+ packing: left out, expected vectors"),
+            std::string::npos);
 }
 
 TEST(Report, SaysWhyThereIsNoDenseSide) {

@@ -1,0 +1,76 @@
+"""Tests of scripts/reproduce, on a CPU and small.
+
+NM_BENCH names nm-bench; without one what needs it is skipped.
+"""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "reproduce"
+PAPERS = ROOT / "docs" / "results" / "papers"
+NAMES = sorted(path.parent.name for path in PAPERS.glob("*/paper.toml"))
+BENCH = os.environ.get("NM_BENCH", "")
+
+
+def run(*args):
+    return subprocess.run([sys.executable, SCRIPT, *args], capture_output=True, text=True)
+
+
+class Reproduce(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name)
+
+    def test_pages_are_of_the_files_beside_them(self):
+        self.assertEqual(NAMES, ["nm-spmm", "nmsparse", "sparsert", "study"])
+        for name in NAMES:
+            before = (PAPERS / f"{name}.md").read_text(encoding="utf-8")
+            (self.out / name).mkdir()
+            for path in (PAPERS / name).iterdir():
+                (self.out / name / path.name).write_bytes(path.read_bytes())
+            if (PAPERS / f"{name}.svg").exists():
+                (self.out / f"{name}.svg").touch()
+            done = run(name, "--page", f"--out={self.out}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((self.out / f"{name}.md").read_text(encoding="utf-8"), before,
+                             f"{name}.md is stale: scripts/reproduce {name} --page")
+
+    @unittest.skipUnless(BENCH, "NM_BENCH names no nm-bench")
+    def test_each_paper_runs_small(self):
+        for name in NAMES:
+            done = run(name, f"--out={self.out}", f"--bench={BENCH}", "--", "--m=5",
+                       "--n=64", "--k=160", "--blas=none", "--seconds=0.005")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(self.out / name / "measured.csv", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.assertTrue(rows and all(row["accurate"] == "1" for row in rows))
+            self.assertEqual({row["unit"] for row in rows}, {"cpu cores"})
+            page = (self.out / f"{name}.md").read_text(encoding="utf-8")
+            self.assertIn("5x64x160", page)
+            self.assertIn("--preset=" + name,
+                          (self.out / name / "measured.toml").read_text())
+
+    @unittest.skipUnless(BENCH, "NM_BENCH names no nm-bench")
+    def test_a_case_that_fails_is_a_failure(self):
+        done = run("study", f"--out={self.out}", f"--bench={BENCH}", "--", "--m=5",
+                   "--n=64", "--k=160", "--blas=none", "--seconds=0.005",
+                   "--tolerance=1e-30")
+        self.assertEqual(done.returncode, 1)
+
+    def test_what_is_wrong_is_refused(self):
+        done = run("nonsense")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("invalid choice: 'nonsense'", done.stderr)
+        self.assertIn("expected --kernels=DIR beside --compile-only",
+                      run("study", "--compile-only").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
