@@ -207,13 +207,12 @@ Status GpuBench::prepareCsr(const BenchCase &bench, Operands &operands) {
   // It lacks some types, and blocks in some versions.
   if (!product)
     return Status::success();
-  const Tensor &c = product->result();
-  if (Status status = fillBytes(c, 0xff); !status)
+  if (Status status = fillBytes(product->result(), 0xff); !status)
     return status;
   if (Status status = product->multiply(0); !status)
     return Status::success();
   operands.csr.emplace(std::move(*product));
-  return store(operands.csrError, errorOf(c, operands));
+  return store(operands.csrError, errorOf(operands.csr->result(), operands));
 }
 
 Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,

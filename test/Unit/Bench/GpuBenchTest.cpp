@@ -295,7 +295,7 @@ TEST_F(GpuBenchTest, ComparesWithCusparseWhereItIsAskedFor) {
   EXPECT_FALSE(result->csr);
   int64_t before = cuda.live();
   options.csrBlas = NM_FAKE_CUBLAS;
-  for (int64_t rows : {80}) {
+  for (int64_t rows : {5, 80}) {
     result = measure(rows);
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_TRUE(result->csr);
