@@ -54,6 +54,19 @@ def test_scatter(target, element):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_one_element(target):
+    """Its loop has one iteration, which folds."""
+    function = nm.compile(text_of((1, 4, 1), 1, 1, "f32"), target).only_function()
+    cache = np.arange(4, dtype=np.float32).reshape(1, 4, 1)
+    result = function(np.full((1, 1, 1, 1), 7, np.float32), np.array([[2]]), cache)
+    np.testing.assert_array_equal(cache.ravel(), [0, 1, 7, 3])
+    np.testing.assert_array_equal(result, cache)
+    with pytest.raises(nm.Error, match="but got 4"):
+        function(np.zeros((1, 1, 1, 1), np.float32), np.array([[4]]), cache)
+    np.testing.assert_array_equal(cache.ravel(), [0, 1, 7, 3])
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("index", ["i64", "i32"])
 def test_a_place_outside_fails_and_writes_nothing(target, index):
     function = nm.compile(text_of((4, 3), 0, 2, "f32", index), target).only_function()

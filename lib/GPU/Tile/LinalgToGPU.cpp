@@ -2,6 +2,7 @@
 
 #include "nm/GPU/Tile/LinalgToGPU.h"
 
+#include "GPU/Tile/ElementAccesses.h"
 #include "GPU/Tile/MatrixRowCopies.h"
 #include "GPU/Tile/ShortRows.h"
 
@@ -274,21 +275,8 @@ static LogicalResult convertFunction(RewriterBase &rewriter,
              << "expected a parallel loop without results on a GPU";
     mlir::nm::convertParallelToLaunch(rewriter, loop);
   }
+  mlir::nm::launchElementAccesses(rewriter, function);
   return success();
-}
-
-/// Whether `op` would read or write elements on the host.
-static bool touchesElements(Operation *op) {
-  if (isa<mlir::nm::CheckOp, mlir::nm::CheckIndexOp>(op))
-    return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return llvm::any_of(instances, [](const auto &instance) {
-    return isa<MemoryEffects::Read, MemoryEffects::Write>(instance.getEffect());
-  });
 }
 
 /// Reports an op that would run on the host, on memory of the device.
@@ -296,7 +284,7 @@ static LogicalResult checkPlaces(func::FuncOp function) {
   WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa<gpu::LaunchOp>(op))
       return WalkResult::skip();
-    if (!touchesElements(op))
+    if (!mlir::nm::touchesElements(op))
       return WalkResult::advance();
     op->emitOpError() << "runs on the host, but its memory is the GPU's: "
                          "expected nothing but products, linalg ops and copies "
