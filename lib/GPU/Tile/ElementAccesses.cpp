@@ -2,8 +2,8 @@
 
 #include "GPU/Tile/ElementAccesses.h"
 
-#include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/IR/Checks.h"
+#include "nm/Dialect/NM/IR/NM.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
