@@ -24,6 +24,7 @@ AFTER = {
     "convert-linalg-to-nm": "nm.spmm and nm.spmv",
     "nm-materialize-storage": "values and indices in place of encodings",
     "nm-fuse-epilogue": "products with epilogues",
+    "nm-merge-products": "one product of those that share A",
     "nm-select-schedule": "a schedule on each product",
     "nm-select-gpu-schedule": "a schedule on each product",
     "nm-pack-weights": "weights in packed form",

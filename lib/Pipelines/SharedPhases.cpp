@@ -68,7 +68,12 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   // ...before schedules are chosen, which count what C is made of.
   pm.addNestedPass<func::FuncOp>(createNMFuseEpilogue());
-  // Constants and operands that fused ops have in common.
+  // Constants and operands that fused ops have in common...
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // ...by which those are found that share A, once epilogues are known.
+  pm.addPass(createNMMergeProducts());
+  // Slices of slices, and the weights that were put together.
   pm.addPass(createCanonicalizerPass());
 }
 

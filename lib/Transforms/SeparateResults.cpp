@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Dominance.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::nm {
@@ -23,6 +24,38 @@ static Value createCopy(OpBuilder &b, Location loc, Value source) {
   return copy;
 }
 
+/// Whether `sizes` are known where `op` stands.
+static bool areKnownAt(Operation *op, ValueRange sizes) {
+  DominanceInfo dominance;
+  return llvm::all_of(
+      sizes, [&](Value size) { return dominance.dominates(size, op); });
+}
+
+/// An allocation that is returned in another shape gets that shape, and all
+/// else reads a view of it: what is returned is then an allocation, for which
+/// the caller's memory can stand.
+static void allocateAsReturned(OpBuilder &b, Value returned) {
+  auto expand = returned.getDefiningOp<memref::ExpandShapeOp>();
+  auto alloc =
+      expand ? expand.getSrc().getDefiningOp<memref::AllocOp>() : nullptr;
+  auto type = cast<MemRefType>(returned.getType());
+  if (!alloc || !type.getLayout().isIdentity() ||
+      !areKnownAt(alloc, expand.getOutputShape()) ||
+      llvm::any_of(alloc->getUsers(), llvm::IsaPred<func::ReturnOp>))
+    return;
+  b.setInsertionPoint(alloc);
+  Value whole =
+      memref::AllocOp::create(b, alloc.getLoc(), type, expand.getOutputShape(),
+                              alloc.getAlignmentAttr());
+  Value view =
+      memref::CollapseShapeOp::create(b, alloc.getLoc(), alloc.getType(), whole,
+                                      expand.getReassociationIndices());
+  alloc.replaceAllUsesWith(view);
+  expand.replaceAllUsesWith(whole);
+  expand.erase();
+  alloc.erase();
+}
+
 namespace {
 struct NMSeparateResults
     : mlir::nm::impl::NMSeparateResultsBase<NMSeparateResults> {
@@ -30,6 +63,10 @@ struct NMSeparateResults
     for (func::ReturnOp op : getOperation().getOps<func::ReturnOp>()) {
       llvm::SmallPtrSet<Value, 4> seen;
       OpBuilder b(op);
+      for (Value returned : op->getOperands())
+        if (isa<MemRefType>(returned.getType()))
+          allocateAsReturned(b, returned);
+      b.setInsertionPoint(op);
       for (OpOperand &operand : op->getOpOperands())
         if (isa<MemRefType>(operand.get().getType()) &&
             !seen.insert(operand.get()).second)

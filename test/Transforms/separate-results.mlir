@@ -9,3 +9,25 @@
 func.func @twice(%a: memref<?x4xf32>, %b: memref<2xf32>) -> (memref<?x4xf32>, memref<2xf32>, memref<?x4xf32>) {
   return %a, %b, %a : memref<?x4xf32>, memref<2xf32>, memref<?x4xf32>
 }
+
+// What is returned in another shape is allocated in it.
+// CHECK-LABEL: func.func @reshaped(
+// CHECK-SAME:    %[[N:.*]]: index) -> (memref<2x?x4xf32>, memref<3x4xf32>)
+// CHECK:         %[[WHOLE:.*]] = memref.alloc(%[[N]]) {alignment = 64 : i64} : memref<2x?x4xf32>
+// CHECK-NEXT:    %[[VIEW:.*]] = memref.collapse_shape %[[WHOLE]] {{\[\[}}0, 1], [2]] : memref<2x?x4xf32> into memref<?x4xf32>
+// CHECK-NEXT:    linalg.fill {{.*}} outs(%[[VIEW]]
+// CHECK:         %[[OTHER:.*]] = memref.alloc() : memref<3x4xf32>
+// CHECK-NEXT:    memref.collapse_shape %[[OTHER]] {{.*}} into memref<12xf32>
+// CHECK:         return %[[WHOLE]], %[[OTHER]]
+func.func @reshaped(%n: index) -> (memref<2x?x4xf32>, memref<3x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2 : index
+  %rows = arith.muli %n, %two : index
+  %a = memref.alloc(%rows) {alignment = 64 : i64} : memref<?x4xf32>
+  linalg.fill ins(%zero : f32) outs(%a : memref<?x4xf32>)
+  %r = memref.expand_shape %a [[0, 1], [2]] output_shape [2, %n, 4] : memref<?x4xf32> into memref<2x?x4xf32>
+  %c = memref.alloc() : memref<12xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<12xf32>)
+  %s = memref.expand_shape %c [[0, 1]] output_shape [3, 4] : memref<12xf32> into memref<3x4xf32>
+  return %r, %s : memref<2x?x4xf32>, memref<3x4xf32>
+}

@@ -14,6 +14,7 @@ import nm  # noqa: E402
 import nm.torch  # noqa: E402
 from export_models import DecoderBlock, encoder  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
 
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
 
@@ -60,7 +61,8 @@ def test_bert_large(pattern):
     exported = nm.torch.export(model, tokens(2, 9, 50))
     assert exported.text.count("#nm.encoding<2:4") == (12 if pattern else 0)
     compiled = exported.compile(opt_level=1)
-    assert len(compiled.remarks) == 6
+    # Queries, keys and values are one product.
+    assert len(compiled.remarks) == 4
     assert error_of(compiled, model, tokens(2, 9, 50)) < 1e-5
 
 
@@ -119,6 +121,38 @@ def test_targets(target, tmp_path):
         assert error_of(compiled, model, x) < 1e-5
     else:
         exported.compile(tmp_path / "model.so", target=target, opt_level=1)
+
+
+class Shared(nn.Module):
+    """Attention of projections that share what they multiply, with biases or without,
+    and a gate whose other half is one of another product of the same."""
+
+    def __init__(self, bias):
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Linear(64, n, bias=bias) for n in (64, 32, 32))
+        self.gate, self.up = nn.Linear(64, 48, bias=bias), nn.Linear(64, 48, bias=bias)
+
+    def forward(self, x):
+        q, k, v = (part(x).unflatten(-1, (-1, 16)).transpose(1, 2) for part in self.parts)
+        y = functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+        y = x + y.transpose(1, 2).flatten(2)
+        return functional.silu(self.gate(y)) * self.up(y)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("dtype,bias,pattern,shape", [
+    (torch.float32, True, "2:4", (2, 5)), (torch.float16, False, "2:4", (1, 1)),
+    (torch.bfloat16, True, "8:32, block = 1x32", (1, 19)), (torch.float16, True, None, (3, 4)),
+], ids=str)
+def test_products_that_share_a(target, dtype, bias, pattern, shape):
+    torch.manual_seed(int(os.environ.get("NM_TEST_SEED", 0)))
+    model = Shared(bias).to(dtype).eval()
+    if pattern:
+        nm.torch.sparsify(model, pattern, prune=True, force=True)
+    x = torch.randn(*shape, 64).to(dtype)
+    compiled = nm.torch.export(model, x).compile(target=target, opt_level=1)
+    assert len(compiled.remarks) == 3
+    assert error_of(compiled, model, x) < TOLERANCES[dtype]
 
 
 @pytest.mark.parametrize("name", ["BertModel", "LlamaForCausalLM"])

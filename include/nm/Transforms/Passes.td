@@ -200,7 +200,8 @@ def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
   let description = [{
     A memref that a function returns more than once is copied for every time but
     the first. `buffer-results-to-out-params` makes an argument of each result,
-    and takes it for granted that they differ.
+    and takes it for granted that they differ. It also wants allocations: one that
+    is returned in more dimensions than it has is allocated with these.
 
     Before:
     ```mlir

@@ -2,6 +2,8 @@
 
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
+#include "AttentionViews.h"
+
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 
@@ -323,10 +325,14 @@ struct NMDecomposeAttention
         op.emitOpError("expected tensors to decompose");
         return signalPassFailure();
       }
+      bool hasCall = library && mayBeCall(op);
+      IRRewriter rewriter(op);
+      // The loops of what is no call run along what is transposed once.
+      if (hasCall)
+        op = foldTranspositions(rewriter, op);
       OpBuilder builder(op);
-      Value result = library && mayBeCall(op)
-                         ? emitBranches(builder, op)
-                         : AttentionEmitter(builder, op).emit();
+      Value result = hasCall ? emitBranches(builder, op)
+                             : AttentionEmitter(builder, op).emit();
       op->getResult(0).replaceAllUsesWith(result);
       op.erase();
     }

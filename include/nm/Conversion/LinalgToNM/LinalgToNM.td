@@ -88,7 +88,9 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
     With `library`, attention in f16 or bf16 without a mask, whose depth and
     width are multiples of 8 and at most 256, is that in one branch of an
     `scf.if`, and stays as it is in the other, whose condition is
-    `nm.has_cudnn`: `nm-call-cublas` makes a call of it.
+    `nm.has_cudnn`: `nm-call-cublas` makes a call of it. Before that, what only
+    transposes an operand, or the result, is folded into the maps, where rows stay
+    contiguous: the library reads views, which need no kernel.
 
     Before:
     ```mlir

@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/Phases.h"
 
+#include "NarrowSums.h"
+
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
@@ -347,6 +349,12 @@ struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
     IRRewriter rewriter(&getContext());
     for (SparseProductOpInterface op : products)
       (void)fuseEpilogue(rewriter, op);
+    // Of those that are left as operands of another's epilogue.
+    products.clear();
+    getOperation()->walk(
+        [&](SparseProductOpInterface op) { products.push_back(op); });
+    for (SparseProductOpInterface op : products)
+      narrowSums(rewriter, op);
   }
 };
 } // namespace

@@ -56,23 +56,28 @@ static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
   return sizes;
 }
 
-/// The rows of the first loop that make `elements` iterations; 0 if the op is
-/// not worth cutting along it.
-static int64_t getTaskRows(linalg::LinalgOp op, int64_t elements) {
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+/// Tiles of about `elements` iterations, along the first loop that has more
+/// than one; none where the op is not worth cutting along it.
+static SmallVector<int64_t> getTaskTile(linalg::LinalgOp op, int64_t elements) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges(),
+                       sizes(ranges.size(), 0);
   // Tasks would write to each other's slices of other outputs.
   auto hasTiles = [&](OpOperand &init) {
     return op.getMatchingIndexingMap(&init).isProjectedPermutation();
   };
-  if (ranges.empty() || !llvm::all_of(op.getDpsInitsMutable(), hasTiles) ||
-      op.getIteratorTypesArray()[0] != utils::IteratorType::parallel)
-    return 0;
+  // As of a single sequence, whose rows are the second loop.
+  const auto *cut =
+      llvm::find_if(ranges, [](int64_t range) { return range != 1; });
+  auto loop = cut - ranges.begin();
+  if (cut == ranges.end() || !llvm::all_of(op.getDpsInitsMutable(), hasTiles) ||
+      op.getIteratorTypesArray()[loop] != utils::IteratorType::parallel)
+    return sizes;
   int64_t perRow = 1;
-  for (int64_t range : ArrayRef(ranges).drop_front())
+  for (int64_t range : ArrayRef(ranges).drop_front(loop + 1))
     if (range > 1)
       perRow = llvm::MulOverflow(perRow, range, perRow) ? INT64_MAX : perRow;
-  int64_t rows = llvm::divideCeil(elements, perRow);
-  return dropWholeTile(rows, ranges[0]);
+  sizes[loop] = dropWholeTile(llvm::divideCeil(elements, perRow), *cut);
+  return sizes;
 }
 
 static bool isTiled(SparseProductOpInterface op) {
@@ -126,10 +131,7 @@ LogicalResult NMTileToBlocks::tileLinalgOps(RewriterBase &rewriter) {
       ops.push_back(op);
   });
   for (linalg::LinalgOp op : ops) {
-    SmallVector<int64_t> sizes(op.getNumLoops(), 0);
-    if (sizes.empty())
-      continue;
-    sizes[0] = getTaskRows(op, minTaskElements);
+    SmallVector<int64_t> sizes = getTaskTile(op, minTaskElements);
     if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes)))
       return failure();
   }

@@ -234,3 +234,39 @@ func.func @adds(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>) outs(%c : tensor<5x48xf16>) -> tensor<5x48xf16>
   return %r : tensor<5x48xf16>
 }
+
+// -----
+
+// Sums that all readers round are rounded by their product, also where one of
+// the readers is another product's epilogue.
+
+// CHECK-LABEL: func.func @rounded_sums
+// CHECK: %[[GATE:.*]] = nm.spmm {{.*}} -> tensor<5x48xf16> epilogue {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32):
+// CHECK-NEXT: %[[T:.*]] = arith.truncf %[[S]] : f32 to f16
+// CHECK-NEXT: nm.yield %[[T]] : f16
+// CHECK: nm.spmm {{.*}} epilogue ins(%[[GATE]] : tensor<5x48xf16>)
+// CHECK-NEXT: ^bb0(%[[UP:.*]]: f32, %[[U:.*]]: f16):
+// CHECK-NEXT: %[[H:.*]] = arith.truncf %[[UP]] : f32 to f16
+// CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[U]], %[[H]] : f16
+// CHECK-NEXT: nm.yield %[[Y]] : f16
+func.func @rounded_sums(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %w: tensor<32x48xf16>, %j: tensor<32x48xi8>) -> tensor<5x48xf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x48xf32>
+  %h = tensor.empty() : tensor<5x48xf16>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %up = nm.spmm <2:4> ins(%a, %v, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %gate = nm.spmm <2:4> ins(%a, %w, %j : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%gate, %up : tensor<5x48xf32>, tensor<5x48xf32>) outs(%h : tensor<5x48xf16>) {
+  ^bb0(%g: f32, %u: f32, %o: f16):
+    %x = arith.truncf %g : f32 to f16
+    %y = arith.truncf %u : f32 to f16
+    %z = arith.mulf %x, %y : f16
+    linalg.yield %z : f16
+  } -> tensor<5x48xf16>
+  return %r : tensor<5x48xf16>
+}

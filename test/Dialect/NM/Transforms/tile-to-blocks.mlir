@@ -59,3 +59,15 @@ func.func @elementwise(%x: tensor<?x100xf32>, %c: tensor<?x100xf32>) -> tensor<?
   %r = linalg.exp ins(%x : tensor<?x100xf32>) outs(%c : tensor<?x100xf32>) -> tensor<?x100xf32>
   return %r : tensor<?x100xf32>
 }
+
+// -----
+
+// Of one sequence, whose first loop runs once, the rows are cut.
+
+// TASKS-LABEL: func.func @one_sequence(
+// TASKS: scf.forall (%{{.*}}) = (0) to (64) step (8)
+// TASKS: linalg.exp ins(%{{.*}} : tensor<1x8x128xf32>)
+func.func @one_sequence(%a: tensor<1x64x128xf32>, %c: tensor<1x64x128xf32>) -> tensor<1x64x128xf32> {
+  %r = linalg.exp ins(%a : tensor<1x64x128xf32>) outs(%c : tensor<1x64x128xf32>) -> tensor<1x64x128xf32>
+  return %r : tensor<1x64x128xf32>
+}

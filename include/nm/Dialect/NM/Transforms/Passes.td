@@ -85,7 +85,8 @@ def NMFuseEpilogue : Pass<"nm-fuse-epilogue"> {
 
     The rest stays as it is: an op in another block, one that reduces or
     transposes, or takes a scalar that is not constant, and all where the
-    product's result is used by two ops. Ops that use it twice are to be made
+    product's result is used by two ops. A product of f32 sums that all which
+    take them round to one narrower type rounds them itself, and stores half. Ops that use it twice are to be made
     one first, as linalg-fuse-elementwise-ops does.
 
     Before:
@@ -110,6 +111,43 @@ def NMFuseEpilogue : Pass<"nm-fuse-epilogue"> {
         %biased = arith.addf %sum, %b : f32
         nm.yield %biased : f32
       }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def NMMergeProducts : Pass<"nm-merge-products"> {
+  let summary = "makes products that share A one product";
+  let description = [{
+    Products with constant weights that multiply one A become one with the
+    weights side by side, along n, and their results slices of its columns: those
+    of queries, keys and values, for one. A is read once, few rows are one launch
+    in place of several, and many rows have fewer partial waves of blocks.
+
+    Such products agree in pattern, element types, arithmetic and quantization,
+    and in their epilogues but for constants along n, as a bias, which are put
+    side by side too; products of dense weights may differ in n, which is their
+    block. Each n is a multiple of the block's width, and takes a multiple of
+    16 bytes of C, so that slices start at what vectors can access.
+
+    A result becomes a slice only where that costs nothing: where linalg ops,
+    attention, contractions and epilogues read it, or a tensor.expand_shape of it. A
+    product that the function returns, or that is another's A, stays as it is: it would
+    be copied, or keep the other from choosing A's layout.
+
+    Before:
+    ```mlir
+    %q = nm.spmm <2:4> ins(%a, %v0, %i0 : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) ...
+    %k = nm.spmm <2:4> ins(%a, %v1, %i1 : tensor<?x64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) ...
+    ```
+    After:
+    ```mlir
+    %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x64xf32>, tensor<32x64xi8>) ...
+    %q = tensor.extract_slice %r[0, 0] [%m, 48] [1, 1] : tensor<?x64xf32> to tensor<?x48xf32>
+    %k = tensor.extract_slice %r[0, 48] [%m, 16] [1, 1] : tensor<?x64xf32> to tensor<?x16xf32>
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
