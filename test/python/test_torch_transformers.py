@@ -1,6 +1,7 @@
 """Models of transformers: sparse ones are saved, loaded, converted and trained as dense
 ones are, whatever names their checkpoints have."""
 
+import copy
 import json
 import os
 import subprocess
@@ -363,3 +364,18 @@ model = transformers.LlamaModel(transformers.LlamaConfig(
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert run.returncode == 0, run.stderr
+
+
+@torch.no_grad()
+def test_a_sparse_copy_does_not_call_the_dense_model():
+    """transformers keeps what it compiled for generate in the model, and copies have it."""
+    dense = transformers.LlamaForCausalLM(transformers.LlamaConfig(**GROUPED)).eval()
+    tokens = torch.randint(0, 48, (1, 4))
+    options = transformers.generation.CompileConfig(backend="eager", mode="default")
+    dense.get_compiled_call(options)(tokens)
+    sparse = copy.deepcopy(dense)
+    nm.torch.sparsify(sparse, {"lm_head": None, "*": "1:4"}, prune=True)
+    wanted = sparse(tokens).logits
+    assert not torch.allclose(wanted, dense(tokens).logits, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(sparse.get_compiled_call(options)(tokens).logits, wanted,
+                               rtol=1e-4, atol=1e-4)

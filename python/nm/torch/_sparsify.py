@@ -168,6 +168,10 @@ def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: b
         reports[layer.name] = sparsifier.replace(layer, pattern, why,
                                                  inputs.first.get(layer.name))
     untie_heads(model)
+    for module in model.modules():
+        # What transformers compiled for generate. A copy has that of the model that it is a
+        # copy of, and would give its results.
+        vars(module).pop("_compiled_call", None)
     return SparsifyReport(tuple(reports[layer.name] for layer in layers), memory(model))
 
 
