@@ -28,6 +28,35 @@ NOT_A_PREFIX = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES",
                 "DEFINE", "REDEFINE", "END", "COM", "NOTE"}
 
 
+# Folders of passes after nm-select-gpu-schedule; models and selection in them;
+# and what reads a chip or a model.
+AFTER_SELECTION = tuple(f"lib/GPU/{folder}/" for folder in (
+    "Copies", "Expand", "Stage", "Strategies", "Sums", "Tile"))
+SELECTION = re.compile(
+    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/Simt(?:Copies|Tiles)\.cpp)$")
+CHIP_OR_MODEL = re.compile(
+    r"\b(?:GpuChip|getChip|GpuProduct|GpuSchedule|\w+Models?\.h|"
+    r"chooseGpuSchedule|select\w+Schedule|estimate[A-Z]\w*)\b")
+# Those of the passes that may, and what for: none to decide anything.
+READS_CHIP_OR_MODEL = {
+    # Refuse what the chip has no instructions or shared memory for.
+    "lib/GPU/Stage/StagedOperands.cpp",
+    "lib/GPU/Stage/StagedOperands.h",
+    "lib/GPU/Strategies/Mma/MmaSpStrategy.cpp",
+    "lib/GPU/Strategies/Mma/MmaSyncStaging.cpp",
+    "lib/GPU/Strategies/Mma/SparseOperandStaging.cpp",
+    "lib/GPU/Strategies/Simt/SimtStaging.cpp",
+    "lib/GPU/Strategies/Warpgroup/WgmmaSelectStaging.cpp",
+    "lib/GPU/Strategies/Warpgroup/WgmmaStaging.cpp",
+    "lib/GPU/Tile/NMToGPU.cpp",
+    # Limits that packed forms rest on.
+    "lib/GPU/Strategies/Gemv/GemvActivations.cpp",
+    "lib/GPU/Strategies/Gemv/GemvWeights.cpp",
+    "lib/GPU/Strategies/Mma/MmaSyncOperands.cpp",
+    "lib/GPU/Strategies/Warpgroup/GatherUnits.cpp",
+}
+
+
 class Tree:
     """The files of a source tree that git tracks or would add."""
 
@@ -317,6 +346,19 @@ def check_named_files_are_there(tree):
             if (known and not path.startswith("build/")
                     and not (tree.root / path).exists()):
                 yield f"{name}: no file {path}"
+
+
+def check_passes_after_selection_decide_nothing(tree):
+    """What the schedule does not say, they do not ask a chip or a model."""
+    for name in tree.ending(".cpp", ".h", under="lib/GPU/"):
+        if not name.startswith(AFTER_SELECTION) or SELECTION.search(name):
+            continue
+        found = CHIP_OR_MODEL.search(tree.read(name))
+        if found and name not in READS_CHIP_OR_MODEL:
+            yield (f"{name}: reads {found.group()} after the choice of a "
+                   "schedule, which is to have a field for what that decides")
+        elif not found and name in READS_CHIP_OR_MODEL:
+            yield f"{name}: reads no chip or model, so is not to be listed"
 
 
 def check_shell_scripts(tree):

@@ -102,6 +102,12 @@ class Violations(unittest.TestCase):
                  {"lib/TileToBlocks.cpp": None}, "no source file"),
             Case(hygiene.check_passes_have_one_stem,
                  {test: None}, "no test of that name"),
+            Case(hygiene.check_passes_after_selection_decide_nothing,
+                 {"lib/GPU/Stage/Roles.cpp":
+                  "bool isLarge(GpuChip chip);\n"}, "reads GpuChip after"),
+            Case(hygiene.check_passes_after_selection_decide_nothing,
+                 {"lib/GPU/Tile/NMToGPU.cpp": "int tile();\n"},
+                 "not to be listed"),
             Case(hygiene.check_nothing_is_unfinished,
                  {"lib/TileToBlocks.cpp": "// TODO: write\n"}, "TODO"),
             Case(hygiene.check_nothing_is_unfinished,

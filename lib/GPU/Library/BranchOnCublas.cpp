@@ -17,7 +17,7 @@ using namespace mlir::nm;
 
 /// The schedule of our own product: that which `schedule` names, else a thread
 /// for each element of C, which every product has.
-static ScheduleAttrInterface getOwnSchedule(CublasScheduleAttr schedule) {
+static ScheduleAttrInterface getOwnSchedule(ScheduleAttrInterface schedule) {
   if (ScheduleAttrInterface own = schedule.getOwn())
     return own;
   return LoopsScheduleAttr::get(schedule.getContext());
@@ -188,12 +188,11 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
                                     /*withElseRegion=*/true);
   ProductCloner cloner(rewriter, op, fill, output);
   rewriter.setInsertionPointToStart(branches.thenBlock());
-  auto schedule = cast<CublasScheduleAttr>(op.getScheduleAttr());
   SparseProductOpInterface theirs = cloner.clone(getCallSchedule(op));
   scf::YieldOp::create(rewriter, loc, theirs->getResults());
 
   rewriter.setInsertionPointToStart(branches.elseBlock());
-  ScheduleAttrInterface ownSchedule = getOwnSchedule(schedule);
+  ScheduleAttrInterface ownSchedule = getOwnSchedule(op.getScheduleAttr());
   Value result;
   SparseProductOpInterface own;
   if (needsF32(op, ownSchedule)) {

@@ -217,7 +217,7 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
   void runOnOperation() override {
     SmallVector<SparseProductOpInterface> products;
     getOperation()->walk([&](SparseProductOpInterface product) {
-      if (isa_and_present<CublasScheduleAttr>(product.getScheduleAttr()))
+      if (isLibraryCall(product.getScheduleAttr()))
         products.push_back(product);
     });
     if (available)

@@ -28,12 +28,13 @@ public:
     ::nm::Result<::nm::GpuSchedule> chosen = select(request, given);
     if (!chosen)
       return chosen.error();
-    ScheduleChoice choice{*chosen, makeAttribute(request, *chosen)};
+    ScheduleChoice choice{*chosen,
+                          makeAttribute(request, /*given=*/{}, *chosen)};
     if (!request.given)
       return choice;
     if (::nm::Status status = take(request, given, *chosen); !status)
       return status.error();
-    AttrTy schedule = makeAttribute(request, *chosen);
+    AttrTy schedule = makeAttribute(request, given, *chosen);
     choice.isByModel = schedule == choice.schedule;
     if (schedule && failed(verifyGiven(request, schedule, *chosen)))
       schedule = {};
@@ -64,15 +65,18 @@ protected:
     return success();
   }
 
-  /// Sets the fields that follow from the op.
+  /// Sets the fields that follow from others and from the op, where they are
+  /// not given.
   virtual void complete(const ScheduleRequest &request,
+                        const ::nm::GivenFields &given,
                         ::nm::ScheduleFields &fields) const {}
 
 private:
   /// Null, and an error at the op, for a schedule that does not verify.
   AttrTy makeAttribute(const ScheduleRequest &request,
+                       const ::nm::GivenFields &given,
                        ::nm::ScheduleFields fields) const {
-    complete(request, fields);
+    complete(request, given, fields);
     SparseProductOpInterface op = request.op;
     return getSchedule<AttrTy>([&] { return op->emitOpError(); },
                                op->getContext(), fields);

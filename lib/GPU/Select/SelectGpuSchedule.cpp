@@ -507,12 +507,11 @@ void GpuScheduleSelection::warnOfParts(SparseProductOpInterface op) {
   if (!given || given.getTiling().splitK == 1)
     return;
   BlockTiling tiling = op.getScheduleAttr().getTiling();
-  KParts parts(op.getStaticK(), tiling.block[2], tiling.splitK,
-               tiling.clusterK);
+  KParts parts(op.getStaticK(), tiling.blockK, tiling.splitK, tiling.clusterK);
   if (parts.count != tiling.splitK)
     emitWarning(op.getLoc())
         << "expected k = " << op.getStaticK() << " to have " << tiling.splitK
-        << " parts of whole tiles of " << tiling.block[2]
+        << " parts of whole tiles of " << tiling.blockK
         << ", as split_k asks for, but it is cut into " << parts.count;
 }
 

@@ -377,7 +377,7 @@ LogicalResult mlir::nm::pipelineCopies(RewriterBase &rewriter, SpMMOp product) {
   // Views of C among others, which is stored behind the loop.
   if (loop)
     moveLoopInvariantCode(loop);
-  bool hasRoles = tiling.producerWarps != 0;
+  bool hasRoles = tiling.producers != 0;
   if (!hasRoles && (!loop || tiling.stages == 1))
     return success();
   FailureOr<StagedTile> tile = StagedTile::get(product);

@@ -2,7 +2,9 @@
 
 #include "GPU/Stage/WarpRoles.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Tile/BlockOrder.h"
 #include "nm/GPU/Tile/GpuTile.h"
 #include "nm/Support/Warp.h"
@@ -17,23 +19,7 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Registers that a consumer has at most; setmaxnreg takes multiples of the
-/// step.
-static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Registers of a producer that gathers rows of an m-major A; of one that
-/// gathers units of rows of 8-bit elements, whose addresses differ by
-/// constants; and the fewest: of one that only starts bulk copies, or gathers
-/// units for consumers that have two sums of each element. What a consumer
-/// needs beside its sums.
-static constexpr int64_t kProducerRegisters = 88, kUnitProducerRegisters = 56,
-                         kLeastProducerRegisters = 40, kOtherRegisters = 80;
-
 namespace {
-/// How registers are shared out.
-struct RoleRegisters {
-  std::optional<int64_t> ofProducer, ofConsumer;
-};
-
 class RoleSplit {
 public:
   RoleSplit(RewriterBase &rewriter, StagedTile &tile)
@@ -41,11 +27,8 @@ public:
         tiling(tile.product.getScheduleAttr().getTiling()),
         loop(dyn_cast<scf::ForOp>(tile.product->getParentOp())),
         blocks(tile.product->getParentOfType<scf::ForallOp>()),
-        releaseScope(
-            isa_and_present<SparseOperandAttr>(tile.product.getPackingAttr()) ||
-                    isa<WgmmaSelectScheduleAttr>(tile.product.getScheduleAttr())
-                ? SyncScope::Thread
-                : SyncScope::Warpgroup) {}
+        releaseScope(tiling.loadsByThread ? SyncScope::Thread
+                                          : SyncScope::Warpgroup) {}
 
   LogicalResult run();
 
@@ -57,7 +40,7 @@ private:
     return rewriter.createOrFold<arith::AddIOp>(loc, lhs, rhs);
   }
   int64_t countTrips();
-  RoleRegisters shareRegisters();
+  ::nm::RoleRegisters shareRegisters();
   bool areOrdered();
   scf::ForallOp createBlocks();
   void emitRole(bool isProducer, std::optional<int64_t> registers);
@@ -118,39 +101,32 @@ int64_t RoleSplit::countTrips() {
                           *getConstantIntValue(loop.getStep()));
 }
 
-/// Producers give consumers what these lack: sums take most of a thread's
-/// share.
-RoleRegisters RoleSplit::shareRegisters() {
-  int64_t consumers = tiling.countConsumers(),
-          producers = tiling.threads - consumers;
+/// What the schedule says, or what it leaves to the operands.
+::nm::RoleRegisters RoleSplit::shareRegisters() {
+  if (tiling.consumerRegisters != 0)
+    return {tiling.producerRegisters, tiling.consumerRegisters};
+  int64_t consumers = tiling.countConsumers();
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  int64_t sums = tiling.block[0] * tiling.block[1] / consumers *
+  int64_t sums = tiling.blockM * tiling.blockN / consumers *
                  (matrix && isPromoted(matrix) ? 2 : tiling.sumsOfElement);
-  // What every thread starts with.
-  int64_t share =
-      ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
-  if (share >= sums + kOtherRegisters)
-    return {};
   bool areBulk =
       llvm::all_of(tile.copies, [](CopyOp copy) { return copy.isBulk(); });
-  bool areOfUnits = tile.product.getValuesType().getElementTypeBitWidth() == 8;
-  int64_t ofProducer = areOfUnits ? kUnitProducerRegisters : kProducerRegisters;
-  if (areBulk || (areOfUnits && tiling.sumsOfElement > 1))
-    ofProducer = kLeastProducerRegisters;
-  int64_t rest = (share * tiling.threads - producers * ofProducer) / consumers;
-  return {ofProducer, std::min(kMaxConsumerRegisters,
-                               rest / kRegisterStep * kRegisterStep)};
+  int64_t elementBytes =
+      tile.product.getValuesType().getElementTypeBitWidth() / 8;
+  return ::nm::shareRegisters(
+      tiling.threads - consumers, consumers, sums,
+      ::nm::countProducerRegisters(areBulk, elementBytes,
+                                   tiling.sumsOfElement > 1));
 }
 
-/// Whether the warpgroups that multiply start their products in turn: those of
-/// 8-bit floats by wgmma.sp, beside which adding their sums takes long. At 2:4
-/// 4096 cubed takes 79 us in turn and 90 else, 1024 rows 20.4 and 21.9.
-/// Products of splits take six times as long, and those of rows that are
-/// gathered or selected wait for rows: none gains (one H100, 2026-11-26).
+/// Whether the warpgroups that multiply start their products in turn.
 bool RoleSplit::areOrdered() {
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  return matrix && isPromoted(matrix) && tile.product.countSplits() == 1 &&
-         tiling.countConsumers() > ::nm::kWarpgroupThreads;
+  bool byRule =
+      ::nm::wantsOrder(matrix && isPromoted(matrix), tile.product.countSplits(),
+                       tiling.countConsumers());
+  return getGivenFields(tile.product.getScheduleAttr())
+      .ordered.value_or(byRule);
 }
 
 /// One iteration for each tile of C, or for each block that takes turns at
@@ -336,9 +312,12 @@ LogicalResult RoleSplit::run() {
   auto type = BarriersType::get(rewriter.getContext(), tiling.stages);
   full = BarriersOp::create(rewriter, loc, type);
   empty = BarriersOp::create(rewriter, loc, type);
-  RoleRegisters registers = shareRegisters();
-  emitRole(/*producer=*/false, registers.ofConsumer);
-  emitRole(/*producer=*/true, registers.ofProducer);
+  ::nm::RoleRegisters registers = shareRegisters();
+  auto orNone = [](int64_t count) {
+    return count ? std::optional(count) : std::nullopt;
+  };
+  emitRole(/*producer=*/false, orNone(registers.ofConsumer));
+  emitRole(/*producer=*/true, orNone(registers.ofProducer));
   rewriter.eraseOp(blocks);
   return success();
 }

@@ -59,11 +59,11 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
 static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
                               GpuTile &tile) {
   if (tiling.threads == 0) {
-    tile.warpM = tiling.warp[0];
-    tile.warpN = tiling.warp[1];
+    tile.warpM = tiling.warpM;
+    tile.warpN = tiling.warpN;
     if (tiling.lanesM == 0) {
-      tile.threadM = tiling.thread[0];
-      tile.threadN = tiling.thread[1];
+      tile.threadM = tiling.threadM;
+      tile.threadN = tiling.threadN;
     } else {
       int64_t lanesN = kWarpSize / tiling.lanesM;
       tile.threadM = std::max<int64_t>(1, tile.warpM / tiling.lanesM);
@@ -86,9 +86,7 @@ static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
 static int64_t getTileStep(SparseProductOpInterface op,
                            const BlockTiling &tiling) {
   int64_t rows = getRowStep(op.getPattern(), op.getPackingAttr());
-  bool hasPartOfTile =
-      isa<MmaSyncScheduleAttr, MmaSpScheduleAttr>(op.getScheduleAttr());
-  return hasPartOfTile ? rows * tiling.sliceK : rows;
+  return tiling.hasSlicesOfWindows ? rows * tiling.sliceK : rows;
 }
 
 FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
@@ -96,21 +94,20 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   if (!schedule)
     return op->emitOpError() << "expected a schedule, but it has none";
   BlockTiling tiling = schedule.getTiling();
-  ArrayRef<int64_t> block = tiling.block;
-  if (tiling.threads && block.empty())
+  if (tiling.threads && !tiling.hasBlock())
     return op->emitOpError()
            << "expected a schedule with 'block', but got " << schedule;
-  if (!tiling.threads && (block.empty() || tiling.warp.empty() ||
-                          (tiling.thread.empty() && tiling.lanesM == 0)))
+  if (!tiling.threads && (!tiling.hasBlock() || tiling.warpM == 0 ||
+                          (tiling.threadM == 0 && tiling.lanesM == 0)))
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
                              << schedule;
   GpuTile tile;
-  tile.m = block[0];
-  tile.n = llvm::alignTo(block[1],
+  tile.m = tiling.blockM;
+  tile.n = llvm::alignTo(tiling.blockN,
                          getColumnStep(op.getPattern(), op.getPackingAttr()));
   int64_t rows = getTileStep(op, tiling);
-  tile.k = llvm::alignTo(block[2], rows);
+  tile.k = llvm::alignTo(tiling.blockK, rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
     tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));
   tile.stages = tiling.stages;

@@ -178,8 +178,8 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 /// Whether it has a schedule with tiles, or a library to look for.
 static bool isTiled(SparseProductOpInterface op) {
   return hasGpuSchedule(op) && op.hasPureTensorSemantics() &&
-         (!op.getScheduleAttr().getTiling().block.empty() ||
-          isa<CublasScheduleAttr>(op.getScheduleAttr()));
+         (op.getScheduleAttr().getTiling().hasBlock() ||
+          isLibraryCall(op.getScheduleAttr()));
 }
 
 /// Behind the product of a tile, says what the sums that come out other than
@@ -199,7 +199,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
     return op->emitOpError() << "expected operands that are tensors and a "
                                 "schedule with a block for a GPU, as "
                                 "nm-select-gpu-schedule makes it";
-  if (isa<CublasScheduleAttr>(op.getScheduleAttr())) {
+  if (isLibraryCall(op.getScheduleAttr())) {
     if (findLibraryEpilogue(op))
       op = branchOnLibraryEpilogue(rewriter, op);
     // Else the library's product has none, and either product is followed by
@@ -210,7 +210,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
     if (failed(own))
       return failure();
     op = *own;
-    if (isa<LoopsScheduleAttr>(op.getScheduleAttr()))
+    if (isReference(op.getScheduleAttr()))
       return success();
   }
   SparseProductOpInterface narrowed = narrowUnitsToPanels(rewriter, op);

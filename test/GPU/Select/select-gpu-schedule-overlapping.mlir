@@ -29,7 +29,7 @@
 // CHECK: tensor.extract %[[A]][%{{.*}}, %[[INSIDE]]]
 // CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[I]] : tensor<2732x4096xi8>)
 // CHECK: arith.subi
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3, {{.*}}> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
 // CHECK-SAME: pattern = <4:6>
 // PACKED-LABEL: func.func @splits.pack
 // PACKED: arith.subi

@@ -83,3 +83,21 @@ func.func @one_step(%a: memref<64x256xf16>, %v: memref<1x16x128xf16>, %i: memref
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Registers that the schedule names are the roles'.
+// CHECK-LABEL: func.func @named_registers
+// CHECK: nm.warps 0 to 8 registers 216 {
+// CHECK: nm.warps 8 to 12 registers 72 {
+func.func @named_registers(%a: memref<64x256xf16>, %v: memref<1x16x128xf16>, %i: memref<1x16x1xi8>, %c: memref<256x128xf16>) {
+  %zero = arith.constant 0.0 : f16
+  scf.forall (%m, %n) in (1, 1) {
+    linalg.fill ins(%zero : f16) outs(%c : memref<256x128xf16>)
+    nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 16>
+      schedule #nm.wgmma<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, producer_registers = 72, consumer_registers = 216,
+                         packing = <panel = 128, index_bits = 8, tile_rows = 16>>
+      ins(%a, %v, %i : memref<64x256xf16>, memref<1x16x128xf16>, memref<1x16x1xi8>) outs(%c : memref<256x128xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

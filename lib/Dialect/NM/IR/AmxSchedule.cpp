@@ -1,6 +1,6 @@
 //===- AmxSchedule.cpp - #nm.amx ------------------------------------------===//
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -43,9 +43,7 @@ LogicalResult AmxScheduleAttr::verify(EmitError emitError,
 }
 
 BlockTiling AmxScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  return tiling;
+  return BlockTiling(getFields(*this));
 }
 
 PackedFormAttrInterface

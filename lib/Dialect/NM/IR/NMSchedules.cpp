@@ -4,6 +4,7 @@
 #include "ScheduleChecks.h"
 #include "ScheduleSyntax.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -130,10 +131,7 @@ LogicalResult VectorScheduleAttr::verify(EmitError emitError,
 }
 
 BlockTiling VectorScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.thread = getThread();
-  return tiling;
+  return BlockTiling(getFields(*this));
 }
 
 PackedFormAttrInterface
@@ -177,16 +175,7 @@ LogicalResult SimtScheduleAttr::verify(
 }
 
 BlockTiling SimtScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.warp = getWarp();
-  tiling.thread = getThread();
-  tiling.stages = getStages().value_or(1);
-  tiling.clusterK = getClusterK().value_or(1);
-  tiling.splitK = getSplitK().value_or(tiling.clusterK);
-  tiling.sliceK = getSliceK().value_or(1);
-  tiling.groupM = getGroupM().value_or(1);
-  return tiling;
+  return BlockTiling(getFields(*this));
 }
 
 /// The packing of `schedule`, with the lists of rows that `pack` asks for.
@@ -260,13 +249,7 @@ GemvScheduleAttr::verify(EmitError emitError, ArrayRef<int64_t> block,
 }
 
 BlockTiling GemvScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.warp = getWarp();
-  tiling.thread = getThread();
-  tiling.stages = getStages().value_or(1);
-  tiling.splitK = getSplitK().value_or(1);
-  tiling.sliceK = getSliceK().value_or(1);
+  BlockTiling tiling(getFields(*this));
   // A panel that no multiple of a warp's columns fills leaves lanes idle.
   tiling.leavesLanes = true;
   return tiling;
@@ -297,14 +280,9 @@ LogicalResult MmaSyncScheduleAttr::verify(
 static constexpr int64_t kLanesOfSums = 4;
 
 BlockTiling MmaSyncScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.warp = getWarp();
+  BlockTiling tiling(getFields(*this));
   tiling.lanesM = kLanesOfSums;
-  tiling.stages = getStages().value_or(1);
-  tiling.clusterK = getClusterK().value_or(1);
-  tiling.splitK = getSplitK().value_or(tiling.clusterK);
-  tiling.sliceK = getSliceK().value_or(1);
+  tiling.hasSlicesOfWindows = true;
   return tiling;
 }
 
@@ -343,16 +321,12 @@ LogicalResult MmaSpScheduleAttr::verify(
 }
 
 BlockTiling MmaSpScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.sliceK = getSliceK().value_or(1);
-  if (!getBlock().empty() && !getWarp().empty())
-    tiling.threads = getBlock()[0] / getWarp()[0] *
-                     (getBlock()[1] / getWarp()[1]) * tiling.sliceK *
+  BlockTiling tiling(getFields(*this));
+  tiling.hasSlicesOfWindows = true;
+  if (tiling.hasBlock() && tiling.warpM != 0)
+    tiling.threads = tiling.blockM / tiling.warpM *
+                     (tiling.blockN / tiling.warpN) * tiling.sliceK *
                      ::nm::kWarpSize;
-  tiling.stages = getStages().value_or(1);
-  tiling.clusterK = getClusterK().value_or(1);
-  tiling.splitK = getSplitK().value_or(tiling.clusterK);
   return tiling;
 }
 

@@ -194,8 +194,8 @@ static LogicalResult verifySplitsOfA(SpMMOp op, int64_t splits,
 
 /// Whether `schedule` has products of an A in panels.
 static bool takesPanels(ScheduleAttrInterface schedule) {
-  auto wgmma = dyn_cast<WgmmaScheduleAttr>(schedule);
-  return isa<LoopsScheduleAttr>(schedule) || (wgmma && wgmma.hasPanelsOfA());
+  return schedule.isReference() ||
+         schedule.getTiling().copyA == ::nm::CopyKind::Bulk;
 }
 
 /// (C1) where A is in panels; `shapeOfC` as above.

@@ -75,18 +75,18 @@ static LogicalResult verifyValues(SparseProductOpInterface op, int64_t bits) {
 static LogicalResult verifySchedule(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   QuantizationAttr quantization = op.getQuantizationAttr();
-  if (!schedule || isa<LoopsScheduleAttr>(schedule) || getQuantizedForm(op))
+  if (!schedule || schedule.isReference() || getQuantizedForm(op))
     return success();
-  auto mma = dyn_cast<MmaSpScheduleAttr>(schedule);
-  if (!mma || mma.getBits() != quantization.getBits())
+  BlockTiling tiling = schedule.getTiling();
+  if (tiling.bits != quantization.getBits())
     return op->emitOpError()
            << "expected a schedule of strategy loops, or of mma_sp with bits = "
            << quantization.getBits() << ", for quantized weights, but got "
            << schedule;
-  if (mma.getBlock().empty() || ShapedType::isDynamic(op.getStaticK()))
+  if (!tiling.hasBlock() || ShapedType::isDynamic(op.getStaticK()))
     return success();
   int64_t group = quantization.getGroup(), k = op.getStaticK(),
-          rows = mma.getBlock()[2], slices = mma.getSliceK().value_or(1),
+          rows = tiling.blockK, slices = tiling.sliceK,
           inSlice = llvm::alignTo(rows, slices * 64) / slices;
   constexpr int64_t kInstruction = 32;
   if (group >= k || (group % kInstruction == 0 && rows % group == 0 &&

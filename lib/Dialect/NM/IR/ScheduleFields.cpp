@@ -8,3 +8,13 @@ using namespace mlir;
 using namespace mlir::nm;
 
 #include "nm/Dialect/NM/IR/NMScheduleFields.cpp.inc"
+
+::nm::ScheduleFields mlir::nm::getFields(ScheduleAttrInterface schedule) {
+  ::nm::ScheduleFields fields;
+  ::nm::GivenFields given = getGivenFields(schedule);
+  given.replaceIn(fields);
+  // All parts of k are the blocks of a cluster, unless more are given.
+  if (!given.splitK)
+    fields.splitK = fields.clusterK;
+  return fields;
+}

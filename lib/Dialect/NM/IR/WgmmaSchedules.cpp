@@ -2,6 +2,7 @@
 
 #include "ScheduleChecks.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SplitFloats.h"
 
@@ -69,11 +70,33 @@ static LogicalResult verifyRoles(EmitError emitError,
                  failed(verifyCount(emitError, "group_n", groupN, kMaxParts)));
 }
 
+/// Registers of both roles, or of neither.
+static LogicalResult verifyRegisters(EmitError emitError,
+                                     std::optional<int64_t> producers,
+                                     std::optional<int64_t> ofProducer,
+                                     std::optional<int64_t> ofConsumer) {
+  constexpr int64_t kStep = 8, kLeast = 24, kMost = 240;
+  if (!ofProducer && !ofConsumer)
+    return success();
+  if (!ofProducer || !ofConsumer)
+    return emitError() << "expected producer_registers and consumer_registers, "
+                          "or neither";
+  if (producers == 0)
+    return emitError()
+           << "expected producers for 'producer_registers', but got none";
+  for (int64_t registers : {*ofProducer, *ofConsumer})
+    if (registers % kStep != 0 || registers < kLeast || registers > kMost)
+      return emitError() << "expected registers of a role to be a multiple of "
+                         << kStep << " in " << kLeast << ".." << kMost
+                         << ", but got " << registers;
+  return success();
+}
+
 /// Checks that an op's schedule with tiling `tiling` has the producers that it
 /// asks for.
 static LogicalResult verifyHasProducers(EmitError emitError,
                                         const BlockTiling &tiling) {
-  if (tiling.producerWarps != 0)
+  if (tiling.producers != 0)
     return success();
   for (auto [name, isGiven] :
        {std::pair("group_m", tiling.groupM != 1),
@@ -113,24 +136,22 @@ static LogicalResult verifyStoreBuffers(EmitError emitError,
 }
 
 /// The tiling of `schedule`, of any strategy.
-template <typename AttrTy>
-static BlockTiling getWarpgroupTiling(AttrTy schedule) {
-  BlockTiling tiling;
-  tiling.block = schedule.getBlock();
-  tiling.stages = schedule.getStages().value_or(kMinWgmmaStages);
+static BlockTiling getWarpgroupTiling(ScheduleAttrInterface schedule,
+                                      int64_t producers) {
+  BlockTiling tiling(getFields(schedule));
+  tiling.producers = producers;
+  if (!getGivenFields(schedule).stages)
+    tiling.stages = kMinWgmmaStages;
   tiling.productsInFlight = 1;
-  tiling.groupM = schedule.getGroupM().value_or(1);
-  tiling.producerWarps = schedule.countProducers();
-  tiling.blocks = schedule.getBlocks().value_or(0);
-  if (schedule.getBlock().empty() || schedule.getWarpgroup().empty())
+  if (!tiling.hasBlock() || tiling.warpgroupM == 0)
     return tiling;
-  int64_t warpgroups = 1;
   // Clamped, so that it cannot overflow; no block has so many.
-  for (int dim : {0, 1})
-    warpgroups *= std::clamp<int64_t>(
-        schedule.getBlock()[dim] / schedule.getWarpgroup()[dim], 1, kMaxTile);
-  tiling.threads =
-      warpgroups * kWarpgroup + tiling.producerWarps * kWarpThreads;
+  auto count = [](int64_t block, int64_t part) {
+    return std::clamp<int64_t>(block / part, 1, kMaxTile);
+  };
+  int64_t warpgroups = count(tiling.blockM, tiling.warpgroupM) *
+                       count(tiling.blockN, tiling.warpgroupN);
+  tiling.threads = warpgroups * kWarpgroup + tiling.producers * kWarpThreads;
   return tiling;
 }
 
@@ -151,7 +172,9 @@ LogicalResult WgmmaScheduleAttr::verify(
     std::optional<int64_t> producers, std::optional<int64_t> blocks,
     std::optional<int64_t> groupM, std::optional<int64_t> groupN,
     std::optional<CopyKind> copyA, std::optional<bool>, std::optional<bool>,
-    std::optional<int64_t> storeBuffers, PackingAttr packing) {
+    std::optional<int64_t> storeBuffers,
+    std::optional<int64_t> producerRegisters,
+    std::optional<int64_t> consumerRegisters, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -167,18 +190,17 @@ LogicalResult WgmmaScheduleAttr::verify(
     return emitError()
            << "expected copy_a to be direct, tensor or bulk, but got "
            << stringifyCopyKind(*copyA);
-  // (C5), (C7).
+  // (C5), (C7), (C9).
   return failure(
       failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
+      failed(verifyRegisters(emitError, producers, producerRegisters,
+                             consumerRegisters)) ||
       failed(verifyStoreBuffers(emitError, warpgroup, storeBuffers, producers,
                                 splitK)));
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
-  BlockTiling tiling = getWarpgroupTiling(*this);
-  tiling.splitK = getSplitK().value_or(1);
-  tiling.groupN = getGroupN().value_or(1);
-  tiling.storeBuffers = getStoreBuffers().value_or(0);
+  BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
   if (isPromoted() || (getPacking() && getPacking().getSplits() > 1))
     addPromotedSums(tiling);
   return tiling;
@@ -240,7 +262,8 @@ LogicalResult WgmmaSelectScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
-    std::optional<bool>, PackingAttr) {
+    std::optional<bool>, std::optional<int64_t> producerRegisters,
+    std::optional<int64_t> consumerRegisters, PackingAttr) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages,
                               /*splitK=*/std::nullopt, kMinPromotionStages)))
@@ -255,7 +278,9 @@ LogicalResult WgmmaSelectScheduleAttr::verify(
   if (producers == 0)
     return emitError() << "expected producers for strategy wgmma_select, but "
                           "got none";
-  return verifyRoles(emitError, producers, blocks, groupM);
+  return failure(failed(verifyRoles(emitError, producers, blocks, groupM)) ||
+                 failed(verifyRegisters(emitError, producers, producerRegisters,
+                                        consumerRegisters)));
 }
 
 int64_t WgmmaSelectScheduleAttr::countProducers() const {
@@ -264,8 +289,9 @@ int64_t WgmmaSelectScheduleAttr::countProducers() const {
 
 /// Threads wait for their products, whose registers the next ones take.
 BlockTiling WgmmaSelectScheduleAttr::getTiling() const {
-  BlockTiling tiling = getWarpgroupTiling(*this);
+  BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
   tiling.productsInFlight = 0;
+  tiling.loadsByThread = true;
   if (isPromoted())
     addPromotedSums(tiling);
   return tiling;
@@ -326,7 +352,10 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
     std::optional<int64_t> groupN, std::optional<int64_t> splits,
-    std::optional<bool>, std::optional<int64_t> storeBuffers) {
+    std::optional<bool>, std::optional<int64_t> storeBuffers,
+    std::optional<bool>, std::optional<bool>,
+    std::optional<int64_t> producerRegisters,
+    std::optional<int64_t> consumerRegisters, std::optional<bool>) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C1), (C2), (C3).
   if (failed(
@@ -346,6 +375,8 @@ LogicalResult WgmmaSpScheduleAttr::verify(
                        << ", with splits, but got " << block[2];
   // (C4).
   if (failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
+      failed(verifyRegisters(emitError, producers, producerRegisters,
+                             consumerRegisters)) ||
       failed(verifyStoreBuffers(emitError, warpgroup, storeBuffers, producers,
                                 splitK)))
     return failure();
@@ -356,11 +387,8 @@ LogicalResult WgmmaSpScheduleAttr::verify(
 }
 
 BlockTiling WgmmaSpScheduleAttr::getTiling() const {
-  BlockTiling tiling = getWarpgroupTiling(*this);
-  tiling.clusterK = getClusterK().value_or(1);
-  tiling.splitK = getSplitK().value_or(tiling.clusterK);
-  tiling.groupN = getGroupN().value_or(1);
-  tiling.storeBuffers = getStoreBuffers().value_or(0);
+  BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
+  tiling.loadsByThread = true;
   if (countSplits() > 1)
     addPromotedSums(tiling);
   return tiling;
@@ -384,6 +412,11 @@ LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
   if (isCompensated() && countSplits() != ::nm::kMaxSplits)
     return emitError() << "expected " << ::nm::kMaxSplits
                        << " splits for 'compensated', but got " << *this;
+  // (C8).
+  if (getOrdered().value_or(false) && !getPromote().value_or(true))
+    return emitError() << "expected 'promote' for 'ordered', but got " << *this;
+  if (getOverlap().value_or(false) && countSplits() > 1)
+    return emitError() << "expected no splits for 'overlap', but got " << *this;
   // (C4), (C6).
   return verifyHasProducers(emitError, getTiling());
 }

@@ -176,12 +176,15 @@ static Value createPanels(OpBuilder &builder, Location loc, Value a,
 
 /// Where the schedule copies A from panels, puts it into them.
 static void putIntoPanels(SparseProductOpInterface op) {
-  auto schedule = dyn_cast<WgmmaScheduleAttr>(op.getScheduleAttr());
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
   auto product = dyn_cast<SpMMOp>(*op);
-  if (!schedule || !product || !schedule.hasPanelsOfA() || product.getPanelsA())
+  if (!schedule || !product || product.getPanelsA())
+    return;
+  BlockTiling tiling = schedule.getTiling();
+  if (tiling.copyA != ::nm::CopyKind::Bulk)
     return;
   OpBuilder builder(op);
-  int64_t rows = schedule.getBlock()[0];
+  int64_t rows = tiling.blockM;
   product.getAMutable().assign(createPanels(builder, op.getLoc(),
                                             product.getA(), rows,
                                             op.getPattern().windowRows()));

@@ -65,7 +65,7 @@ std::string mlir::nm::describeRecord(SparseProductOpInterface op) {
          << ": strategy " << schedule.getStrategyName();
   if (!record.chip.empty())
     stream << " on " << record.chip;
-  bool isLoops = isa<LoopsScheduleAttr>(schedule);
+  bool isLoops = schedule.isReference();
   if (isLoops && !record.chip.empty())
     stream << ", a thread for each element of C, which is slow";
   describeVectors(stream, op, record);

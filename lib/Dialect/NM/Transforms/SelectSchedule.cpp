@@ -331,7 +331,7 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
     selectLoops(op, ScheduleSource::Only, *unknown);
     return success();
   }
-  if (isa_and_present<LoopsScheduleAttr>(given)) {
+  if (isReference(given)) {
     selectLoops(op, ScheduleSource::Option, "as the schedule option says");
     return success();
   }
@@ -366,8 +366,7 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
 }
 
 LogicalResult ScheduleSelection::run(SparseProductOpInterface op) {
-  if (op.getScales() && !isa_and_present<LoopsScheduleAttr>(given) &&
-      !op.getScheduleAttr()) {
+  if (op.getScales() && !isReference(given) && !op.getScheduleAttr()) {
     IRRewriter rewriter(context);
     dequantizeWeights(rewriter, op);
   }

@@ -43,15 +43,15 @@ static int64_t dropWholeTile(int64_t tile, int64_t size) {
 
 /// Tiles of (batch..., m, n, k): one batch entry, the block's m and n, all k.
 static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
-  ArrayRef<int64_t> block = op.getScheduleAttr().getTiling().block;
+  BlockTiling tiling = op.getScheduleAttr().getTiling();
   int64_t columns = getColumnStep(op.getPattern(), op.getPackingAttr());
   SmallVector<int64_t> sizes;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     sizes.push_back(dropWholeTile(1, op.getAType().getDimSize(dim)));
   if (op.getMDimOfA())
-    sizes.push_back(dropWholeTile(block[0], op.getStaticM()));
+    sizes.push_back(dropWholeTile(tiling.blockM, op.getStaticM()));
   sizes.push_back(
-      dropWholeTile(llvm::alignTo(block[1], columns), op.getStaticN()));
+      dropWholeTile(llvm::alignTo(tiling.blockN, columns), op.getStaticN()));
   sizes.push_back(0);
   return sizes;
 }
@@ -82,8 +82,8 @@ static SmallVector<int64_t> getTaskTile(linalg::LinalgOp op, int64_t elements) {
 
 static bool isTiled(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  return schedule && schedule.isForCPU() &&
-         !schedule.getTiling().block.empty() && op.hasPureTensorSemantics();
+  return schedule && schedule.isForCPU() && schedule.getTiling().hasBlock() &&
+         op.hasPureTensorSemantics();
 }
 
 LogicalResult mlir::nm::tileToBlocks(RewriterBase &rewriter,

@@ -21,7 +21,7 @@ private:
     return ::nm::selectMmaSpSchedule(request.product, request.chip);
   }
 
-  void complete(const ScheduleRequest &request,
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
                 ::nm::ScheduleFields &fields) const override {
     SparseProductOpInterface op = request.op;
     QuantizationAttr quantization = op.getQuantizationAttr();

@@ -31,7 +31,7 @@ public:
 
 private:
   bool hasProducers() const {
-    return op.getScheduleAttr().getTiling().producerWarps != 0;
+    return op.getScheduleAttr().getTiling().producers != 0;
   }
   MemRefType typeOfA() const { return getActivationBuffer(op, tile); }
   MemRefType typeOfValues() const {

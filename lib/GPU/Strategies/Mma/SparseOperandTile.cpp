@@ -35,10 +35,13 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 }
 
 bool mlir::nm::isPromoted(SpMMOp op) {
-  Type element = op.getAType().getElementType();
-  return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
-         ((isFloat8(element) && op.getArithmetic() != Arithmetic::FastAccum) ||
-          cast<SparseProductOpInterface>(*op).countSplits() > 1);
+  auto schedule = dyn_cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
+  if (!schedule)
+    return false;
+  bool byType = isFloat8(op.getAType().getElementType()) &&
+                op.getArithmetic() != Arithmetic::FastAccum;
+  bool hasSplits = cast<SparseProductOpInterface>(*op).countSplits() > 1;
+  return schedule.getPromote().value_or(byType || hasSplits);
 }
 
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {

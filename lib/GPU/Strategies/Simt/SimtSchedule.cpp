@@ -98,7 +98,7 @@ private:
   }
 
   /// Dense weights that come with each call have no panels.
-  void complete(const ScheduleRequest &request,
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
                 ::nm::ScheduleFields &fields) const override {
     if (!request.packs)
       fields.packing.panel = 0;

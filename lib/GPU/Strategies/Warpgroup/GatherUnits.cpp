@@ -23,7 +23,7 @@ static bool hasBytes(SparseProductOpInterface op) {
 
 /// k of the schedule's tile.
 static int64_t getBlockK(SparseProductOpInterface op) {
-  return op.getScheduleAttr().getTiling().block[2];
+  return op.getScheduleAttr().getTiling().blockK;
 }
 
 /// Whether a tile of bytes has whole units, one or several.

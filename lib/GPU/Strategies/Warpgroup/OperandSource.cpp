@@ -2,6 +2,8 @@
 
 #include "GPU/Strategies/Warpgroup/OperandSource.h"
 
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -9,8 +11,6 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::MmaShape;
 
-/// Registers of a thread that hold no sums.
-static constexpr int64_t kOtherRegisters = 40;
 
 LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
                                         ArrayRef<int64_t> part,
@@ -27,9 +27,9 @@ LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
              << "expected promoted sums for 'ordered', but its "
                 "products are not waited for";
   }
-  if (sums + kOtherRegisters <= most)
+  if (sums + ::nm::kLeastOtherRegisters <= most)
     return success();
-  return op.emitOpError() << "expected at most " << most - kOtherRegisters
+  return op.emitOpError() << "expected at most " << most - ::nm::kLeastOtherRegisters
                           << " sums of a thread of " << tile.threads()
                           << ", but a warpgroup's tile of " << part[0] << " x "
                           << part[1] << " has " << sums;

@@ -17,6 +17,10 @@ namespace mlir::nm {
 /// made twice, alike. `op` is a whole product, before it is cut into tiles.
 bool canOverlapTiles(SparseProductOpInterface op);
 
+/// Whether they are to, by A's and C's order, with a schedule of wgmma_sp that
+/// makes operands of so many splits.
+bool wantsOverlap(SparseProductOpInterface op, int64_t splits);
+
 /// Lets the last tile along loop `dim` of `tiles`, where the loop's end is
 /// inside of it, begin so much earlier that it is whole, if there are as many
 /// rows: of 100 rows, tiles of 64 begin at 0 and at 36.

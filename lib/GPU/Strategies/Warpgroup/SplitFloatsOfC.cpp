@@ -29,7 +29,7 @@ static bool hasSumsInRegisters(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   BlockTiling tiling = schedule.getTiling();
   return isa<WgmmaScheduleAttr, WgmmaSpScheduleAttr>(schedule) &&
-         tiling.producerWarps != 0 && tiling.storeBuffers == 0 &&
+         tiling.producers != 0 && tiling.storeBuffers == 0 &&
          tiling.splitK == 1;
 }
 

@@ -116,7 +116,7 @@ void WarpgroupExpansion::end(OpBuilder &builder,
     return;
   // Without other roles, the sums may not be complete, and the memory of the
   // operands is free.
-  bool hasRoles = op.getScheduleAttr().getTiling().producerWarps != 0;
+  bool hasRoles = op.getScheduleAttr().getTiling().producers != 0;
   SmallVector<Value> made(sums);
   if (!hasRoles)
     made = complete(builder, op.getLoc(), sums);

@@ -10,6 +10,7 @@
 #include "GPU/Select/GpuModels.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
 #include <algorithm>
 #include <numeric>
@@ -29,8 +30,6 @@ static constexpr int64_t kMaxPanel = 128, kMaxGroupM = 256;
 /// of A, and of one that is whole windows.
 static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
 static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
-/// Bytes of the mbarriers of the rings.
-static constexpr int64_t kBarrierBytes = 256;
 /// Tiles along m whose blocks are neighbours, where panels share rows of A.
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Multiply-adds of the tensor cores of a multiprocessor, a clock.
@@ -148,9 +147,9 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                                            : CopyKind::Direct;
   schedule.blocks = chip.multiprocessors;
   schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
-  schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
-                                             bytesOfTile());
-  schedule.sharedBytes = schedule.stages * bytesOfTile() + kBarrierBytes;
+  schedule.stages = std::min(
+      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfTile());
+  schedule.sharedBytes = schedule.stages * bytesOfTile() + kRoleBarrierBytes;
   schedule.packing = packForWgmma(product, schedule);
   if (countTurns() >= kLeastTurns)
     addStoreBuffers(schedule, product, chip);

@@ -13,6 +13,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
 
@@ -94,8 +95,6 @@ static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStepClocks = 100,
 static constexpr int64_t kMaxSplitsRows = 64, kMaxSplitsGroupM = 128;
 /// Parts of k of products of split floats, at most.
 static constexpr int64_t kMaxPartsOfSplits = 64;
-/// Bytes of the mbarriers of a ring and its alignment.
-static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
 static constexpr double kStartMicroseconds = 2;
 /// Rows of a tile that keep the tensor cores busy, those of one whose shared
@@ -103,9 +102,8 @@ static constexpr double kStartMicroseconds = 2;
 static constexpr int64_t kRowsOfTile = 64, kRowsOfSmallTile = 32,
                          kMaxListedRows = 128;
 static constexpr int64_t kMinStages = 3, kMaxStages = 4, kMaxSmallStages = 5;
-/// Blocks of a multiprocessor that gain from one another, and registers of a
-/// thread that hold no sums.
-static constexpr int64_t kMaxBlocks = 2, kOtherRegisters = 80;
+/// Blocks of a multiprocessor that gain from one another.
+static constexpr int64_t kMaxBlocks = 2;
 /// The widest panel whose sums two warpgroups have.
 static constexpr int64_t kMaxPanel = 128;
 /// The most rows of A of a warpgroup, and tiles along m whose blocks are
@@ -324,11 +322,11 @@ bool Candidate::setProducers() {
   if (copies > kMaxCopies)
     return false;
   schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - 2 * kBarrierBytes) / bytesOfTile());
+      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfTile());
   if (schedule.stages < kMinStages)
     return false;
   schedule.producers = kProducers;
-  schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
+  schedule.sharedBytes = schedule.stages * bytesOfTile() + kRoleBarrierBytes;
   schedule.packing = packForWgmma(product, schedule);
   if (schedule.splits == 1 && countBlocks() > schedule.blocks)
     addStoreBuffers(schedule, product, chip);
@@ -357,7 +355,7 @@ int64_t Candidate::countTogether() const {
                            schedule.blockM * (schedule.blockN + 8) * 4);
   int64_t most =
       std::min(chip.sharedPerMultiprocessor / (bytes + kReservedShared),
-               kRegisters / (threads * (sums + kOtherRegisters)));
+               kRegisters / (threads * (sums + kConsumersOtherRegisters)));
   return std::clamp<int64_t>(most, 1, kMaxBlocks);
 }
 

@@ -4,6 +4,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaStaging.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -60,6 +61,14 @@ private:
       chosen.compensated = ::nm::wantsCompensation(
           product, chosen.packing.splits, chosen.packing.tileRows);
     return verifyParts(product, chosen);
+  }
+
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
+                ::nm::ScheduleFields &fields) const override {
+    ::nm::setRoleRegisters(
+        given, /*areCopiesBulk=*/fields.copyA != ::nm::CopyKind::Direct,
+        ::nm::elementSize(request.product.type),
+        /*haveTwoSums=*/fields.promote || fields.packing.splits > 1, fields);
   }
 
   static ::nm::Status verifyParts(const ::nm::GpuProduct &product,

@@ -18,6 +18,7 @@
 
 #include "nm/Format/SelectedFragments.h"
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <algorithm>
@@ -43,15 +44,9 @@ static constexpr int64_t kMinStages = 3, kMinLongStages = 2;
 /// Tiles along m whose blocks are neighbours, as in strategy wgmma.
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Bytes that rows of A start at a multiple of for tensor copies, and indices
-/// of a tile for bulk ones; those that parts of a stage start at, for which
-/// swizzles count rows; and those of the mbarriers of the rings.
-static constexpr int64_t kCopyBytes = 16, kStageAlign = 128,
-                         kBarrierBytes = 256;
-/// Registers of a thread: what their number is a multiple of (PTX ISA,
-/// `setmaxnreg`), those that producers keep, those that threads which multiply
-/// have at most, and what these have beside sums.
-static constexpr int64_t kRegisterStep = 8, kProducerRegisters = 40,
-                         kMostRegisters = 240, kOtherRegisters = 80;
+/// of a tile for bulk ones; and those that parts of a stage start at, for which
+/// swizzles count rows.
+static constexpr int64_t kCopyBytes = 16, kStageAlign = 128;
 /// Columns of a block at most with promotion, for which threads of wider ones
 /// select again for each 64 columns, and of a block of one warpgroup, beside
 /// whose products no other's words are selected: of 256 columns, 1:8 of
@@ -183,24 +178,18 @@ static std::vector<int64_t> listColumns(const Pattern &pattern) {
   return list;
 }
 
-/// Whether a thread that multiplies has registers for its sums. The block's
-/// registers are those that it starts with, the same for each thread.
+/// Whether a thread that multiplies has registers for its sums.
 bool Candidate::hasRegisters() const {
-  auto roundDown = [](int64_t registers) {
-    return registers / kRegisterStep * kRegisterStep;
-  };
-  int64_t consumers = groups * kWarpgroupThreads,
-          producers = kProducers * kWarpSize, threads = consumers + producers;
-  int64_t ofBlock = roundDown(kRegisters / threads) * threads;
-  int64_t ofConsumer = std::min(
-      kMostRegisters,
-      roundDown((ofBlock - producers * kProducerRegisters) / consumers));
+  int64_t ofConsumer = countConsumerRegisters(
+      kProducers * kWarpSize, groups * kWarpgroupThreads,
+      countProducerRegisters(/*areCopiesBulk=*/true, /*elementBytes=*/1,
+                             schedule.promote));
   int64_t sums = kGroupM * schedule.warpgroupN / kWarpgroupThreads;
   if (schedule.promote)
     sums += schedule.warpgroupN > kMostAtOnce
                 ? kGroupM * kColumnsAtOnce / kWarpgroupThreads
                 : sums;
-  return sums + kOtherRegisters <= ofConsumer;
+  return sums + kConsumersOtherRegisters <= ofConsumer;
 }
 
 bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
@@ -218,9 +207,9 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   schedule.blocks = chip.multiprocessors;
   schedule.groupM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);
-  schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
-                                             bytesOfStage());
-  schedule.sharedBytes = schedule.stages * bytesOfStage() + kBarrierBytes;
+  schedule.stages = std::min(
+      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfStage());
+  schedule.sharedBytes = schedule.stages * bytesOfStage() + kRoleBarrierBytes;
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
   bool isWide = (schedule.promote && columns > kMaxPromoted) ||

@@ -4,6 +4,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaSelectStaging.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -44,6 +45,12 @@ private:
       chosen.packing = ::nm::packForSelection(request.product.pattern,
                                               chosen.blockN, chosen.blockK);
     return ::nm::Status::success();
+  }
+
+  void complete(const ScheduleRequest &, const ::nm::GivenFields &given,
+                ::nm::ScheduleFields &fields) const override {
+    ::nm::setRoleRegisters(given, /*areCopiesBulk=*/true, /*elementBytes=*/1,
+                           /*haveTwoSums=*/fields.promote, fields);
   }
 };
 } // namespace

@@ -12,6 +12,7 @@
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
 #include <algorithm>
 #include <iterator>
@@ -68,12 +69,9 @@ static constexpr double kMeasuredFewRows = 1.15;
 static constexpr int64_t kFewRows = 32;
 /// Blocks of a multiprocessor that gain from one another.
 static constexpr int64_t kMaxBlocks = 2;
-/// Registers of a thread that hold no sums, at least and where no limit lets
-/// ptxas save them.
-static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
+/// Registers of a thread that hold no sums where no limit lets ptxas save them.
+static constexpr int64_t kUsualRegisters = 64;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
-/// Bytes of the mbarriers of producers.
-static constexpr int64_t kBarrierBytes = 256;
 
 /// With producers: their warps, and the most warpgroups that leave registers
 /// for sums; the most stages, which are rounded down to a power of two, for
@@ -214,14 +212,15 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   int64_t bytes =
       std::min(chip.sharedPerBlock,
                chip.sharedPerMultiprocessor / together - kReservedShared);
-  schedule.stages = std::min(kMaxStages, (bytes - kBarrierBytes) / tileBytes());
+  schedule.stages =
+      std::min(kMaxStages, (bytes - kRoleBarrierBytes) / tileBytes());
   schedule.blocks = chip.multiprocessors;
   schedule.sharedBytes = schedule.stages * tileBytes();
 }
 
 bool Candidate::exists() const {
   int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
-  int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
+  int64_t others = together == 1 ? kLeastOtherRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
   int64_t sumBytes = schedule.blockM * (schedule.blockN + 8) * 4;
   return schedule.stages >= kMinStages &&
@@ -268,7 +267,7 @@ bool Candidate::setProducers() {
   schedule.stages =
       schedule.stages >= kMaxRoleStages ? kMaxRoleStages : kMinStages;
   schedule.producers = kProducers;
-  schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  schedule.sharedBytes = schedule.stages * tileBytes() + kRoleBarrierBytes;
   setOrder();
   return true;
 }

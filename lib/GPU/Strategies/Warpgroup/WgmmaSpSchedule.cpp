@@ -2,9 +2,11 @@
 
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
+#include "GPU/Strategies/Warpgroup/OverlapTiles.h"
 
 #include "nm/Format/SplitFloats.h"
 #include "nm/GPU/Stage/RowBytes.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -44,6 +46,16 @@ private:
                     const ::nm::GivenFields &given,
                     GpuSchedule &chosen) const override {
     ::nm::takeGiven(given, chosen);
+    bool isPromoted = promotes(request, chosen);
+    if (given.promote.value_or(isPromoted) != isPromoted)
+      return ::nm::Error{std::string("strategy wgmma_sp expected promote = ") +
+                         (isPromoted ? "true" : "false") +
+                         ", by the product's type and arithmetic"};
+    if (given.overlap.value_or(false) &&
+        !wantsOverlap(request.op, chosen.splits))
+      return ::nm::Error{"strategy wgmma_sp expected a row-major A, without "
+                         "splits, and a C that is stored by 16 bytes, for "
+                         "overlap = true"};
     if (!given.compensated)
       chosen.compensated &= chosen.splits == ::nm::kMaxSplits;
     // Producers copy whole tiles, at which parts of k need not end. Splits have
@@ -58,6 +70,25 @@ private:
         chosen.splitK = 1;
     }
     return ::nm::Status::success();
+  }
+
+  static bool promotes(const ScheduleRequest &request,
+                       const ::nm::ScheduleFields &fields) {
+    return fields.splits > 1 || request.product.promotesFloat8();
+  }
+
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
+                ::nm::ScheduleFields &fields) const override {
+    fields.promote = promotes(request, fields);
+    if (!given.ordered)
+      fields.ordered = fields.producers != 0 &&
+                       ::nm::wantsOrder(fields.promote, fields.splits,
+                                        ::nm::countConsumers(fields));
+    if (!given.overlap)
+      fields.overlap = wantsOverlap(request.op, fields.splits);
+    ::nm::setRoleRegisters(given, /*areCopiesBulk=*/true,
+                           ::nm::elementSize(request.product.type),
+                           /*haveTwoSums=*/fields.promote, fields);
   }
 };
 } // namespace

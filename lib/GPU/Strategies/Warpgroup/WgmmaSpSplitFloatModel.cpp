@@ -12,6 +12,7 @@
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 
 #include "nm/Format/SparseOperand.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <algorithm>
@@ -37,8 +38,6 @@ static constexpr double kStepClocks = 115, kIngress = 48, kStoreRate = 64,
                         kLatency = 1400, kStartClocks = 620;
 static constexpr double kStartMicroseconds = 1;
 static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
-/// Bytes of the mbarriers of producers.
-static constexpr int64_t kBarrierBytes = 256;
 static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
 /// Kept rows of a part of a long sum. A tile has half as many as one of
 /// strategy wgmma, so that half as many rows add up as many tiles, one after
@@ -104,9 +103,9 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
       product, schedule.splits, product.pattern.condensedRows(kRows));
   setSparseFloors(product, chip, kOperationsPerClock / double(products()),
                   schedule);
-  schedule.stages =
-      std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) / tileBytes());
-  schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  schedule.stages = std::min(
+      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / tileBytes());
+  schedule.sharedBytes = schedule.stages * tileBytes() + kRoleBarrierBytes;
   schedule.producers = kProducers;
   schedule.blocks = chip.multiprocessors;
   bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;

@@ -73,7 +73,7 @@ private:
   Value copyA();
   Value copyValues();
   bool hasProducers() {
-    return op.getScheduleAttr().getTiling().producerWarps != 0;
+    return op.getScheduleAttr().getTiling().producers != 0;
   }
   Value getOneIndex();
 

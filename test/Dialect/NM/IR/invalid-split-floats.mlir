@@ -245,3 +245,21 @@ func.func @wgmma_sp_c6(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: memref<
     ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
   return
 }
+
+// -----
+
+func.func @wgmma_sp_c8(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected 'promote' for 'ordered', but got #nm.wgmma_sp<}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, promote = false, ordered = true>
+    ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c8_overlap(%a: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected no splits for 'overlap', but got #nm.wgmma_sp<}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, splits = 3, overlap = true>
+    ins(%a, %v, %i : memref<64x64xf32>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}

@@ -57,6 +57,21 @@ func.func private @wgmma_c7_producers() attributes {s = #nm.wgmma<producers = 0,
 
 // -----
 
+// expected-error @+1 {{expected producer_registers and consumer_registers, or neither}}
+func.func private @wgmma_c9() attributes {s = #nm.wgmma<producers = 4, consumer_registers = 232>}
+
+// -----
+
+// expected-error @+1 {{expected producers for 'producer_registers', but got none}}
+func.func private @wgmma_sp_c9_producers() attributes {s = #nm.wgmma_sp<producers = 0, producer_registers = 40, consumer_registers = 232>}
+
+// -----
+
+// expected-error @+1 {{expected registers of a role to be a multiple of 8 in 24..240, but got 36}}
+func.func private @wgmma_select_c9() attributes {s = #nm.wgmma_select<producer_registers = 36, consumer_registers = 232>}
+
+// -----
+
 // expected-error @+1 {{expected k in one part for 'store_buffers', but got 2}}
 func.func private @wgmma_c7_parts() attributes {s = #nm.wgmma<split_k = 2, store_buffers = 2>}
 

@@ -153,9 +153,9 @@ func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %
 // CHECK-LABEL: func.func @spmm_wgmma_select
 func.func @spmm_wgmma_select(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>,
                              %c: tensor<70x100xi32>) -> tensor<70x100xi32> {
-  // CHECK: nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>> ins
+  // CHECK: nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, producer_registers = 40, consumer_registers = 232, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>> ins
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>
-    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, promote = false, producer_registers = 40, consumer_registers = 232, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>)
     outs(%c : tensor<70x100xi32>) -> tensor<70x100xi32>
   return %r : tensor<70x100xi32>

@@ -6,7 +6,7 @@
 // these keep 16.
 
 // MODEL-LABEL: func.func @half_320
-// MODEL: #nm.wgmma_sp<{{.*}}compensated = true>
+// MODEL: #nm.wgmma_sp<{{.*}}compensated = true, {{.*}}>
 // ON-LABEL: func.func @half_320
 // ON: compensated = true
 // OFF-LABEL: func.func @half_320

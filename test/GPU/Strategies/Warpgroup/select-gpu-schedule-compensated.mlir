@@ -10,9 +10,9 @@
 // MODEL-LABEL: func.func @rows_320
 // MODEL-NOT: compensated
 // BLOCK-LABEL: func.func @rows_320
-// BLOCK: #nm.wgmma<{{.*}}compensated = true, packing = <{{.*}}tile_rows = 64, splits = 3>>
+// BLOCK: #nm.wgmma<{{.*}}compensated = true, {{.*}}packing = <{{.*}}tile_rows = 64, splits = 3>>
 // ON-LABEL: func.func @rows_320
-// ON: #nm.wgmma<{{.*}}compensated = true, packing
+// ON: #nm.wgmma<{{.*}}compensated = true, {{.*}}packing
 // OFF-LABEL: func.func @rows_320
 func.func @rows_320(%a: tensor<4096x640xf32>, %v: tensor<320x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<320x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <16:32, block = 1x64>
@@ -22,7 +22,7 @@ func.func @rows_320(%a: tensor<4096x640xf32>, %v: tensor<320x4096xf32> {nm.value
 }
 
 // MODEL-LABEL: func.func @rows_64
-// MODEL: #nm.wgmma<{{.*}}compensated = true, packing
+// MODEL: #nm.wgmma<{{.*}}compensated = true, {{.*}}packing
 // BLOCK-LABEL: func.func @rows_64
 // BLOCK: compensated = true
 // ON-LABEL: func.func @rows_64

@@ -95,7 +95,7 @@ func.func @long_sum_of_elements(%a: tensor<1000x40000xf32>, %v: tensor<20000x102
 
 // Weights that keep two of four are no wider, for tensor cores skip the rest.
 // CHECK-LABEL: func.func @half
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}producers = 4, {{.*}}splits = 3>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}producers = 4, {{.*}}splits = 3, {{.*}}>
 func.func @half(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
@@ -105,7 +105,7 @@ func.func @half(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_
 
 // What fills groups up meets no activation.
 // CHECK-LABEL: func.func @quarter
-// CHECK: nm.spmm <1:4> schedule #nm.wgmma_sp<{{.*}}splits = 2>
+// CHECK: nm.spmm <1:4> schedule #nm.wgmma_sp<{{.*}}splits = 2, {{.*}}>
 // CHECK-NOT: zeros fill up
 func.func @quarter(%a: tensor<4096x4096xf32>, %v: tensor<1024x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <1:4> arithmetic <bf16x3>
@@ -126,7 +126,7 @@ func.func @half_ieee(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.va
 // Parts of a long sum are of as many whole tiles. 65540 rows have none, for
 // which zeros make units wider.
 // CHECK-LABEL: func.func @long_half
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}split_k = {{8|16}}, {{.*}}splits = 3>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}split_k = {{8|16}}, {{.*}}splits = 3, {{.*}}>
 func.func @long_half(%a: tensor<1000x65536xf32>, %v: tensor<32768x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<32768x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<1000x65536xf32>, tensor<32768x1024xf32>, tensor<32768x1024xi8>)
@@ -154,7 +154,7 @@ func.func @short_sum(%a: tensor<4096x352xf32>, %v: tensor<88x4096xf32> {nm.value
 }
 
 // CHECK-LABEL: func.func @short_half
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3, compensated = true>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3, compensated = true, {{.*}}>
 func.func @short_half(%a: tensor<4096x380xf32>, %v: tensor<190x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<190x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<4096x380xf32>, tensor<190x4096xf32>, tensor<190x4096xi8>)
@@ -163,7 +163,7 @@ func.func @short_half(%a: tensor<4096x380xf32>, %v: tensor<190x4096xf32> {nm.val
 }
 
 // CHECK-LABEL: func.func @six_tiles
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 3, {{.*}}>
 func.func @six_tiles(%a: tensor<4096x384xf32>, %v: tensor<192x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<192x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<4096x384xf32>, tensor<192x4096xf32>, tensor<192x4096xi8>)
@@ -173,7 +173,7 @@ func.func @six_tiles(%a: tensor<4096x384xf32>, %v: tensor<192x4096xf32> {nm.valu
 
 // Not where less is asked for.
 // CHECK-LABEL: func.func @short_bf16x3
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 2>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}splits = 2, {{.*}}>
 func.func @short_bf16x3(%a: tensor<4096x380xf32>, %v: tensor<190x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<190x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <2:4> arithmetic <bf16x3>
     ins(%a, %v, %i : tensor<4096x380xf32>, tensor<190x4096xf32>, tensor<190x4096xi8>)

@@ -3,7 +3,7 @@
 // Of many tiles along n groups are numbered together, and C leaves through
 // slots.
 // CHECK-LABEL: func.func @long_rows
-// CHECK: schedule #nm.wgmma_sp<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = 1, group_n = 22, store_buffers = 2>
+// CHECK: schedule #nm.wgmma_sp<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = 1, group_n = 22, store_buffers = 2, {{.*}}>
 func.func @long_rows(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xf16>, %i: tensor<2048x11008xi8>, %c: tensor<4096x11008xf16>) -> tensor<4096x11008xf16> {
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2048x11008xf16>, tensor<2048x11008xi8>)
     outs(%c : tensor<4096x11008xf16>) -> tensor<4096x11008xf16>
@@ -15,7 +15,7 @@ func.func @long_rows(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xf16>, %i: 
 // The same where blocks of strategy wgmma take several turns, of a C that has
 // 16-bit elements.
 // CHECK-LABEL: func.func @turns
-// CHECK: schedule #nm.wgmma<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = 4, store_buffers = 2, packing
+// CHECK: schedule #nm.wgmma<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = 4, store_buffers = 2, {{.*}}packing
 func.func @turns(%a: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x32xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   %r = nm.spmm <8:32, block = 1x128> transpose_a ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<1024x4096xf16>, tensor<1024x32xi8>)
     outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>

@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=wgmma_sp --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @half
-// CHECK: schedule #nm.wgmma_sp<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = {{[0-9]+}}>
+// CHECK: schedule #nm.wgmma_sp<{{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = {{[0-9]+}}, {{.*}}>
 func.func @half(%a: tensor<4096x4096xf16>, %v: tensor<2048x4096xf16>, %i: tensor<2048x4096xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   %r = nm.spmm <2:4> transpose_a ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2048x4096xf16>, tensor<2048x4096xi8>)
     outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
@@ -12,7 +12,7 @@ func.func @half(%a: tensor<4096x4096xf16>, %v: tensor<2048x4096xf16>, %i: tensor
 
 // A line of 128 bytes has two steps of bytes, and their tiles divide k.
 // CHECK-LABEL: func.func @bytes
-// CHECK: schedule #nm.wgmma_sp<block = [256, 128, 128], {{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = {{[0-9]+}}>
+// CHECK: schedule #nm.wgmma_sp<block = [256, 128, 128], {{.*}}, producers = 4, blocks = {{[0-9]+}}, group_m = {{[0-9]+}}, {{.*}}>
 func.func @bytes(%a: tensor<4096x4096xi8>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %c: tensor<4096x4096xi32>) -> tensor<4096x4096xi32> {
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4096x4096xi8>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
     outs(%c : tensor<4096x4096xi32>) -> tensor<4096x4096xi32>

@@ -19,6 +19,15 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
                     "return false;">,
     InterfaceMethod<"Whether it becomes a GPU's kernels or library calls.",
                     "bool", "isForGPU", (ins), "", "return false;">,
+    InterfaceMethod<"Whether it is the reference: a loop for each dimension.",
+                    "bool", "isReference", (ins), "", "return false;">,
+    InterfaceMethod<"Whether a library makes the product, with dense weights.",
+                    "bool", "isLibraryCall", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        The schedule of our own product beside a library's call; null where
+        there is none.
+      }], "::mlir::nm::ScheduleAttrInterface", "getOwn", (ins), "",
+      "return {};">,
     InterfaceMethod<[{
         Its parameters by name, without those that are left out: sizes as
         arrays, counts as integers, choices as flags or names, and packings and

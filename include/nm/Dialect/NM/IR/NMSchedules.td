@@ -130,6 +130,7 @@ def NM_LoopsScheduleAttr : NM_Attr<"LoopsSchedule", "loops",
   let extraClassDeclaration = [{
     ::llvm::StringRef getStrategyName() const { return "loops"; }
     bool isForCPU() const { return true; }
+    bool isReference() const { return true; }
   }];
 }
 
@@ -440,6 +441,7 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
       NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
+    bool isLibraryCall() const { return true; }
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
   }];
 }

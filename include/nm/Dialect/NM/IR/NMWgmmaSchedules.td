@@ -12,6 +12,12 @@
 def NM_Producers : NM_CountUnless<0>;
 def NM_Turns : NM_CountIf<"field != 0 && fields.producers != 0", 0>;
 def NM_GroupM : NM_CountIf<"fields.producers != 0", 1>;
+/// Registers of the threads of a role; 0 where they keep those that they start
+/// with.
+def NM_Registers : NM_CountUnless<0>;
+/// A choice beside promoted sums of several warpgroups.
+def NM_Ordered : NM_ChoiceIf<"fields.producers != 0 && fields.promote && "
+                             "fields.splits == 1">;
 def NM_GroupN : NM_CountIf<"field != 1 && fields.producers != 0", 1>;
 
 def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
@@ -76,6 +82,11 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     tensor copies store C while the next tile is multiplied. Without, threads
     store C from their registers.
 
+    `producer_registers` and `consumer_registers` are those that threads of the
+    two roles have (PTX ISA, `setmaxnreg`), of which producers need few. Left
+    out, they are as the cost model has them: what all threads start with where
+    that holds the sums.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
       none, multiples of 64, with m at most 256.
@@ -95,6 +106,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
       `warpgroup`; rows of C, of 16-bit elements, are multiples of 16 bytes
       apart.
     * (C8) on an op, `compensated = true` comes with a packing of three splits.
+    * (C9) `producer_registers` and `consumer_registers` are both given or
+      neither, with producers: multiples of 8 in 24..240.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
@@ -117,6 +130,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
                         NM_CaseUnless<"CopyKind", "Direct">:$copy_a,
                         NM_Flag:$promote, NM_Flag:$compensated,
                         NM_CountUnless<0>:$store_buffers,
+                        NM_Registers:$producer_registers,
+                        NM_Registers:$consumer_registers,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -161,7 +176,8 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
     of A by tensor copies, weights and selectors by bulk copies. `blocks` and
     `group_m` are as in `#nm.wgmma`, and so is `promote`: with it the sums of each
     tile, of 64 or 128 columns at a time, are added to promoted sums of f32. What is left out,
-    the cost model chooses.
+    the cost model chooses. `producer_registers` and `consumer_registers` are as in
+    `#nm.wgmma` (C9).
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -189,7 +205,9 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
                         NM_Count:$stages, NM_Producers:$producers,
                         NM_Turns:$blocks, NM_GroupM:$group_m,
-                        NM_Flag:$promote, NM_OptionalPacking:$packing);
+                        NM_Flag:$promote, NM_Registers:$producer_registers,
+                        NM_Registers:$consumer_registers,
+                        NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -236,6 +254,15 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     `#nm.wgmma`. Zeros that fill groups up are no weights: sums that are not
     finite are made again without them.
 
+    `promote` states whether the CUDA cores add the sums of a tile to promoted
+    sums of f32: those of 8-bit floats, unless the product is `fast_accum`, and
+    those of splits; left out, these are. With `ordered = true` the warpgroups of
+    a block that has promoted sums start their products in turn; left out, they
+    do where there are two, without splits. With `overlap = true` the last tile of
+    rows of a row-major A begins early enough to be whole, and makes rows again;
+    left out, it does where columns of C are stored by 16 bytes.
+    `producer_registers` and `consumer_registers` are as in `#nm.wgmma` (C9).
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warpgroup` has two or none, multiples of 64 that divide the
@@ -251,6 +278,9 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
       operands of f32; stages may then be 2, and k of `block` is 64.
     * (C6) `store_buffers` is as in `#nm.wgmma`.
     * (C7) on an op, `compensated = true` comes with three splits.
+    * (C8) on an op, `promote` is what the product's type and arithmetic ask for,
+      and `ordered = true` comes with it; `overlap = true` comes with a row-major
+      A, without splits.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
@@ -266,7 +296,11 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                         NM_Turns:$blocks, NM_GroupM:$group_m,
                         NM_GroupN:$group_n, NM_CountUnless<1>:$splits,
                         NM_Flag:$compensated,
-                        NM_CountUnless<0>:$store_buffers);
+                        NM_CountUnless<0>:$store_buffers, NM_Flag:$promote,
+                        NM_Ordered:$ordered,
+                        NM_Registers:$producer_registers,
+                        NM_Registers:$consumer_registers,
+                        NM_Choice:$overlap);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

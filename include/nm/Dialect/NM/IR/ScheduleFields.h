@@ -11,6 +11,9 @@ namespace mlir::nm {
 /// The fields that `schedule` has; none of one that is null.
 ::nm::GivenFields getGivenFields(ScheduleAttrInterface schedule);
 
+/// The fields of `schedule`, where what is left out is as in ScheduleFields.
+::nm::ScheduleFields getFields(ScheduleAttrInterface schedule);
+
 /// The schedule of `fields`, as far as AttrTy has them; null, and an error, for
 /// one that does not verify.
 template <typename AttrTy>
