@@ -1,14 +1,17 @@
 """A plug-in of SGLang: N:M weights by nm's kernels. It has not been run on SGLang itself.
 
+    python -m sglang.launch_server --model condensed-folder    # nm.torch.save, nm.convert
+    python -m sglang.launch_server --model quantized-folder    # nm.torch.quantize
     python -m sglang.launch_server --model masked-folder --quantization nm
 
-SGLang loads folders with dense weights, whose zeros obey patterns; `python -m nm convert
-FOLDER -o OTHER --format=dense` makes one of a condensed folder. It finds `register` by the
-entry point sglang.srt.plugins where nm is installed.
+SGLang finds `register` by the entry point sglang.srt.plugins where nm is installed. It has
+no registry of loaders: for the quantization "nm" its DefaultModelLoader is given the tensors
+that nm reads, by its method _get_all_weights.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 
@@ -20,6 +23,24 @@ def register() -> None:
     quantization.QUANTIZATION_METHODS["nm"] = _config_class()
     from sglang.srt.server_args import add_quantization_method_choices
     add_quantization_method_choices(["nm"])
+    from sglang.srt.model_loader.loader import DefaultModelLoader
+    _read_by_nm(DefaultModelLoader)
+
+
+def _read_by_nm(loader: type) -> None:
+    """Has a class of loaders take all forms of weights that nm reads."""
+    own = loader._get_all_weights
+
+    @functools.wraps(own)
+    def get_all_weights(self: Any, model_config: Any, model: Any) -> Any:
+        if model_config.quantization != "nm":
+            return own(self, model_config, model)
+        from .torch._serving import served_weights
+        folder = self._prepare_weights(model_config.model_path, model_config.revision,
+                                       fall_back_to_pt=False)[0]
+        return served_weights(folder, model)
+
+    loader._get_all_weights = get_all_weights
 
 
 def _config_class() -> type:

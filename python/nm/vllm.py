@@ -2,6 +2,7 @@
 
     llm = vllm.LLM("condensed-folder", load_format="nm")        # nm.torch.save, nm.convert
     llm = vllm.LLM("bitmask-folder", load_format="nm")          # sparse-24-bitmask
+    llm = vllm.LLM("quantized-folder", load_format="nm")        # nm.torch.quantize
     llm = vllm.LLM("masked-folder", quantization="nm")          # dense, with zeros
 
 vLLM finds `register` by the entry point vllm.general_plugins where nm is installed. It is
@@ -47,17 +48,18 @@ def _config_class() -> type:
 def _loader_class() -> type:
     from vllm.model_executor.model_loader.base_loader import BaseModelLoader
 
-    from .torch._serving import dense_weights
+    from .torch._serving import served_weights
 
     class NMModelLoader(BaseModelLoader):
-        """Gives a model the dense tensors of any folder that nm reads: vLLM splits and
-        merges them, and NMLinearMethod condenses what comes of it."""
+        """Gives a model the dense tensors of any folder that nm reads, floats or integers
+        with scales: vLLM splits and merges them, and NMLinearMethod condenses what comes
+        of it."""
 
         def download_model(self, model_config: Any) -> None:
             self._folder(model_config)
 
         def load_weights(self, model: Any, model_config: Any) -> None:
-            model.load_weights(dense_weights(self._folder(model_config)))
+            model.load_weights(served_weights(self._folder(model_config), model))
 
         def _folder(self, model_config: Any) -> str:
             if os.path.isdir(model_config.model):

@@ -2,6 +2,7 @@
 their public interface: neither is installed where tests run."""
 
 import abc
+import copy
 import json
 import os
 import re
@@ -78,14 +79,14 @@ class QuantizationConfig(abc.ABC):
 class LinearBase(nn.Module):
     """As servers split and merge: some of the outputs, or of the inputs."""
 
-    def __init__(self, k, sizes, config, prefix, split, rank, processes):
+    def __init__(self, k, sizes, config, prefix, split, rank, processes, dtype):
         super().__init__()
         self.sizes, self.split, self.rank, self.processes = sizes, split, rank, processes
         self.method = config.get_quant_method(self, prefix)
         rows = [size // (processes if split == "n" else 1) for size in sizes]
         self.method.create_weights(
             self, k // (processes if split == "k" else 1), rows, k, sum(sizes),
-            torch.float32, weight_loader=self.load)
+            dtype, weight_loader=self.load)
 
     def load(self, parameter, loaded, shard=0):
         if self.split == "n":
@@ -105,25 +106,25 @@ class Model(nn.Module):
 
     packed = {"qkv_proj": ["q_proj", "k_proj", "v_proj"]}
 
-    def __init__(self, config, rank=0, processes=1):
+    def __init__(self, config, rank=0, processes=1, dtype=torch.float32):
         super().__init__()
         config.packed_modules_mapping = self.packed
         for name, sizes, split in (("qkv_proj", [32, 16, 16], "n"), ("o_proj", [32], "k"),
                                    ("kv_b_proj", [32], "n")):
             self.add_module(name, LinearBase(32, sizes, config, f"model.{name}", split,
-                                             rank, processes))
-        self.embed = nn.Embedding(8, 32)
+                                             rank, processes, dtype))
+        self.embed = nn.Embedding(8, 32, dtype=dtype)
 
     def load_weights(self, weights):
         for name, tensor in weights:
-            _, layer, _ = name.split(".")
+            _, layer, part = name.split(".")
             if layer in self.packed["qkv_proj"]:
-                self.qkv_proj.load(self.qkv_proj.weight, tensor,
+                self.qkv_proj.load(getattr(self.qkv_proj, part), tensor,
                                    self.packed["qkv_proj"].index(layer))
             elif layer == "embed":
                 self.embed.weight.data.copy_(tensor)
             else:
-                getattr(self, layer).load(getattr(self, layer).weight, tensor)
+                getattr(self, layer).load(getattr(getattr(self, layer), part), tensor)
         for layer in self.children():
             if isinstance(layer, LinearBase):
                 layer.method.process_weights_after_loading(layer)
@@ -201,8 +202,8 @@ def vllm(monkeypatch):
     return found
 
 
-def assert_same(model, dense, rank=0, processes=1, kept="qkv_proj o_proj"):
-    x = torch.randn(5, 32)
+def assert_same(model, dense, rank=0, processes=1, kept="qkv_proj o_proj", limit=1e-5):
+    x = torch.randn(5, 32, dtype=model.embed.weight.dtype)
     weights = {name: layer.weight for name, layer in dense.model.items()}
     merged = torch.cat([weights[name].chunk(processes)[rank]
                         for name in ("q_proj", "k_proj", "v_proj")])
@@ -213,7 +214,7 @@ def assert_same(model, dense, rank=0, processes=1, kept="qkv_proj o_proj"):
             ("kv_b_proj", weights["kv_b_proj"].chunk(processes)[rank], x)):
         layer = getattr(model, name)
         got, want = layer(given), given.double() @ weight.detach().double().T
-        assert relative_error(got.detach().double().numpy(), want.numpy()) < 1e-5
+        assert relative_error(got.detach().double().numpy(), want.numpy()) < limit
         assert hasattr(layer, "nm_values") == (name in kept.split()), name
         assert hasattr(layer, "weight") != hasattr(layer, "nm_values")
 
@@ -252,6 +253,60 @@ def test_vllm(vllm, tmp_path, form, processes):
         assert torch.equal(model.embed.weight, dense.model["embed"].weight)
 
 
+def quantized_folder(tmp_path, group, bits=4):
+    """And the dense layers of the weights that its integers make."""
+    sparse, dense = Dense().to(torch.bfloat16), Dense().to(torch.bfloat16)
+    rules = {"*kv_b_proj": None, "*": "2:4"}
+    nm.torch.sparsify(sparse, rules, prune=True)
+    nm.torch.quantize(sparse, {"*o_proj": 8, "*": bits}, group)
+    nm.torch.save(sparse, tmp_path)
+    layers = {f"model.{name}": str(layer.pattern) for name, layer in sparse.model.items()
+              if isinstance(layer, nm.torch.NMQuantizedLinear)}
+    config = {"quant_method": "nm", "layers": layers, "quantized": {
+        name: {"bits": 8 if "o_proj" in name else bits, "group": min(group, 32)}
+        for name in layers}}
+    nm.torch.densify(sparse)
+    dense.load_state_dict(sparse.state_dict())
+    return config, dense
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("group", [8, 16, 128])
+def test_integers(vllm, tmp_path, group, processes):
+    """They stay integers, merged and split, unless a group is split over processes."""
+    config, dense = quantized_folder(tmp_path, group)
+    kind = vllm.configs["nm"]
+    for rank in range(processes):
+        model = Model(kind.from_config(config), rank, processes, torch.bfloat16)
+        vllm.loaders["nm"](None).load_weights(
+            model, types.SimpleNamespace(model=str(tmp_path)))
+        assert_same(model, dense, rank, processes, limit=1e-2)
+        assert model.qkv_proj.nm_values.dtype == torch.int8
+        assert model.qkv_proj.nm_scales.shape == (64 // processes, max(32 // group, 1))
+        is_split = processes > 1 and group == 128
+        assert (model.o_proj.nm_values.dtype == torch.int8) != is_split
+        for layer in (model.qkv_proj, model.o_proj):
+            assert not hasattr(layer, "weight_scale")
+
+
+def test_integers_of_several_kinds(vllm, tmp_path):
+    """A merged layer whose parts are quantized otherwise, or not all, is of floats."""
+    config, dense = quantized_folder(tmp_path, 16)
+    del config["quantized"]["model.k_proj"]
+    loader, settings = vllm.loaders["nm"](None), types.SimpleNamespace(model=str(tmp_path))
+    model = Model(vllm.configs["nm"].from_config(config), dtype=torch.bfloat16)
+    loader.load_weights(model, settings)
+    assert_same(model, dense, limit=1e-2)
+    assert model.qkv_proj.nm_values.dtype == torch.bfloat16
+    assert model.o_proj.nm_values.dtype == torch.int8
+    # Integers that break the pattern that the configuration says.
+    config["layers"]["model.o_proj"] = "1:4, dim = 1"
+    model = Model(vllm.configs["nm"].from_config(config), dtype=torch.bfloat16)
+    with pytest.warns(UserWarning, match="model.o_proj stays dense: its integers break"):
+        loader.load_weights(model, settings)
+    assert_same(model, dense, kept="qkv_proj", limit=1e-2)
+
+
 def test_layers_of_other_patterns(vllm, tmp_path):
     """A merged layer stays dense where one of its parts is, or has no pattern of all."""
     dense = Dense()
@@ -280,11 +335,27 @@ def test_layers_of_other_patterns(vllm, tmp_path):
             "format": "sparse-24-bitmask"}}, None) is None
 
 
-def test_sglang(monkeypatch):
+class DefaultModelLoader:
+    """As SGLang's, which is told of no other."""
+
+    def _prepare_weights(self, path, revision, fall_back_to_pt):
+        return path, [], True
+
+    def _get_all_weights(self, model_config, model):
+        raise AssertionError("what SGLang reads itself")
+
+    def load(self, model_config, model):
+        model.load_weights(self._get_all_weights(model_config, model))
+
+
+@pytest.mark.parametrize("form", ["masked", "condensed", "quantized"])
+def test_sglang(monkeypatch, tmp_path, form):
     torch.manual_seed(SEED)
     methods, choices, layers = {"fp8": object}, ["fp8"], "sglang.srt.layers"
+    loaders = type("Loader", (DefaultModelLoader,), {})
     add_modules(monkeypatch, {
-        "sglang": {}, "sglang.srt": {}, layers: {},
+        "sglang": {}, "sglang.srt": {}, layers: {}, "sglang.srt.model_loader": {},
+        "sglang.srt.model_loader.loader": dict(DefaultModelLoader=loaders),
         "sglang.srt.server_args": dict(add_quantization_method_choices=choices.extend),
         f"{layers}.quantization": dict(QUANTIZATION_METHODS=methods),
         f"{layers}.linear": dict(LinearBase=LinearBase),
@@ -300,12 +371,26 @@ def test_sglang(monkeypatch):
     assert kind.override_quantization_method(None, "nm") == "nm"
     assert kind.override_quantization_method(
         {"sparsity_config": {"format": "sparse-24-bitmask"}}, None) is None
-    dense = Dense()
-    for layer in dense.model.values():
-        layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
-    model = Model(kind())
-    model.load_weights(dense.state_dict().items())
-    assert_same(model, dense)
+    settings = types.SimpleNamespace(model_path=str(tmp_path), revision=None,
+                                     quantization="fp8")
+    dtype, limit = torch.float32, 1e-5
+    if form == "quantized":
+        config, dense = quantized_folder(tmp_path, 16)
+        made, dtype, limit = kind.from_config(config), torch.bfloat16, 1e-2
+    else:
+        dense, made = Dense(), kind()
+        for layer in dense.model.values():
+            layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+        sparse = copy.deepcopy(dense)
+        if form == "condensed":
+            nm.torch.sparsify(sparse, "2:4")
+        nm.torch.save(sparse, tmp_path)
+    model = Model(made, dtype=dtype)
+    with pytest.raises(AssertionError, match="reads itself"):
+        loaders().load(settings, model)
+    settings.quantization = "nm"
+    loaders().load(settings, model)
+    assert_same(model, dense, limit=limit)
 
 
 def test_entry_points():

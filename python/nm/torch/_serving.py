@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from .._errors import PatternError
-from .._formats import detect
+from .._formats import compress, detect
 from .._pattern import Pattern, read_pattern
 from ..io import open_weights
 from ._linear import NMLinear
 from ._load import _tensor
 from ._op import linear_of_tensors
+from ._quantized import NMQuantizedLinear
+from ._weights import LOWER_TYPES
 
 METHOD = "nm"
+# What a layer that is loaded as integers has the names of its parts as.
+INTEGERS = "nm_integers"
 TYPES = [torch.float16, torch.bfloat16, torch.float32]
 # Weights that servers read themselves.
 _READ_BY_OTHERS = ("kv_b_proj",)
@@ -30,9 +34,12 @@ class ServedConfig:
     Attributes:
         layers: the patterns of layers by the names of a checkpoint; None where they are
             found in the weights.
+        quantized: the bits and the group of layers whose weights are integers, where the
+            server's loader is nm's.
     """
 
     layers: dict[str, str] | None = None
+    quantized: dict[str, dict[str, int]] | None = None
     # The server's class of linear layers, its method for dense ones, and ServedLinear as
     # a method of the server.
     linear_layer: type
@@ -61,6 +68,7 @@ class ServedConfig:
         made = cls()
         if config.get("quant_method") == METHOD and config.get("layers") is not None:
             made.layers = dict(config["layers"])
+            made.quantized = dict(config.get("quantized") or {})
         return made
 
     @classmethod
@@ -80,7 +88,8 @@ class ServedConfig:
             return None
         patterns = self.patterns_of(prefix)
         dense = self.dense_method()
-        return dense if patterns == [] else self.linear_method(dense, patterns, prefix)
+        return dense if patterns == [] else self.linear_method(
+            dense, patterns, prefix, self.integers_of(prefix))
 
     def patterns_of(self, prefix: str) -> list[Pattern] | None:
         """The patterns that a layer may have, the sparsest first; None where the weight
@@ -94,16 +103,41 @@ class ServedConfig:
             return []
         if self.layers is None:
             return None
-        parent, _, last = prefix.rpartition(".")
-        parts = getattr(self, "packed_modules_mapping", {}).get(last, [last])
-        names = [f"{parent}.{part}" if parent else part for part in parts]
-        # Servers and checkpoints may begin names otherwise.
-        found = [text for name in names for layer, text in self.layers.items()
-                 if layer == name or layer.endswith(f".{name}")
-                 or name.endswith(f".{layer}")]
+        names = self._stored_names(prefix)
+        found = [self.layers[layer] for layer in _layers_of(names, self.layers)]
         if len(found) < len(names):
             return []
         return sorted({read_pattern(text) for text in found}, key=_density)
+
+    def integers_of(self, prefix: str) -> Integers | None:
+        """How the weights are quantized that a layer has, all alike; None where they are
+        not."""
+        names, quantized = self._stored_names(prefix), self.quantized or {}
+        layers = _layers_of(names, quantized)
+        kinds = {(quantized[layer]["bits"], quantized[layer]["group"]) for layer in layers}
+        if len(layers) < len(names) or len(kinds) != 1:
+            return None
+        return Integers(*kinds.pop(), tuple(layers))
+
+    def _stored_names(self, prefix: str) -> list[str]:
+        parent, _, last = prefix.rpartition(".")
+        parts = getattr(self, "packed_modules_mapping", {}).get(last, [last])
+        return [f"{parent}.{part}" if parent else part for part in parts]
+
+
+class Integers(NamedTuple):
+    """Weights of integers: bits, group of inputs, and the layers of the checkpoint."""
+
+    bits: int
+    group: int
+    layers: tuple[str, ...]
+
+
+def _layers_of(names: Iterable[str], layers: Iterable[str]) -> list[str]:
+    """Those of `layers` that are meant: servers and checkpoints may begin names
+    otherwise."""
+    return [layer for name in names for layer in layers
+            if layer == name or layer.endswith(f".{name}") or name.endswith(f".{layer}")]
 
 
 def _density(pattern: Pattern) -> float:
@@ -118,15 +152,64 @@ class ServedLinear:
         dense: the server's method for weights that are not quantized.
         patterns: as ServedConfig.patterns_of gives them.
         prefix: the name of the layer.
+        integers: of a layer whose weights are loaded as integers and scales.
     """
 
-    def __init__(self, dense: Any, patterns: list[Pattern] | None, prefix: str):
+    def __init__(self, dense: Any, patterns: list[Pattern] | None, prefix: str,
+                 integers: Integers | None = None):
         self.dense, self.patterns, self.prefix = dense, patterns, prefix
+        self.integers = integers
 
-    def create_weights(self, layer: nn.Module, *args: Any, **options: Any) -> None:
-        self.dense.create_weights(layer, *args, **options)
+    def create_weights(self, layer: nn.Module, input_size_per_partition: int,
+                       output_partition_sizes: list[int], input_size: int,
+                       output_size: int, params_dtype: torch.dtype,
+                       **attributes: Any) -> None:
+        integers = self.integers
+        if integers is None or params_dtype not in LOWER_TYPES or (
+                input_size_per_partition < input_size
+                and input_size_per_partition % integers.group):
+            # Floats, which a loader makes of integers that are not asked for.
+            self.dense.create_weights(
+                layer, input_size_per_partition, output_partition_sizes, input_size,
+                output_size, params_dtype, **attributes)
+            return
+        n, k = sum(output_partition_sizes), input_size_per_partition
+        for name, columns, dtype in (("weight", k, torch.int8), (
+                "weight_scale", -(-k // integers.group), params_dtype)):
+            parameter = nn.Parameter(torch.empty(n, columns, dtype=dtype),
+                                     requires_grad=False)
+            # As servers' loaders split and merge it.
+            for key, value in {"input_dim": 1, "output_dim": 0, **attributes}.items():
+                setattr(parameter, key, value)
+            layer.register_parameter(name, parameter)
+        setattr(layer, INTEGERS, integers.layers)
+
+    def _process_integers(self, layer: nn.Module) -> None:
+        integers, weight = self.integers, layer.weight.detach()
+        scales = layer.weight_scale.detach()
+        del layer.weight, layer.weight_scale
+        for pattern in self.patterns:
+            try:
+                w = compress(weight, pattern, name=self.prefix)
+            except PatternError:
+                continue
+            made = NMQuantizedLinear.from_sparse(w, scales, integers.bits,
+                                                 min(integers.group, w.k))
+            layer.register_buffer("nm_values", made.values, persistent=False)
+            layer.register_buffer("nm_indices", made.indices, persistent=False)
+            layer.register_buffer("nm_scales", made.scales, persistent=False)
+            layer.nm_form, layer.nm_group = made._form, made.group
+            return
+        warnings.warn(f"{self.prefix} stays dense: its integers break the pattern "
+                      f"{self.patterns[-1]}", stacklevel=3)
+        spread = scales.repeat_interleave(integers.group, 1)[:, :weight.shape[1]]
+        layer.weight = nn.Parameter(weight.to(scales.dtype) * spread, requires_grad=False)
+        self.dense.process_weights_after_loading(layer)
 
     def process_weights_after_loading(self, layer: nn.Module) -> None:
+        if hasattr(layer, INTEGERS):
+            self._process_integers(layer)
+            return
         sparse = self._condensed(layer.weight.detach())
         if sparse is None:
             self.dense.process_weights_after_loading(layer)
@@ -157,14 +240,25 @@ class ServedLinear:
     def apply(self, layer: nn.Module, x: Tensor, bias: Tensor | None = None) -> Tensor:
         if not hasattr(layer, "nm_form"):
             return self.dense.apply(layer, x, bias)
+        if hasattr(layer, INTEGERS):
+            return torch.ops.nm.quantized_linear(
+                x, layer.nm_values, layer.nm_indices, layer.nm_scales, layer.nm_form,
+                self.integers.bits, layer.nm_group, bias)
         return linear_of_tensors(x, layer.nm_values, layer.nm_indices, layer.nm_form, bias,
                                  None)
 
 
-def dense_weights(folder: str, skip: Iterable[str] = ()) -> Iterator[tuple[str, Tensor]]:
+def served_weights(folder: str, model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """The tensors of a folder, whatever form its weights have, as dense ones by the names
-    of the layers' weights."""
-    source, left_out = open_weights(folder), set(skip)
+    of the layers' weights. Layers of the model that want integers get those, as a dense
+    matrix, and their scales behind."""
+    source = open_weights(folder)
+    wanted = {f"{name}.weight" for layer in model.modules()
+              for name in getattr(layer, INTEGERS, ())}
     for name in source:
-        if name not in left_out:
+        w = source.condensed(name) if name in wanted else None
+        if w is None or w._quantization is None:
             yield name, _tensor(source, name)
+        else:
+            yield name, torch.from_numpy(w.decompress())
+            yield f"{name}_scale", _tensor(source, f"{name}_scale")
