@@ -17,8 +17,12 @@ from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
 from ._runtime import get_num_threads
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
-#: What prune knows to score by.
+#: What prunes by a score of each weight alone.
 SCORES = ("magnitude", "wanda")
+#: What changes the weights that stay, too.
+SPARSEGPT = "sparsegpt"
+# Rounds of the search for an order of inputs, each of seconds for a large layer.
+_ROUNDS = 60
 # Columns whose products are compared together, in float64.
 _COLUMNS = 256
 # Elements that a thread prunes and compresses while they are in its cache: the fewer,
@@ -66,10 +70,13 @@ class PruneReport:
 @dataclass(frozen=True)
 class Pruned:
     """A pruned weight, of the kind that came in, and what it cost. Unpacks as
-    ``weight, report = nm.prune(...)``, and is indexed as that pair is."""
+    ``weight, report = nm.prune(...)``, and is indexed as that pair is. With `permute`
+    it has the order of its inputs, too."""
 
     weight: Any
     report: PruneReport
+    # Of `permute`, the order of inputs: NumPy's integers, ``[k]``.
+    permutation: Any = None
 
     def __iter__(self):
         return iter((self.weight, self.report))
@@ -83,7 +90,8 @@ class Pruned:
 
 def prune(w: Any, pattern: str | Pattern, block: Block = None,
           axis: int | None = None, activations: Any = None, *,
-          scores: Any = "magnitude", mask: Any = None) -> Pruned:
+          scores: Any = "magnitude", mask: Any = None,
+          permute: bool | int = False) -> Pruned:
     """Prunes a dense weight: of every window N units stay, and the others are zero.
 
     Args:
@@ -93,10 +101,17 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
         scores: which units stay: ``"magnitude"``, those of largest L2 norm;
             ``"wanda"``, of largest norm of ``|W| * norm(x)``, where norm(x) is that of
             each input over `activations` (Sun et al., A Simple and Effective Pruning
-            Approach for Large Language Models, ICLR 2024); or an array of `w`'s shape,
-            of which the norm in a unit counts.
+            Approach for Large Language Models, ICLR 2024); ``"sparsegpt"``, those
+            that cost the product on `activations` the least, where the others are
+            changed to make up for it (Frantar and Alistarh, SparseGPT, ICML 2023); or
+            an array of `w`'s shape, of which the norm in a unit counts.
         mask: booleans of `w`'s shape from elsewhere, True for what stays, in place of
             scores. Nothing else is dropped.
+        permute: also looks for an order of the inputs in which the pattern keeps more
+            of the scores' squares; a number is the seed of the search. The weight that
+            comes back has its inputs in that order, ``result.permutation``: multiply
+            ``x[..., permutation]`` by it, or give the layer before its outputs in that
+            order, and the product is the same.
 
     Returns:
         ``(weight, report)``: a new weight of the kind and on the device of `w`,
@@ -106,11 +121,17 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
         PatternError: `pattern` is none, a block of it is larger than `w`, or `mask`
             breaks it.
         ShapeError, DTypeError: `w` is no such matrix, or another array does not fit it.
-        Error: `scores` is no name and no array, or Wanda's lack activations.
+        Error: `scores` is no name and no array, or Wanda's or SparseGPT's lack
+            activations; or there are a mask and `permute`.
     """
     found = parse_pattern(pattern, block, axis)
     check_fits(found, _shape_of(w))
-    if mask is not None:
+    if permute is not False:
+        return _prune_permuted(w, found, activations, scores, mask, int(permute))
+    if mask is None and isinstance(scores, str) and scores == SPARSEGPT:
+        result = _prune_by_hessian(w, activations, found)
+        counts = _count_dropped(*(_on_host(each) for each in (w, result)))
+    elif mask is not None:
         result = _apply_mask(w, mask, found)
         counts = _count_dropped(w, result)
     else:
@@ -131,6 +152,62 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
                                       energy, error, activations is not None))
 
 
+def _on_host(w: Any) -> Any:
+    return w.detach().cpu() if _arrays.is_on_device(w) else w
+
+
+def _dense(w: Any, axis: int) -> np.ndarray:
+    """A float64 copy ``[n, k]`` on the host."""
+    dense = _float64(typed(weight_view(_on_host(w))[0]))
+    return dense if axis == 1 else dense.T
+
+
+def _prune_by_hessian(w: Any, activations: Any, pattern: Pattern) -> Any:
+    from ._sparsegpt import prune_by_hessian
+    if activations is None:
+        raise Error("expected activations for scores='sparsegpt', which makes up for "
+                    "what is dropped on them")
+    host = _on_host(w)
+    view, kind = weight_view(host)
+    like = typed(view)
+    if not np.issubdtype(like.dtype, np.floating) and view.dtype not in (
+            "bf16", "f8E4M3FN", "f8E5M2"):
+        raise Error("expected weights of floats for scores='sparsegpt', which changes "
+                    f"them, but got {view.dtype}")
+    pruned = prune_by_hessian(_dense(w, pattern.axis), _float64(_rows(
+        _on_host(activations))), pattern)
+    rounded = (pruned if pattern.axis == 1 else pruned.T).astype(like.dtype, order="C")
+    raw = rounded.view(_arrays.as_numpy(view).dtype)
+    return kind.from_host(raw, w, view.dtype)
+
+
+def _prune_permuted(w: Any, pattern: Pattern, activations: Any, scores: Any, mask: Any,
+                    seed: int) -> Pruned:
+    from ._permute import find_permutation
+    if mask is not None:
+        raise Error("expected a mask or permute, but got both: a mask is of one order")
+    # SparseGPT's scores change as it goes: its order is Wanda's.
+    by = "wanda" if isinstance(scores, str) and scores == SPARSEGPT else scores
+    numbers = _score_array(w, by, activations, pattern.axis)
+    energies = np.square(_dense(w if numbers is None else numbers, pattern.axis))
+    order = find_permutation(energies, pattern, _ROUNDS, np.random.default_rng(seed))
+    permuted = _take(w, order, pattern.axis)
+    inputs = None if activations is None else _take(activations, order, -1)
+    if not isinstance(scores, str):
+        scores = _take(scores, order, pattern.axis)
+    found = prune(permuted, pattern, activations=inputs, scores=scores)
+    return Pruned(found.weight, found.report, order)
+
+
+def _take(array: Any, order: np.ndarray, axis: int) -> Any:
+    """The array with what is along `axis` in another order, on its device."""
+    if _arrays.kind_of(array).name == "torch":
+        import torch
+        return array.detach().index_select(
+            axis % array.dim(), torch.as_tensor(order, device=array.device))
+    return array.take(order, axis)
+
+
 def _score_array(w: Any, scores: Any, activations: Any, axis: int) -> Any:
     """The scores as an array of the shape of `w`, None for magnitudes."""
     if not isinstance(scores, str):
@@ -139,7 +216,7 @@ def _score_array(w: Any, scores: Any, activations: Any, axis: int) -> Any:
                              f"is, but got {tuple(scores.shape)}")
         return scores
     if scores not in SCORES:
-        raise Error(f"expected scores to be {', '.join(SCORES)} or an array of them, "
+        raise Error(f"expected scores to be {', '.join((*SCORES, SPARSEGPT))} or an array of them, "
                     f"but got '{scores}'")
     if scores == "magnitude":
         return None

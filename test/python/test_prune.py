@@ -244,3 +244,150 @@ def test_memory_beside_the_weight():
                               filter(None, [str(ROOT / "python"), *sys.path]))})
     pruning, compressing = map(float, done.stdout.split())
     assert pruning < 1.1 and compressing < 0.75
+
+
+def sparsegpt_reference(weight, x, n, m):
+    """SparseGPT's update of single weights as the paper states it: a weight that goes is
+    made up for by all behind it, whose Hessian has lost the inputs before."""
+    w, k = weight.astype(np.float64).copy(), weight.shape[1]
+    hessian = x.T.astype(np.float64) @ x
+    hessian += 0.01 * np.diag(hessian).mean() * np.eye(k)
+    mask = np.ones(w.shape, bool)
+    for i in range(k):
+        # The d of a window's inputs, each of the Hessian of what is behind it.
+        if i % m == 0:
+            d = [np.linalg.inv(hessian[j:, j:])[0, 0] for j in range(i, min(i + m, k))]
+            scores = np.square(w[:, i:i + m]) / d
+            order = np.argsort(-scores, axis=1, kind="stable")[:, n:]
+            np.put_along_axis(mask[:, i:i + m], order, False, axis=1)
+        inverse = np.linalg.inv(hessian[i:, i:])
+        gone = np.where(mask[:, i], 0, w[:, i])
+        w[:, i:] -= np.outer(gone / inverse[0, 0], inverse[0])
+        w[~mask[:, i], i] = 0
+    return w
+
+
+def correlated(draw, rows, k):
+    """Inputs of which each is much like its neighbours."""
+    return np.cumsum(draw.array(rows, k), axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize("pattern, k", [("2:4", 32), ("1:4", 32), ("3:5", 33)])
+def test_sparsegpt_by_its_definition(draw, pattern, k):
+    weight, x = draw.array(12, k), correlated(draw, 200, k)
+    n, m = map(int, pattern.split(":"))
+    expected = sparsegpt_reference(weight, x, n, m)
+    pruned, report = nm.prune(weight, pattern, axis=1, activations=x, scores="sparsegpt")
+    np.testing.assert_array_equal(pruned != 0, expected != 0)
+    np.testing.assert_allclose(pruned, expected, rtol=1e-3, atol=1e-4)
+    assert nm.check(pruned, pattern, axis=1)
+    # What stays has changed, so that the product is nearer than by any choice alone.
+    for scores in ("magnitude", "wanda"):
+        other = nm.prune(weight, pattern, axis=1, activations=x, scores=scores).report
+        assert report.relative_error < 0.8 * other.relative_error
+    exact = x.astype(np.float64) @ weight.T
+    error = np.linalg.norm(x.astype(np.float64) @ pruned.T - exact)
+    assert report.relative_error == pytest.approx(error / np.linalg.norm(exact), rel=1e-3)
+
+
+@pytest.mark.parametrize("pattern, block", [
+    ("2:4", (1, 1)), ("8:32", (1, 4)), ("1:2", (4, 4)), ("2:4", (3, 5))])
+def test_sparsegpt_of_blocks_types_and_axes(draw, pattern, block):
+    weight, x = draw.array(22, 70), correlated(draw, 150, 70)
+    options = dict(block=block, scores="sparsegpt")
+    pruned = nm.prune(weight, pattern, axis=1, activations=x, **options)
+    assert nm.check(pruned.weight, pattern, block, axis=1)
+    assert pruned.report.relative_error < nm.prune(
+        weight, pattern, block, axis=1, activations=x).report.relative_error
+    other = nm.prune(weight.T, pattern, axis=0, activations=x, **options)
+    np.testing.assert_array_equal(other.weight.T, pruned.weight)
+    half = nm.prune(weight.astype(np.float16), pattern, axis=1, activations=x, **options)
+    assert half.weight.dtype == np.float16
+    assert nm.check(half.weight, pattern, block, axis=1)
+
+
+def test_sparsegpt_refuses_what_it_cannot_use(draw):
+    weight = draw.array(4, 8)
+    with pytest.raises(nm.Error, match="expected activations for scores='sparsegpt'"):
+        nm.prune(weight, "2:4", axis=1, scores="sparsegpt")
+    with pytest.raises(nm.Error, match=r"expected activations \[..., 8\]"):
+        nm.prune(weight, "2:4", axis=1, activations=draw.array(9, 7), scores="sparsegpt")
+    bad = draw.array(9, 8)
+    bad[3, 2] = np.inf
+    with pytest.raises(nm.Error, match="expected finite activations"):
+        nm.prune(weight, "2:4", axis=1, activations=bad, scores="sparsegpt")
+    with pytest.raises(nm.Error, match="expected weights of floats"):
+        nm.prune(np.ones((4, 8), np.int8), "2:4", axis=1, activations=draw.array(9, 8),
+                 scores="sparsegpt")
+    # An input that is never there costs nothing.
+    x = correlated(draw, 50, 8)
+    x[:, 5] = 0
+    assert np.isfinite(nm.prune(weight, "2:4", axis=1, activations=x,
+                                scores="sparsegpt").weight).all()
+
+
+@pytest.mark.parametrize("pattern, block", [
+    ("2:4", (1, 1)), ("1:4", (1, 1)), ("4:16", (1, 4)), ("1:2", (2, 2)), ("3:5", (1, 1))])
+def test_permutation_keeps_more(draw, pattern, block):
+    # Columns of like sizes side by side are what a fixed order keeps least of.
+    weight = draw.array(24, 67) * np.repeat([1.0, 4.0, 0.2], [20, 20, 27])
+    weight = weight.astype(np.float32)
+    plain = nm.prune(weight, pattern, block, axis=1)
+    found = nm.prune(weight, pattern, block, axis=1, permute=True)
+    order = found.permutation
+    np.testing.assert_array_equal(np.sort(order), np.arange(67))
+    # It is the pruned form of the weight in that order, and no other.
+    np.testing.assert_array_equal(
+        found.weight, nm.prune(weight[:, order], pattern, block, axis=1).weight)
+    assert nm.check(found.weight, pattern, block, axis=1)
+    assert found.report.dropped_energy < 0.95 * plain.report.dropped_energy
+    again = nm.prune(weight, pattern, block, axis=1, permute=1)
+    np.testing.assert_array_equal(again.permutation, order)
+    other = nm.prune(weight.T.copy(), pattern, block, axis=0, permute=True)
+    np.testing.assert_array_equal(other.permutation, order)
+    np.testing.assert_array_equal(other.weight.T, found.weight)
+    # Without `permute` there is none.
+    assert plain.permutation is None
+
+
+def test_permuted_layers_compute_the_same(draw):
+    """Folded into the layer before: its outputs come in the order of the inputs."""
+    first, second = draw.array(32, 16), draw.array(8, 32)
+    x = draw.array(40, 16)
+    hidden = np.maximum(x @ first.T, 0)
+    found = nm.prune(second, "2:4", axis=1, activations=hidden, scores="wanda",
+                     permute=True)
+    folded = np.maximum(x @ first[found.permutation].T, 0)
+    np.testing.assert_allclose(folded, hidden[:, found.permutation], atol=1e-5)
+    error = (np.linalg.norm(folded @ found.weight.T - hidden @ second.T)
+             / np.linalg.norm(hidden @ second.T))
+    assert found.report.relative_error == pytest.approx(error, rel=1e-3)
+    assert error < nm.prune(second, "2:4", axis=1, activations=hidden,
+                            scores="wanda").report.relative_error
+
+
+def test_permutations_go_with_scores_and_no_mask(draw):
+    weight, x = draw.array(8, 64), correlated(draw, 90, 64)
+    by = nm.prune(weight, "2:4", axis=1, scores=np.abs(weight), permute=True)
+    np.testing.assert_array_equal(
+        by.weight, nm.prune(weight, "2:4", axis=1, permute=True).weight)
+    updated = nm.prune(weight, "2:4", axis=1, activations=x, scores="sparsegpt",
+                       permute=True)
+    assert nm.check(updated.weight, "2:4", axis=1)
+    with pytest.raises(nm.Error, match="expected a mask or permute"):
+        nm.prune(weight, "2:4", axis=1, mask=weight != 0, permute=True)
+
+
+def test_sparsegpt_and_permutations_of_tensors(draw):
+    torch = pytest.importorskip("torch")
+    weight, x = torch.tensor(draw.array(16, 32)), torch.tensor(correlated(draw, 80, 32))
+    for dtype in (torch.float32, torch.bfloat16):
+        found = nm.prune(weight.to(dtype), "2:4", axis=1, activations=x,
+                         scores="sparsegpt", permute=True)
+        assert found.weight.dtype == dtype and found.weight.shape == (16, 32)
+        assert nm.check(found.weight, "2:4", axis=1)
+    # NumPy's are the same.
+    same = nm.prune(weight.numpy(), "2:4", axis=1, activations=x.numpy(),
+                    scores="sparsegpt")
+    tensor = nm.prune(weight, "2:4", axis=1, activations=x, scores="sparsegpt")
+    np.testing.assert_array_equal(tensor.weight.numpy(), same.weight)
