@@ -73,8 +73,8 @@ struct CaseResult {
   }
   /// That shared memory takes to hand on what threads multiply, on a GPU.
   double sharedFloor() const {
-    return intensity.shared && sharedBandwidth > 0
-               ? bench.flops() / *intensity.shared / sharedBandwidth
+    return intensity.sharedByWarp && sharedBandwidth > 0
+               ? bench.flops() / *intensity.sharedByWarp / sharedBandwidth
                : 0;
   }
   double memoryFloor() const {

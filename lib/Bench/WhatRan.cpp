@@ -110,6 +110,10 @@ static bool gathersRows(const OpInfo &op, const WhatRan &ran) {
          op.schedule.find("pack = true") != std::string::npos;
 }
 
+static double multiplyAddsALoad(const std::vector<double> &tile) {
+  return tile[0] * tile[1] / (tile[0] + tile[1]);
+}
+
 Intensity nm::intensityOf(const BenchCase &bench, const OpInfo &op,
                           const WhatRan &ran) {
   Intensity intensity;
@@ -117,6 +121,7 @@ Intensity nm::intensityOf(const BenchCase &bench, const OpInfo &op,
   if (ran.unit == Unit::CudaCores)
     intensity.registers = 2 / (3 * bytes);
   std::vector<double> block = sizesOf(op.schedule, "block"),
+                      warp = sizesOf(op.schedule, "warp"),
                       thread = sizesOf(op.schedule, "thread");
   if (ran.unit == Unit::Library || block.size() < 2)
     return intensity;
@@ -128,9 +133,10 @@ Intensity nm::intensityOf(const BenchCase &bench, const OpInfo &op,
                    double(bench.pattern.bn * bench.pattern.bk);
   intensity.l2 = 2 * m * n * ran.multiplied /
                  (m * rows * bytes + n * ran.multiplied * (bytes + indices));
-  if (thread.size() < 2)
+  if (thread.size() < 2 || warp.size() < 2)
     return intensity;
-  intensity.ratio = thread[0] * thread[1] / (thread[0] + thread[1]);
+  intensity.ratio = multiplyAddsALoad(thread);
   intensity.shared = 2 * *intensity.ratio / bytes;
+  intensity.sharedByWarp = 2 * multiplyAddsALoad(warp) / bytes;
   return intensity;
 }

@@ -43,6 +43,9 @@ struct Intensity {
   std::optional<double> registers;
   /// From shared memory to registers, for the tile of a thread.
   std::optional<double> shared;
+  /// The same for the tile of a warp, whose lanes share what they want of one
+  /// word: no kernel reads less.
+  std::optional<double> sharedByWarp;
   /// From the second-level cache to shared memory, for the tile of a block.
   std::optional<double> l2;
   /// Multiply-adds for each number that is loaded from shared memory: the

@@ -35,8 +35,8 @@ class Reproduce(unittest.TestCase):
             (self.out / name).mkdir()
             for path in (PAPERS / name).iterdir():
                 (self.out / name / path.name).write_bytes(path.read_bytes())
-            if (PAPERS / f"{name}.svg").exists():
-                (self.out / f"{name}.svg").touch()
+            for path in PAPERS.glob(f"{name}*.svg"):
+                (self.out / path.name).touch()
             done = run(name, "--page", f"--out={self.out}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((self.out / f"{name}.md").read_text(encoding="utf-8"), before,

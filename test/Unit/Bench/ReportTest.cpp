@@ -83,8 +83,8 @@ TEST(CsvLine, SaysWhatRan) {
   EXPECT_EQ(field(result, "unit"), "tensor cores");
   EXPECT_EQ(field(result, "zeros"), "multiplied");
   EXPECT_EQ(field(result, "csr_median_us"), "7000.0000");
-  // A tile of 2 x 2 is bound by shared memory.
-  result.intensity.shared = 0.5;
+  // A warp's tile of 2 x 2 is bound by shared memory.
+  result.intensity.sharedByWarp = 0.5;
   result.sharedBandwidth = 1e12;
   EXPECT_EQ(field(result, "level_bound"), "shared");
   testing::internal::CaptureStdout();

@@ -51,6 +51,7 @@ TEST(Intensity, IsThatOfTheTiles) {
   // 32 multiply-adds for 12 numbers.
   EXPECT_NEAR(*got.ratio, 32.0 / 12, 1e-9);
   EXPECT_NEAR(*got.shared, 64.0 / 48, 1e-9);
+  EXPECT_NEAR(*got.sharedByWarp, 2 * 64 * 32 / (96 * 4.0), 1e-9);
   EXPECT_NEAR(*got.registers, 1.0 / 6, 1e-9);
   // A row of 64 f32, and a quarter of 128 with a byte of index for each 32.
   double indices = double(bench.pattern.indexBits()) / 8 / 32;
