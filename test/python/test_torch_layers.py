@@ -285,3 +285,56 @@ def test_adapters_stay_dense():
     model = nn.ModuleDict({"q": Adapted()})
     report = lines(sparsify(model, {"*lora_A*": "2:4"}, prune=True))
     assert [name for name in report if report[name].replaced] == ["q.lora_A.default"]
+
+
+class Int8Tensor(torch.Tensor):
+    """As torchao's are: integers and scales, which make a dense weight when asked."""
+
+    @staticmethod
+    def __new__(cls, weight):
+        made = torch.Tensor._make_wrapper_subclass(cls, weight.shape, dtype=weight.dtype)
+        made.scale = weight.abs().amax(1, keepdim=True) / 127
+        made.integers = (weight / made.scale).round().to(torch.int8)
+        return made
+
+    def dequantize(self, output_dtype=None):
+        return self.integers.to(output_dtype or self.dtype) * self.scale
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is nn.functional.linear:
+            return func(args[0], args[1].dequantize(), *args[2:], **(kwargs or {}))
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.detach.default:
+            return args[0]
+        raise NotImplementedError(str(func))
+
+
+class OpaqueTensor(Int8Tensor):
+    dequantize = torch.Tensor.dequantize
+
+
+@torch.no_grad()
+def test_weights_of_other_classes():
+    """Those that a dense weight can be made of are taken, others are named."""
+    model = nn.Sequential(nn.Linear(64, 32), nn.Linear(32, 16), nn.Linear(16, 16)).eval()
+    for layer, kind in zip(model, (Int8Tensor, OpaqueTensor, Int8Tensor)):
+        pruned = nm.prune(layer.weight.detach(), "2:4", axis=1).weight
+        layer.weight = nn.Parameter(kind(pruned), requires_grad=False)
+        layer.extra_repr = lambda: "as torchao sets it"
+    x = torch.randn(5, 64)
+    wanted = model[0](x)
+    report = nm.torch.sparsify(model, {"2": "1:4", "*": "2:4"}, force=True)
+    reasons = {layer.name: (layer.replaced, layer.reason) for layer in report}
+    assert reasons["0"] == (True, "not timed: no example reached it; its weight was a "
+                                  "Int8Tensor")
+    assert reasons["1"] == (False, "its weight is a OpaqueTensor")
+    assert not reasons["2"][0] and "breaks its pattern" in reasons["2"][1]
+    torch.testing.assert_close(model[0](x), wanted, rtol=1e-4, atol=1e-4)
+    assert isinstance(model[2].weight, Int8Tensor)
+    schedule = nm.torch.mask_layers(nn.Sequential(nn.Linear(8, 8), model[2]), "2:4")
+    assert list(schedule.layers) == ["0"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedTensorMixin
 from torch.nn.utils import parametrize, prune
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
+from torch.sparse import SparseSemiStructuredTensor
 
 from ._attention import NMMultiheadAttention, why_no_attention
 from ._experts import ExpertLinears, is_experts, why_no_experts
@@ -110,13 +112,33 @@ def is_linear(module: nn.Module) -> bool:
 
 
 def is_folded(module: nn.Module) -> bool:
-    """Whether something computes its weight or its bias before each call."""
-    return parametrize.is_parametrized(module) or any(
+    """Whether something computes its weight or its bias before each call, or in it, as
+    torchao's quantized tensors do."""
+    return is_converted(module) or parametrize.is_parametrized(module) or any(
         isinstance(hook, FOLDED_HOOKS) for hook in module._forward_pre_hooks.values())
+
+
+def is_converted(module: nn.Module) -> bool:
+    """Whether its weight is a tensor of another class that a plain one can be made of."""
+    weight = module._parameters.get("weight")
+    return weight is not None and type(weight) not in (Tensor, nn.Parameter) and (
+        _plain_maker(weight) is not None)
+
+
+def _plain_maker(weight: Tensor) -> Callable[[], Tensor] | None:
+    """What makes a plain tensor of a subclass, of torchao's quantized ones and PyTorch's
+    semi-structured ones; None where nothing is known to."""
+    if isinstance(weight, SparseSemiStructuredTensor):
+        return weight.to_dense
+    own = getattr(type(weight), "dequantize", None)
+    return None if own is None or own is Tensor.dequantize else weight.dequantize
 
 
 def current_weight(module: nn.Module) -> Tensor:
     """The weight that the next call in evaluation mode takes."""
+    if is_converted(module):
+        with torch.no_grad():
+            return _plain_maker(module.weight)().detach()
     weight = module.weight
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, prune.BasePruningMethod) and hook._tensor_name == "weight":
@@ -205,7 +227,7 @@ def _why_no_linear(module: nn.Module) -> str | None:
     if own:
         return f"{kind.__name__} has its own {', '.join(sorted(own))}"
     weight: Any = module.weight
-    if type(weight) not in (Tensor, nn.Parameter):
+    if type(weight) not in (Tensor, nn.Parameter) and not is_converted(module):
         return f"its weight is a {type(weight).__name__}"
     return "its weight has no elements, on the meta device" if weight.is_meta else None
 
@@ -226,6 +248,8 @@ def _members(module: nn.Module) -> set[str]:
 
 
 def _note(module: nn.Module) -> str:
+    if is_converted(module):
+        return f"its weight was a {type(module.weight).__name__}"
     if is_folded(module):
         return "what computed its weight is folded into it"
     if isinstance(module, ExpertLinears):

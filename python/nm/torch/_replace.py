@@ -15,7 +15,7 @@ _MODULE = {"training", "_parameters", "_buffers", "_non_persistent_buffers_set",
            "_modules"}
 _HOOKS = set(vars(nn.Module())) - _MODULE
 # What the layer that takes the place has as well, or has no use for.
-_OWN = {"in_features", "out_features", "weight", "bias", "parametrizations"}
+_OWN = {"in_features", "out_features", "weight", "bias", "parametrizations", "extra_repr"}
 _OWN_OF_SPARSE = {"values", "indices", "pattern", "activation", "_form", "_shared",
                   "_fast", "_fused", "_is_mapped", "_lies_in_file", "_shards",
                   "_transposed_class", "bits", "group", "scales"}
