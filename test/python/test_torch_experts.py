@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
 from nm.io import open_weights  # noqa: E402
-from nm.torch import NMLinear, densify, sparsify  # noqa: E402
+from nm.torch import NMLinear, _layer_timing, _search, densify, sparsify  # noqa: E402
 from torch import nn  # noqa: E402
 
 SEED = int(os.environ.get("NM_TEST_SEED", "0"))
@@ -249,3 +249,49 @@ def test_graphs(name):
         assert_close(run(whole, tokens), want)
         whole.train()(tokens).logits.sum().backward()
         assert experts.down_proj[0].values.grad is not None
+
+
+def test_search_reaches_experts(monkeypatch):
+    """All experts of a stacked weight have one pattern and count as so many products."""
+    def taken(dense, sparse, x):
+        return _layer_timing.Timing("vector", None, 2.0, 1.0 if sparse.pattern.n == 2 else 0.5)
+
+    monkeypatch.setattr(_search, "time_layer", taken)
+    model = make_model("MixtralForCausalLM")
+    before, kinds = copy.deepcopy(model.state_dict()), [type(m) for m in model.modules()]
+    report = nm.torch.search(model, ["2:4", "1:4"], torch.randint(0, 32, (2, 24)), speedup=3)
+    assert [type(m) for m in model.modules()] == kinds
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name])
+    found = {layer.name: layer for layer in report}
+    stacks = [name for name in found if name.endswith("gate_up_proj")]
+    assert stacks and len(found[stacks[0]].shape) == 3
+    experts = found[stacks[0]].shape[0]
+    assert found[stacks[0]].dense_seconds == 2.0 * experts
+    assert any(layer.pattern is not None and layer.error > 0 for name, layer in found.items()
+               if name in stacks)
+    made = sparsify(model, report.rules, prune=True)
+    replaced = {layer.name: layer.pattern for layer in made if layer.replaced}
+    assert all(replaced.get(name) == layer.pattern for name, layer in found.items())
+
+
+def test_masks_of_experts():
+    model, tokens = make_model("MixtralForCausalLM"), torch.randint(0, 32, (2, 24))
+    schedule = nm.torch.mask_layers(model, {"*gate_up_proj": "2:4", "*down_proj": "1:4",
+                                            "*": None}, rule="sr-ste", every=1)
+    assert schedule.layers and all(name[-2] == "." for name in schedule.layers)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        model(tokens, labels=tokens).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        assert 0 <= schedule.step() <= 1
+    model.eval()
+    with torch.no_grad():
+        wanted = model(tokens).logits
+        names = schedule.finish()
+        assert all(isinstance(model.get_submodule(name), NMLinear) for name in names)
+        assert_close(model(tokens).logits, wanted)
+        nm.torch.densify(model)
+        assert_close(model(tokens).logits, wanted)
+    assert not any("mask" in name for name, _ in model.named_buffers())

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from .._errors import Error
 from .._pattern import Block, Pattern, parse_pattern
 from .._on_device import choose_mask
+from ._experts import ExpertLinears
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, keep_hooks, replace_module
-from ._rules import chosen_patterns
+from ._rules import layers_and_experts, patterns_of
 from ._unfold import unfolded
 
 RULES = ("magnitude", "sr-ste")
@@ -170,7 +171,7 @@ def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
                 ) -> MaskSchedule:
     """Puts a MaskedLinear in place of each nn.Linear that has a pattern, in the model
     itself. The parameters stay the same objects, so that an optimizer that was made
-    before goes on.
+    before goes on; each expert of a stacked weight gets one of its own.
 
     Args:
         model: any module.
@@ -190,13 +191,20 @@ def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
         raise Error(f"expected every to be a number of steps from 0 on, but got "
                     f"{every!r}")
     layers = {}
-    with unfolded(model, experts=False):
-        found = {name: pattern for name, pattern in chosen_patterns(model, rules).items()
+    with unfolded(model):
+        chosen = patterns_of(model, layers_and_experts(model), rules)
+        found = {name: pattern for name, (pattern, _) in chosen.items()
                  if pattern is not None}
         if not found:
             raise Error("expected rules that give a layer a pattern, but none does")
         for name, pattern in found.items():
             former = model.get_submodule(name)
+            if isinstance(former, ExpertLinears):
+                masked = [MaskedLinear.from_dense(expert, pattern, rule=rule, decay=decay)
+                          for expert in former]
+                former.replace(name, masked)
+                layers.update((f"{name}.{i}", each) for i, each in enumerate(masked))
+                continue
             layers[name] = MaskedLinear.from_dense(former, pattern, rule=rule, decay=decay)
             keep_belongings(former, layers[name])
             replace_module(model, name, layers[name])

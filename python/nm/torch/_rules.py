@@ -11,6 +11,7 @@ from torch import nn
 
 from .._errors import Error
 from .._pattern import Pattern, parse_pattern
+from ._experts import ExpertLinears
 from ._layers import Layer, find_layers, plain_layers
 
 _NOTHING = object()
@@ -26,6 +27,20 @@ def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
     if not layers:
         raise Error("expected a model with nn.Linear layers, but it has none")
     return layers
+
+
+def layers_and_experts(model: nn.Module) -> list[Layer]:
+    """The nn.Linear layers of a model, and the experts of its stacked weights, which are
+    unfolded.
+
+    Raises:
+        Error: it has none.
+    """
+    found = find_layers(model)
+    experts = {layer.name for layer in found if layer.why_not is None
+               and isinstance(layer.module, ExpertLinears)}
+    plain = plain_layers(model) if experts else linear_layers(model)
+    return [layer for layer in found if layer.name in plain or layer.name in experts]
 
 
 def chosen_patterns(model: nn.Module, rules: str | Pattern | Mapping[str, Any]

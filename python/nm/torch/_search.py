@@ -15,11 +15,12 @@ from .._errors import Error, PatternError
 from .._pattern import Pattern, parse_pattern
 from .._progress import with_progress
 from .._table import format_table
+from ._experts import ExpertLinears
 from ._inputs import record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
-from ._rules import chosen_patterns, linear_layers
+from ._rules import layers_and_experts, patterns_of
 from ._unfold import unfolded
 
 # Rows of an input that an error is measured on.
@@ -114,10 +115,11 @@ def search(model: nn.Module,
            progress: Callable[[str], None] | None = None) -> SearchReport:
     """Searches a pattern for each nn.Linear of a model, which it leaves as it is: the
     least error that is as fast as `speedup`, or the fastest that errs no more than
-    `error`. Dense is always among the choices.
+    `error`. Dense is always among the choices. The experts of a stacked weight have one
+    pattern.
 
     A layer's time is measured for the shapes of `example`, its error on the same input;
-    layers of one shape are timed once. Errors of layers are taken to add up like
+    layers of one shape are timed once, and so is one of a number of experts. Errors of layers are taken to add up like
     independent ones.
 
     Args:
@@ -139,7 +141,7 @@ def search(model: nn.Module,
     """
     if (speedup is None) == (error is None):
         raise Error("expected either speedup or error, the budget")
-    with unfolded(model, experts=False):
+    with unfolded(model):
         return _search(model, patterns, [] if example is None else [example], speedup,
                        error, prune, calibration, run, progress)
 
@@ -182,13 +184,13 @@ def _candidate_patterns(model: nn.Module, patterns: Any) -> dict[str, list[Patte
         raise PatternError(f"expected a list of patterns, but got {patterns!r}")
     if not isinstance(patterns, Mapping):
         found = [parse_pattern(pattern, None, 1) for pattern in patterns]
-        return {name: found for name in linear_layers(model)}
+        return {layer.name: found for layer in layers_and_experts(model)}
     # The globs are matched as sparsify's are; a number stands for each list.
     lists = [[] if each is None else [parse_pattern(one, None, 1) for one in each]
              for each in patterns.values()]
     marks = {glob: Pattern(i + 1, len(lists), axis=1) for i, glob in enumerate(patterns)}
-    return {name: [] if mark is None else lists[mark.n - 1]
-            for name, mark in chosen_patterns(model, marks).items()}
+    return {name: [] if mark is None else lists[mark.n - 1] for name, (mark, _)
+            in patterns_of(model, layers_and_experts(model), marks).items()}
 
 
 class _Measurer:
@@ -196,26 +198,36 @@ class _Measurer:
         self.pruner = pruner
         self.timings: dict[tuple, Timing] = {}
 
-    def choices(self, name: str, layer: nn.Linear, patterns: list[Pattern], x: Tensor
+    def choices(self, name: str, module: nn.Module, patterns: list[Pattern], x: Tensor
                 ) -> list[LayerChoice]:
         """The candidates for a layer that could be timed, dense the first; none where
-        no pattern could."""
+        no pattern could. Of experts, all of which are given the same input, the first
+        is timed for all."""
+        layers = {name: module}
+        shape = tuple(module.weight.shape) if isinstance(module, nn.Linear) else None
+        if isinstance(module, ExpertLinears):
+            layers = {f"{name}.{i}": expert for i, expert in enumerate(module)}
+            shape = module.shape
+        layer, count = next(iter(layers.values())), len(layers)
         rows = x.reshape(-1, x.shape[-1])
         sample = rows[::max(1, len(rows) // _ROWS)][:_ROWS]
         found: list[LayerChoice] = []
         for pattern in patterns:
-            weight, report = self.pruner.prune(name, layer, pattern, sample)
+            pruned = [self.pruner.prune(each, own, pattern, sample)
+                      for each, own in layers.items()]
+            weight = pruned[0][0]
+            error = math.sqrt(sum(report.relative_error ** 2 for _, report in pruned)
+                              / count)
             timing = self._timing(layer, pattern, weight, x)
             if timing is None or timing.measured is None:
                 continue
             if not found:
-                shape = tuple(layer.weight.shape)
-                found.append(LayerChoice(name, shape, None, 0.0, timing.dense,
-                                         timing.dense))
+                found.append(LayerChoice(name, shape, None, 0.0, count * timing.dense,
+                                         count * timing.dense))
             # Of the dense layer's times one counts, so that sums compare.
             dense = found[0].seconds
             found.append(LayerChoice(name, found[0].shape, pattern,
-                                     report.relative_error, dense / timing.measured,
+                                     error, dense / timing.measured,
                                      dense))
         return found
 
