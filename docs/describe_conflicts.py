@@ -108,7 +108,8 @@ def cell(totals, kind):
     if kind not in totals:
         return "-"
     requests, conflicts = totals[kind]
-    return f"{conflicts} of {requests}" if conflicts else "none"
+    # Schedules change the counts, and seldom the rate.
+    return f"{conflicts / requests:.1g}" if conflicts else "none"
 
 
 def make_table(found):

@@ -26,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parents[1] / "README.md"
-CARDS = ("h200", "h100", "cpu", "accuracy")
+CARDS = ("h200", "h100", "cpu", "accuracy", "pruning")
 # More rows than this multiply operands that stay in the cache: as in nm-bench.
 MOST_COLD_ROWS = 64
 

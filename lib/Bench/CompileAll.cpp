@@ -2,6 +2,8 @@
 
 #include "CompileAll.h"
 
+#include "nm/Support/Counted.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -84,15 +86,17 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
   if (isatty(STDERR_FILENO))
     std::fputs("\r\033[K", stderr);
 
-  size_t failed = 0;
+  size_t failed = 0, leftOut = 0;
   double slowest = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     if (!job.seconds[i]) {
       ++failed;
       continue;
     }
-    if (*job.seconds[i] == CompileJob::kLeftOut)
+    if (*job.seconds[i] == CompileJob::kLeftOut) {
+      ++leftOut;
       continue;
+    }
     folder.add(cases[i], *job.seconds[i]);
     slowest = std::max(slowest, *job.seconds[i]);
   }
@@ -102,7 +106,10 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
       std::chrono::steady_clock::now() - begin;
   std::printf("compiled %zu of %zu cases for %s in %.1f s, the slowest in %.2f "
               "s\n",
-              cases.size() - failed, cases.size(), settings.target.c_str(),
-              spent.count(), slowest);
+              cases.size() - failed - leftOut, cases.size(),
+              settings.target.c_str(), spent.count(), slowest);
+  if (leftOut > 0)
+    std::printf("left out %s that products cannot have\n",
+                counted(leftOut, "step").c_str());
   return failed;
 }

@@ -64,6 +64,22 @@ class Reproduce(unittest.TestCase):
                    "--tolerance=1e-30")
         self.assertEqual(done.returncode, 1)
 
+    def test_a_gpu_is_asked_for_all_files(self):
+        """By an nm-bench that writes down what it is asked for."""
+        bench = self.out / "bench"
+        bench.write_text(f'#!/bin/sh\necho "$@" >> {self.out}/log\n')
+        bench.chmod(0o755)
+        done = run("nm-spmm", f"--out={self.out}", f"--bench={bench}",
+                   "--target=cuda:sm_90a", f"--kernels={self.out}/k", "--compile-only",
+                   "--", "--m=7")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        chosen, ieee, ablation = (self.out / "log").read_text().splitlines()
+        self.assertEqual(chosen, "--preset=nm-spmm --target=cuda:sm_90a --m-major "
+                         f"--kernels={self.out}/k/measured --m=7 --compile-only")
+        self.assertIn("--arithmetic=ieee", ieee)
+        self.assertIn("--ablate --shape=4096x4096x4096", ablation)
+        self.assertNotIn("--m=7", ablation)
+
     def test_what_is_wrong_is_refused(self):
         done = run("nonsense")
         self.assertEqual(done.returncode, 2)

@@ -38,9 +38,9 @@ TEST(Ablation, FollowsThePapersOfAPattern) {
   EXPECT_EQ(stepsOf({shape, {8, 32, 1, 4}}),
             "naive, + blocking, + packing, + double buffering, + index "
             "prefetch, + as many buffers as fit, + split-k, chosen, ");
-  // Single weights have no rows in common to pack, and the indices come first.
+  // Single weights have no rows in common to pack.
   EXPECT_EQ(stepsOf({shape, {2, 4}}),
-            "naive, + blocking, + index prefetch, + double buffering, + as "
+            "naive, + blocking, + double buffering, + index prefetch, + as "
             "many buffers as fit, + split-k, chosen, ");
   EXPECT_NE(
       ablate({{shape, {2, 4}, ElementType::F16}})[1].schedule.find("wgmma_sp"),
