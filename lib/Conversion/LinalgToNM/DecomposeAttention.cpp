@@ -291,6 +291,17 @@ static bool mayBeCall(AttentionOp op) {
   return true;
 }
 
+/// Says what the attention became, and why it is no call.
+static void emitRemark(AttentionOp op, bool library, bool hasCall) {
+  InFlightDiagnostic remark = mlir::emitRemark(op.getLoc()) << "attention is ";
+  if (hasCall)
+    remark << "a call of cuDNN where it can be loaded, and else ";
+  remark << "products, exponentials and sums";
+  if (library && !hasCall)
+    remark << ", for cuDNN is called for f16 and bf16 without a mask, of a "
+              "depth and a width that are multiples of 8 and at most 256";
+}
+
 /// The attention in two branches: as one op, and as products and sums.
 static Value emitBranches(OpBuilder &builder, AttentionOp op) {
   Location loc = op.getLoc();
@@ -326,6 +337,7 @@ struct NMDecomposeAttention
         return signalPassFailure();
       }
       bool hasCall = library && mayBeCall(op);
+      emitRemark(op, library, hasCall);
       IRRewriter rewriter(op);
       // The loops of what is no call run along what is transposed once.
       if (hasCall)

@@ -1,5 +1,11 @@
 // RUN: nm-opt %s --nm-decompose-attention | FileCheck %s --implicit-check-not=nm.attention
 // RUN: nm-opt %s --nm-decompose-attention=library | FileCheck %s --check-prefix=LIBRARY
+// RUN: nm-opt %s --nm-decompose-attention -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: nm-opt %s --nm-decompose-attention=library -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIBRARY-REMARK
+
+// REMARK-COUNT-2: remark: attention is products, exponentials and sums{{$}}
+// LIBRARY-REMARK: remark: attention is a call of cuDNN where it can be loaded, and else products, exponentials and sums{{$}}
+// LIBRARY-REMARK: remark: attention is products, exponentials and sums, for cuDNN is called for f16 and bf16 without a mask, of a depth and a width that are multiples of 8 and at most 256
 
 #q = affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>
 #k = affine_map<(h, g, m, n, d, e) -> (h, n, d)>

@@ -90,7 +90,8 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
     `scf.if`, and stays as it is in the other, whose condition is
     `nm.has_cudnn`: `nm-call-cublas` makes a call of it. Before that, what only
     transposes an operand, or the result, is folded into the maps, where rows stay
-    contiguous: the library reads views, which need no kernel.
+    contiguous: the library reads views, which need no kernel. A remark says what
+    each attention became.
 
     Before:
     ```mlir
