@@ -11,6 +11,7 @@
 #include "nm/Format/ElementType.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
+#include "nm/Schedule/ScheduleFields.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -66,19 +67,13 @@ struct CpuProduct {
 };
 
 /// How one product is computed; the fields of #nm.vector and #nm.amx.
-struct CpuSchedule {
+struct CpuSchedule : ScheduleFields {
+  CpuSchedule() { blockM = blockN = blockK = threadM = threadN = 1; }
+
   /// Whether by the tile unit, #nm.amx; else by vectors, #nm.vector.
   bool tiles = false;
   /// Whether vectors run along m; else along n.
   bool alongM = false;
-  /// What one task makes, and the rows of k it takes at a time.
-  int64_t blockM = 1;
-  int64_t blockN = 1;
-  int64_t blockK = 1;
-  /// The register tile. Its longer side is the one vectors run along.
-  int64_t threadM = 1;
-  int64_t threadN = 1;
-  PanelPacking packing;
   /// Estimates of this schedule, and of the dense product by a tuned BLAS of
   /// the same element type.
   double sparseMicroseconds = 0;

@@ -21,8 +21,7 @@ LogicalResult mlir::nm::checkExactPattern(SparseProductOpInterface op,
   if (!isa<FloatType>(op.getAccumulatorType()))
     return success();
   ::nm::Pattern pattern = op.getPattern();
-  bool isDenseLibrary =
-      isa<CublasScheduleAttr>(schedule) && pattern.n != pattern.m;
+  bool isDenseLibrary = isLibraryCall(schedule) && pattern.n != pattern.m;
   if (!isDenseLibrary && !fillsUp(op, schedule))
     return success();
   return op->emitOpError()

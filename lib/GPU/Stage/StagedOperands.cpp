@@ -2,8 +2,11 @@
 
 #include "GPU/Stage/StagedOperands.h"
 
+#include "GPU/Stage/StagedStores.h"
+
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Stage/OperandDemands.h"
+#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -181,6 +184,20 @@ void mlir::nm::releaseForNextTile(OpBuilder &builder, SpMMOp product,
                                   ArrayRef<Value> buffers) {
   if (isa<scf::ForOp>(product->getParentOp()))
     ReleaseOp::create(builder, product.getLoc(), SyncScope::Block, buffers);
+}
+
+uint64_t mlir::nm::countSharedBytes(SpMMOp op, const GpuTile &tile,
+                                    ArrayRef<MemRefType> ofStage,
+                                    ArrayRef<MemRefType> others) {
+  bool hasRoles = op.getScheduleAttr().getTiling().producers != 0;
+  uint64_t bytes =
+      getStoreBytes(op, tile) + (hasRoles ? ::nm::kRoleBarrierBytes : 0);
+  for (MemRefType buffer : ofStage)
+    bytes = llvm::SaturatingMultiplyAdd<uint64_t>(getWorkgroupBytes(buffer),
+                                                  tile.stages, bytes);
+  for (MemRefType buffer : others)
+    bytes = llvm::SaturatingAdd<uint64_t>(bytes, getWorkgroupBytes(buffer));
+  return bytes;
 }
 
 LogicalResult mlir::nm::verifyStageBytes(SpMMOp op, const GpuTile &tile,

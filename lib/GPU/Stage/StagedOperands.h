@@ -84,6 +84,12 @@ private:
 void releaseForNextTile(OpBuilder &builder, SpMMOp product,
                         ArrayRef<Value> buffers);
 
+/// Shared memory of a block of `op`: stages of such buffers, `others` that are
+/// there once, store buffers, and the barriers of roles.
+uint64_t countSharedBytes(SpMMOp op, const GpuTile &tile,
+                          ArrayRef<MemRefType> ofStage,
+                          ArrayRef<MemRefType> others = {});
+
 /// Whether all stages of tiles of `rowsOfA` x `columnsOfA` of A and of weights,
 /// of `bytes` together, fit in the `maxBytes` of shared memory of a block.
 LogicalResult verifyStageBytes(SpMMOp op, const GpuTile &tile, int64_t rowsOfA,

@@ -55,9 +55,8 @@ Value mlir::nm::createInPieces(
 PackedFormAttrInterface
 mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  auto mma = dyn_cast_if_present<MmaSpScheduleAttr>(schedule);
   if (!op.getScales() || op.getPackingAttr() || !schedule ||
-      (mma && mma.getBits()))
+      schedule.getTiling().bits != 0)
     return nullptr;
   PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
   if (!form || form.countSplits() > 1)

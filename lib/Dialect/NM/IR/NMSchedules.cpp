@@ -338,8 +338,7 @@ LogicalResult CublasScheduleAttr::verify(EmitError emitError,
                                          ScheduleAttrInterface own,
                                          PackingAttr packing) {
   // (C1).
-  if (own && !isa<LoopsScheduleAttr>(own) &&
-      (!own.isForGPU() || isa<CublasScheduleAttr>(own)))
+  if (own && !own.isReference() && (!own.isForGPU() || own.isLibraryCall()))
     return emitError() << "expected 'own' to be a schedule of a GPU's kernels, "
                           "but got "
                        << own;
@@ -351,7 +350,7 @@ LogicalResult CublasScheduleAttr::verify(EmitError emitError,
     return emitError() << "expected 'packing' to have chunks of one column, "
                           "as high as an index row, but got "
                        << packing;
-  if (own && !isa<LoopsScheduleAttr>(own))
+  if (own && !own.isReference())
     return emitError() << "expected 'own' to be #nm.loops beside 'packing', "
                           "but got "
                        << own;

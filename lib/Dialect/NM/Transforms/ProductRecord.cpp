@@ -23,10 +23,11 @@ static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
            << ", in which subnormal numbers are zero";
     return;
   }
-  auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());
-  if (!schedule || schedule.getThread().size() != 2 || !record.lanes)
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  BlockTiling tiling = schedule.getTiling();
+  if (!schedule.isForCPU() || tiling.threadM == 0 || !record.lanes)
     return;
-  bool alongM = schedule.getThread()[0] >= schedule.getThread()[1];
+  bool alongM = tiling.threadM >= tiling.threadN;
   stream << ", vectors of " << *record.lanes << " lanes along "
          << (alongM ? "m" : "n");
   if (record.estimate)

@@ -8,7 +8,7 @@
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/Schedule/CpuSchedule.h"
@@ -83,7 +83,7 @@ private:
   LogicalResult checkOp(SparseProductOpInterface op);
   LogicalResult takeGiven(SparseProductOpInterface op);
   LogicalResult checkThreadTile(SparseProductOpInterface op,
-                                VectorScheduleAttr schedule);
+                                const BlockTiling &tile);
   LogicalResult select(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);
@@ -103,9 +103,9 @@ private:
   LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
   /// The cost model's choice, within the strategy that the option says.
   CpuSchedule choose(const CpuProduct &product, bool packs) const;
-  ScheduleAttrInterface getSchedule(const CpuSchedule &chosen,
-                                    PackingAttr packing);
-  ScheduleAttrInterface replaceByGiven(ScheduleAttrInterface schedule);
+  ScheduleAttrInterface makeSchedule(const CpuSchedule &chosen,
+                                     PackingAttr packing,
+                                     const ::nm::GivenFields &given = {});
 
   MLIRContext *context;
   const NMSelectScheduleOptions &options;
@@ -162,12 +162,11 @@ LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
 
 /// A tile that does not fit in registers is no schedule that anyone wants.
 LogicalResult ScheduleSelection::checkThreadTile(SparseProductOpInterface op,
-                                                 VectorScheduleAttr schedule) {
-  ArrayRef<int64_t> tile = schedule.getThread();
-  if (tile.empty())
+                                                 const BlockTiling &tile) {
+  if (tile.threadM == 0)
     return success();
-  int64_t longer = std::max(tile[0], tile[1]);
-  int64_t shorter = std::min(tile[0], tile[1]);
+  int64_t longer = std::max(tile.threadM, tile.threadN);
+  int64_t shorter = std::min(tile.threadM, tile.threadN);
   int64_t registers = cpu.vectorBits >= 512 ? 32 : 16;
   // Divided rather than multiplied, for sizes near 2^63.
   int64_t vectors = longer / cpu.lanes() + (longer % cpu.lanes() != 0);
@@ -175,7 +174,8 @@ LogicalResult ScheduleSelection::checkThreadTile(SparseProductOpInterface op,
     return success();
   return op->emitOpError() << "expected the schedule's thread tile to fit in "
                            << registers << " registers of " << cpu.lanes()
-                           << " lanes, but got " << tile[0] << "x" << tile[1];
+                           << " lanes, but got " << tile.threadM << "x"
+                           << tile.threadN;
 }
 
 ProductRecord ScheduleSelection::makeRecord(SparseProductOpInterface op,
@@ -200,7 +200,7 @@ void ScheduleSelection::addEstimates(SparseProductOpInterface op,
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   auto packing =
       dyn_cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern()));
-  if (schedule == getSchedule(chosen, packing))
+  if (schedule == makeSchedule(chosen, packing))
     record.estimate = chosen.sparseMicroseconds * batches;
 }
 
@@ -218,8 +218,7 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
     return op->emitOpError()
            << "expected a schedule with the packing " << packing
            << " that the weights have, but got " << wanted;
-  if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
-      vector && failed(checkThreadTile(op, vector)))
+  if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
   if (isa<AmxScheduleAttr>(schedule) &&
       failed(checkAmx(op, packing || canPack(op))))
@@ -246,38 +245,21 @@ CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
   return ::nm::selectCpuSchedule(product, target);
 }
 
-/// The schedule that the cost model chose, with the packed form `packing`.
-ScheduleAttrInterface ScheduleSelection::getSchedule(const CpuSchedule &chosen,
-                                                     PackingAttr packing) {
-  SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK};
-  if (chosen.tiles)
-    return AmxScheduleAttr::get(context, block, packing);
-  return VectorScheduleAttr::get(context, block,
-                                 {chosen.threadM, chosen.threadN}, packing);
-}
-
-/// `schedule` with what the option says in place of what it has.
+/// The schedule that the cost model chose, with the packed form `packing` and
+/// what is given in place of what it has.
 ScheduleAttrInterface
-ScheduleSelection::replaceByGiven(ScheduleAttrInterface schedule) {
-  if (auto option = dyn_cast_if_present<AmxScheduleAttr>(given)) {
-    auto chosen = cast<AmxScheduleAttr>(schedule);
-    return AmxScheduleAttr::get(
-        context,
-        option.getBlock().empty() ? chosen.getBlock() : option.getBlock(),
-        option.getPacking() ? option.getPacking() : chosen.getPacking());
-  }
-  auto option = dyn_cast_if_present<VectorScheduleAttr>(given);
-  if (!option)
-    return schedule;
-  auto chosen = cast<VectorScheduleAttr>(schedule);
-  PackingAttr packing = chosen.getPacking();
-  if (packing && option.getPacking())
-    packing = option.getPacking();
-  return VectorScheduleAttr::get(
-      context,
-      option.getBlock().empty() ? chosen.getBlock() : option.getBlock(),
-      option.getThread().empty() ? chosen.getThread() : option.getThread(),
-      packing);
+ScheduleSelection::makeSchedule(const CpuSchedule &chosen, PackingAttr packing,
+                                const ::nm::GivenFields &given) {
+  ::nm::ScheduleFields fields = chosen;
+  if (packing)
+    fields.packing = packing.getPacking();
+  given.replaceIn(fields);
+  if (!packing)
+    fields.packing.panel = 0;
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+  if (chosen.tiles)
+    return getSchedule<AmxScheduleAttr>(emitError, context, fields);
+  return getSchedule<VectorScheduleAttr>(emitError, context, fields);
 }
 
 std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
@@ -352,9 +334,9 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
   PackingAttr packing = op.getPanelPacking();
   if (packs)
     packing = PackingAttr::get(context, chosen.packing);
-  ScheduleAttrInterface schedule = replaceByGiven(getSchedule(chosen, packing));
-  if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
-      vector && failed(checkThreadTile(op, vector)))
+  ScheduleAttrInterface schedule =
+      makeSchedule(chosen, packing, getGivenFields(given));
+  if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
   if (!schedule.getPackedForm(op.getPattern()))
     record.reason += "; weights stay condensed, for they would be packed at "

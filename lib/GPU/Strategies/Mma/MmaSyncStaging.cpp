@@ -69,10 +69,10 @@ MemRefType Staging::typeOfA() const {
 }
 
 uint64_t Staging::countBytes() const {
-  int64_t bytes = getWorkgroupBytes(typeOfA());
+  SmallVector<MemRefType> buffers = {typeOfA()};
   if (!readsInPlace())
-    bytes += getWorkgroupBytes(typeOfValues());
-  return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
+    buffers.push_back(typeOfValues());
+  return countSharedBytes(op, tile, buffers);
 }
 
 void Staging::emit() {

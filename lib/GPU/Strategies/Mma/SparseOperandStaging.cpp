@@ -59,12 +59,10 @@ private:
 } // namespace
 
 uint64_t Staging::countBytes() const {
-  int64_t bytes =
-      getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues());
+  SmallVector<MemRefType> buffers = {typeOfA(), typeOfValues()};
   if (options.hasMetadata)
-    bytes += getWorkgroupBytes(typeOfMetadata());
-  return llvm::SaturatingMultiplyAdd<uint64_t>(bytes, tile.stages,
-                                               getStoreBytes(op, tile));
+    buffers.push_back(typeOfMetadata());
+  return countSharedBytes(op, tile, buffers);
 }
 
 LogicalResult Staging::verifyBulkCopies() {

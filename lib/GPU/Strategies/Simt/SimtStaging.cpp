@@ -198,14 +198,12 @@ bool Staging::hasFullTiles() {
 }
 
 uint64_t Staging::countBytes() {
-  int64_t bytes =
-      getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues());
+  SmallVector<MemRefType> ofStage = {typeOfA(), typeOfValues()}, others;
   if (!leavesIndices())
-    bytes += getWorkgroupBytes(typeOfIndices());
-  uint64_t all = llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
-  return hasStagingBuffer() ? llvm::SaturatingAdd<uint64_t>(
-                                  all, getWorkgroupBytes(typeOfStagingBuffer()))
-                            : all;
+    ofStage.push_back(typeOfIndices());
+  if (hasStagingBuffer())
+    others.push_back(typeOfStagingBuffer());
+  return countSharedBytes(op, tile, ofStage, others);
 }
 
 LogicalResult Staging::verify(uint64_t maxBytes) {

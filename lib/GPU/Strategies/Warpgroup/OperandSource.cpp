@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::MmaShape;
 
-
 LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
                                         ArrayRef<int64_t> part,
                                         int64_t sumsOfElement,
@@ -29,7 +28,8 @@ LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
   }
   if (sums + ::nm::kLeastOtherRegisters <= most)
     return success();
-  return op.emitOpError() << "expected at most " << most - ::nm::kLeastOtherRegisters
+  return op.emitOpError() << "expected at most "
+                          << most - ::nm::kLeastOtherRegisters
                           << " sums of a thread of " << tile.threads()
                           << ", but a warpgroup's tile of " << part[0] << " x "
                           << part[1] << " has " << sums;

@@ -76,12 +76,10 @@ LogicalResult WgmmaSelectStaging::verifyOperands() {
 LogicalResult WgmmaSelectStaging::verify(const ::nm::GpuChip &chip) {
   if (failed(verifyOperands()) || failed(verifyRowsOfA(op, chip)))
     return failure();
-  int64_t bytes = getWorkgroupBytes(typeOfA()) +
-                  getWorkgroupBytes(typeOfValues()) +
-                  getWorkgroupBytes(typeOfSelectors());
   return verifyStageBytes(
       op, tile, tile.m, tile.k,
-      llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages),
+      countSharedBytes(op, tile,
+                       {typeOfA(), typeOfValues(), typeOfSelectors()}),
       chip.sharedPerBlock);
 }
 

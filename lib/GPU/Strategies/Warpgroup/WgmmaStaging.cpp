@@ -58,11 +58,6 @@ private:
   LogicalResult verifyOperands(const ::nm::GpuChip &chip);
   LogicalResult verifyBytes();
   LogicalResult verifyRowsOfA(const ::nm::GpuChip &chip);
-  int64_t countBytes() {
-    return tile.stages * (getWorkgroupBytes(typeOfA()) +
-                          getWorkgroupBytes(typeOfValues())) +
-           getStoreBytes(op, tile);
-  }
   /// A window of one unit keeps all rows, as do the units that
   /// nm-tile-to-blocks has cut them to.
   bool keepsAllRows() const { return pattern.n == pattern.m; }
@@ -187,13 +182,10 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
                             << "but got " << op.getPackingAttr();
   if (failed(verifyStagedStores(op, tile)))
     return failure();
-  if (countBytes() > chip.sharedPerBlock)
-    return op.emitOpError()
-           << "expected tiles of at most " << chip.sharedPerBlock
-           << " bytes of shared memory, but " << tile.stages << " stages of a "
-           << rows << " x " << tile.m << " tile of A with its weights take "
-           << countBytes();
-  return success();
+  return verifyStageBytes(
+      op, tile, rows, tile.m,
+      countSharedBytes(op, tile, {typeOfA(), typeOfValues()}),
+      chip.sharedPerBlock);
 }
 
 Value WgmmaStaging::copy(CopyKind way, Value source, MemRefType type,
