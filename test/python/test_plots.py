@@ -10,7 +10,8 @@ from nm.cli import main
 matplotlib = pytest.importorskip("matplotlib")
 from nm._plots import data, roofline, speedup  # noqa: E402
 
-COLUMNS = (*data._NUMBERS, *data._TEXTS, "sparse_median_us")
+COLUMNS = (*data._NUMBERS, *data._TEXTS, "sparse_median_us", "csr_median_us", "unit",
+           "zeros")
 
 
 def make_row(shape=(256, 1024, 1024), pattern=(2, 4), block=(1, 1), kind="f32",
@@ -107,6 +108,33 @@ def test_ceilings_have_labels_that_nothing_covers(measured):
             for line in axes.get_lines():
                 for point in axes.transData.transform(line.get_xydata()):
                     assert not box.contains(*point)
+
+
+def test_kernels_stand_under_the_roof_of_their_unit(measured):
+    """And have a dot where they multiply the zeros."""
+    rows = [{**make_row(), "unit": "cuda cores", "zeros": "skipped",
+             "peak_gflops": 100.0},
+            {**make_row(pattern=(1, 4)), "unit": "tensor cores", "zeros": "multiplied"}]
+    read = data.read_measurements(measured(rows))
+    figure = roofline.draw_roofline(read, "today")
+    axes, = figure.axes
+    assert {each.get_text() for each in axes.texts} == {
+        "100 Gflop/s, cuda cores", "200 Gflop/s, tensor cores", "20 GB/s"}
+    for drawn in (figure, speedup.draw_speedup(read, "today")):
+        dots, = (line for axes in drawn.axes for line in axes.get_lines()
+                 if line.get_label() == "dot inside: zeros multiplied")
+        assert len(dots.get_xdata()) == 1
+    # Older files do not say: one roof, and no dots.
+    older = roofline.draw_roofline(data.read_measurements(measured(ROWS)), "today")
+    assert "dot inside: zeros multiplied" not in texts_of(older)
+
+
+def test_cusparse_has_points(measured):
+    rows = [{**make_row(), "csr_median_us": 3000.0}]
+    figure = speedup.draw_speedup(data.read_measurements(measured(rows)), "today")
+    line, = (line for axes in figure.axes for line in axes.get_lines()
+             if line.get_label() == "cuSPARSE")
+    assert line.get_ydata() == pytest.approx([0.5])
 
 
 def test_the_legend_fits(measured):
