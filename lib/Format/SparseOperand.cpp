@@ -22,11 +22,12 @@ static constexpr int64_t kKeptOfGroup = 2;
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// The most rows that weights keep of the group that begins at row `first`.
-static int64_t mostKeptFrom(const Pattern &pattern, int64_t first) {
-  // Rows of the group in each unit of each window.
+/// The most rows that weights keep of rows `first` to `end - 1`.
+static int64_t mostKeptBetween(const Pattern &pattern, int64_t first,
+                               int64_t end) {
+  // Rows of them in each unit of each window.
   std::map<int64_t, std::map<int64_t, int64_t>> rows;
-  for (int64_t k = first; k < first + SparseOperand::kGroupRows; ++k)
+  for (int64_t k = first; k < end; ++k)
     ++rows[k / pattern.windowRows()][k / pattern.bk];
   int64_t kept = 0;
   for (const auto &[window, units] : rows) {
@@ -40,18 +41,19 @@ static int64_t mostKeptFrom(const Pattern &pattern, int64_t first) {
   return kept;
 }
 
-int64_t nm::mostKeptOfGroup(const Pattern &pattern) {
-  // A unit of four rows and more may fill a group.
-  if (pattern.bk >= SparseOperand::kGroupRows)
-    return SparseOperand::kGroupRows;
-  // Behind their common multiple, windows and groups begin together again.
-  int64_t groups = std::lcm(pattern.windowRows(), SparseOperand::kGroupRows) /
-                   SparseOperand::kGroupRows;
-  int64_t most = 0;
-  for (int64_t group = 0; group < groups; ++group)
-    most = std::max(most,
-                    mostKeptFrom(pattern, group * SparseOperand::kGroupRows));
+int64_t nm::mostKeptOfRows(const Pattern &pattern, int64_t rows) {
+  // A unit of as many rows and more may fill them.
+  if (pattern.bk >= rows)
+    return rows;
+  // Behind their common multiple, windows and rows begin together again.
+  int64_t end = std::lcm(pattern.windowRows(), rows), most = 0;
+  for (int64_t first = 0; first < end && most < rows; first += rows)
+    most = std::max(most, mostKeptBetween(pattern, first, first + rows));
   return most;
+}
+
+int64_t nm::mostKeptOfGroup(const Pattern &pattern) {
+  return mostKeptOfRows(pattern, SparseOperand::kGroupRows);
 }
 
 bool nm::fitsSparseOperand(const Pattern &pattern) {

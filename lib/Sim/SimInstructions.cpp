@@ -183,6 +183,14 @@ int32_t nmSimPermute(NmSimThread *, int32_t, int32_t low, int32_t high,
   return int32_t(result);
 }
 
+int32_t nmSimDotBytes(NmSimThread *, int32_t, int32_t a, int32_t b,
+                      int32_t sum) {
+  auto result = uint32_t(sum);
+  for (int i = 0; i < 4; ++i)
+    result += uint32_t(uint8_t(a >> 8 * i)) * uint8_t(b >> 8 * i);
+  return int32_t(result);
+}
+
 float nmSimReciprocal(NmSimThread *, int32_t, float value) {
   return 1.0f / value;
 }

@@ -19,12 +19,21 @@ static bool changesRegisters(LLVM::LLVMFuncOp kernel) {
       .wasInterrupted();
 }
 
+/// Whether lanes expand condensed weights, which only they have the instruction
+/// for: what a product needs is loaded ahead, for which ptxas by itself leaves
+/// too few registers, so that warps wait for each load.
+static bool expandsWeights(LLVM::LLVMFuncOp kernel) {
+  return kernel
+      ->walk([](NVVM::DotAccumulate4WayOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 namespace {
 struct NMPinRegisters : mlir::nm::impl::NMPinRegistersBase<NMPinRegisters> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (changesRegisters(kernel))
+      if (changesRegisters(kernel) || expandsWeights(kernel))
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         builder.getI32IntegerAttr(1));
   }

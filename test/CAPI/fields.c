@@ -182,6 +182,7 @@ static const char *const kAttributes[] = {
     "#nm.sparse_operand<wgmma>",
     "#nm.sparse_operand<mma, bits = 4>",
     "#nm.sparse_operand<wgmma_pairs, splits = 3>",
+    "#nm.bitmap",
     "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
     "#nm.arithmetic<tf32>",
@@ -214,6 +215,8 @@ static const char *const kAttributes[] = {
     "split_k = 2, pack = false, packing = <panel = 32, index_bits = 8>>",
     "#nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4, split_k = "
     "2>",
+    "#nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k "
+    "= 4>",
     "#nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, "
     "split_k = 1, producers = 4, blocks = 132, group_m = 4, packing = <panel = "
     "128, index_bits = 8, tile_rows = 64>>",

@@ -12,6 +12,13 @@ gpu.module @kernels {
   ^bb2:
     llvm.return
   }
+  // Its lanes load far ahead.
+  // CHECK: llvm.func @expands
+  // CHECK-SAME: nvvm.minctasm = 1 : i32
+  llvm.func @expands(%bits: vector<4xi8>, %place: i32) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>} {
+    %next = nvvm.dot.accumulate.4way %bits <unsigned>, %bits <unsigned>, %place : vector<4xi8>, vector<4xi8>
+    llvm.return
+  }
   // CHECK: llvm.func @alike
   // CHECK-NOT: nvvm.minctasm
   llvm.func @alike() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {

@@ -35,7 +35,10 @@
 
 namespace nm {
 
-/// The most rows that weights of `pattern` keep of an aligned group of four.
+/// The most rows that weights of `pattern` keep of `rows` rows that begin at a
+/// multiple of as many.
+int64_t mostKeptOfRows(const Pattern &pattern, int64_t rows);
+/// That of an aligned group of four.
 int64_t mostKeptOfGroup(const Pattern &pattern);
 
 /// Whether weights of `pattern` can be a sparse operand: 2:4, 2:8 and such with

@@ -388,6 +388,9 @@ NM_SIM_API void nmSimWaitForProducts(NmSimThread *thread, int32_t site,
 /// prmt in its default mode.
 NM_SIM_API int32_t nmSimPermute(NmSimThread *thread, int32_t site, int32_t low,
                                 int32_t high, int32_t selector);
+/// dp4a of bytes without a sign.
+NM_SIM_API int32_t nmSimDotBytes(NmSimThread *thread, int32_t site, int32_t a,
+                                 int32_t b, int32_t sum);
 NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
                                  float value);
 NM_SIM_API float nmSimExp2(NmSimThread *thread, int32_t site, float value);

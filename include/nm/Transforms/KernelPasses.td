@@ -95,13 +95,16 @@ def NMAlignSharedMemory
 }
 
 def NMPinRegisters : Pass<"nm-pin-registers", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "kernels that change their registers start with a known number";
+  let summary = "kernels that change or fill their registers start with many";
   let description = [{
     The warps of a role have a number of registers of their own (PTX ISA,
     `setmaxnreg`). ptxas leaves these instructions out where it does not know how
     many registers a thread starts with, and the warps then spill. A kernel that
     says that a multiprocessor has room for one of its blocks (PTX ISA,
-    `.minnctapersm`) starts with as many as a block of its threads can have.
+    `.minnctapersm`) starts with as many as a block of its threads can have. So
+    does one of strategy mma_bitmap, whose lanes load values far ahead, and which
+    ptxas would else give as few registers as leave room for more blocks than
+    shared memory does.
 
     Before:
     ```mlir

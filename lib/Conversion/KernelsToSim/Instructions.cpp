@@ -66,6 +66,20 @@ static Operands getPermutation(const OperandBuilder &b) {
   return SmallVector<Value>{op.getLo(), op.getHi(), op.getSelector()};
 }
 
+static Operands getDotOfBytes(const OperandBuilder &b) {
+  auto op = cast<NVVM::DotAccumulate4WayOp>(b.op);
+  if (op.getAType() != NVVM::DotAccumulateType::UNSIGNED ||
+      op.getBType() != NVVM::DotAccumulateType::UNSIGNED)
+    return op.emitOpError("expected bytes without a sign: the simulator has no "
+                          "other");
+  auto asWord = [&](Value bytes) -> Value {
+    return LLVM::BitcastOp::create(b.builder, op.getLoc(),
+                                   b.builder.getI32Type(), bytes);
+  };
+  return SmallVector<Value>{asWord(b.operand(0)), asWord(b.operand(1)),
+                            b.operand(2)};
+}
+
 static Operands getBulkStore(const OperandBuilder &b) {
   auto op = cast<NVVM::CpAsyncBulkSharedCTAToGlobalOp>(b.op);
   if (op.getByteMask())
@@ -366,6 +380,7 @@ static ArrayRef<Instruction> getInstructions() {
        getBulkWait},
       {"nvvm.elect.sync", Warp, "nmSimElect", getElection},
       {"nvvm.prmt", Thread, "nmSimPermute", getPermutation},
+      {"nvvm.dot.accumulate.4way", Thread, "nmSimDotBytes", getDotOfBytes},
       {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},
       {"nvvm.vote.sync", Warp, "nmSimVote", getVote},
       {"nvvm.redux.sync", Warp, "nmSimReduce", getReduction},

@@ -130,6 +130,8 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
   if (auto operand = dyn_cast_if_present<SparseOperandAttr>(form))
     return std::make_unique<SparseOperandAccess>(emitter, operand, values,
                                                  indices);
+  if (isa_and_present<BitmapAttr>(form))
+    return getBitmapAccess(emitter, values, indices);
   return std::make_unique<PanelAccess>(emitter, pattern,
                                        cast_if_present<PackingAttr>(form),
                                        values, indices, lists);

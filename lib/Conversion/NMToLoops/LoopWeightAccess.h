@@ -48,6 +48,13 @@ public:
   virtual Value kOf(Value row, Value column) = 0;
 };
 
+/// Weights in the form of #nm.bitmap. Their rows are all of k.
+std::unique_ptr<WeightAccess> getBitmapAccess(LoopEmitter &emitter,
+                                              Value values, Value indices);
+
+/// Emits the packing of one weight to that form.
+void emitBitmap(LoopEmitter &emitter, PackOp op);
+
 /// Whether `values` have elements of 8 bits.
 bool areBytes(Value values);
 

@@ -148,6 +148,8 @@ public:
   void emit() {
     if (isa<SparseOperandAttr>(op.getPacking()))
       emitSparseOperand(emitter, op);
+    else if (isa<BitmapAttr>(op.getPacking()))
+      emitBitmap(emitter, op);
     else
       PanelLoops(emitter, op).emit();
   }

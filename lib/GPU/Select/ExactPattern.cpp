@@ -7,13 +7,18 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-bool mlir::nm::fillsUp(SparseProductOpInterface op,
-                       ScheduleAttrInterface schedule) {
-  auto form = dyn_cast_if_present<SparseOperandAttr>(
-      schedule ? schedule.getPackedForm(op.getPattern())
-               : PackedFormAttrInterface());
-  return form && form.getSplits() == 1 &&
-         ::nm::fillsUpSparseOperand(op.getPattern());
+StringRef mlir::nm::describeZeros(SparseProductOpInterface op,
+                                  ScheduleAttrInterface schedule) {
+  ::nm::Pattern pattern = op.getPattern();
+  PackedFormAttrInterface form =
+      schedule ? schedule.getPackedForm(pattern) : PackedFormAttrInterface();
+  if (isa_and_present<BitmapAttr>(form) && pattern.n != pattern.m)
+    return "lanes put zeros in place of pruned weights";
+  auto operand = dyn_cast_if_present<SparseOperandAttr>(form);
+  if (operand && operand.getSplits() == 1 &&
+      ::nm::fillsUpSparseOperand(pattern))
+    return "zeros fill up groups of four weights";
+  return {};
 }
 
 LogicalResult mlir::nm::checkExactPattern(SparseProductOpInterface op,
@@ -22,7 +27,7 @@ LogicalResult mlir::nm::checkExactPattern(SparseProductOpInterface op,
     return success();
   ::nm::Pattern pattern = op.getPattern();
   bool isDenseLibrary = isLibraryCall(schedule) && pattern.n != pattern.m;
-  if (!isDenseLibrary && !fillsUp(op, schedule))
+  if (!isDenseLibrary && describeZeros(op, schedule).empty())
     return success();
   return op->emitOpError()
          << "expected a schedule without zeros in place of pruned weights, as "

@@ -7,9 +7,11 @@
 
 namespace mlir::nm {
 
-/// Whether `schedule` stores zeros in place of pruned weights, which it cannot
-/// tell apart from others.
-bool fillsUp(SparseProductOpInterface op, ScheduleAttrInterface schedule);
+/// What `schedule` has zeros for that stand in place of pruned weights, and
+/// that it cannot tell apart from others: "zeros fill up groups of four
+/// weights". Empty where it has none.
+StringRef describeZeros(SparseProductOpInterface op,
+                        ScheduleAttrInterface schedule);
 
 /// Checks that by `schedule` no pruned weight of `op` meets an activation,
 /// which may be infinite or NaN. Integers have no such activations.

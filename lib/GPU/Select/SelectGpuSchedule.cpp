@@ -308,9 +308,8 @@ LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                          " bits, which registers convert";
     if (!given)
       reason += ways.adviseOn(op);
-    if (fillsUp(op, chosen.schedule))
-      reason += "; zeros fill up groups of four weights, and " +
-                kDenseMeetsNonFinite.str();
+    if (StringRef zeros = describeZeros(op, chosen.schedule); !zeros.empty())
+      reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
     auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
     return setSchedule(op, gpu, chosen, makeRecord(op, gpu, source, reason));
   }
@@ -494,9 +493,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     selectLoops(op, gpu, chosen.error().message);
     return success();
   }
-  if (fillsUp(op, chosen->schedule))
-    record.reason += "; zeros fill up groups of four weights, and " +
-                     kDenseMeetsNonFinite.str();
+  if (StringRef zeros = describeZeros(op, chosen->schedule); !zeros.empty())
+    record.reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
   record.fallsBack =
       !wasDense && (isa_and_present<CublasScheduleAttr>(chosen->schedule) ||
                     (isWider && isDense(op)));

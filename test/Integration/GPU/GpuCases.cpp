@@ -3,6 +3,7 @@
 #include "GpuCases.h"
 #include "GpuKinds.h"
 
+#include "nm/Format/Bitmap.h"
 #include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Select/GpuSchedule.h"
@@ -156,6 +157,19 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
     }
   } while (!fitsSparseOperand(pattern) ||
            (kind.has(kQuantized) && !QuantizedCase::suits(number, pattern)));
+  return pattern;
+}
+
+/// One whose bits and kept weights take less than dense ones; in turn of
+/// elements, of which windows of any number of rows keep more than two of four.
+static Pattern drawBitmapPattern(int64_t number, const GroupKind &kind,
+                                 Random &random) {
+  Pattern pattern;
+  do {
+    pattern = drawPattern(number, kind, random);
+    if (number % kTurns < 2)
+      pattern = {random.integer(1, 16), random.oneOf({8, 10, 16, 32}), 1, 1};
+  } while (pattern.n > pattern.m || !BitmapForm::verify(pattern, kind.type));
   return pattern;
 }
 
@@ -387,6 +401,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.outputType = ElementType::F32;
   drawn.pattern =
       kind.has(kSparseOperand)  ? drawSparsePattern(number, kind, random)
+      : kind.has(kBitmap)       ? drawBitmapPattern(number, kind, random)
       : kind.has(kOverlapping)  ? drawOverlappingPattern(number, kind, random)
       : kind.has(kByteUnits)    ? drawBytePattern(number, kind, random)
       : kind.has(kSelected)     ? drawSelectedPattern(number, kind, random)
@@ -396,6 +411,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawSizes(drawn, kind.maxRows, random);
   if (kind.has(kSelectedRuns))
     drawn.k = random.integer(1, kMaxSelectedK);
+  // Rows of all entries of a batch are one product's.
+  if (kind.has(kBitmap))
+    drawn.leading = {drawn.leading.back()};
   drawn.arithmetic = kind.arithmetic;
   if (kind.has(kQuantized)) {
     drawn.quantized =

@@ -309,6 +309,22 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"wgmma-i8-panels-store-buffers", "wgmma",
        "copy_a = bulk, blocks = 2, store_buffers = 1", ElementType::I8, 300,
        1024, kByteUnits | kPanels | kSlots},
+      {"mma-bitmap", "mma_bitmap", "", ElementType::F16, 32, 64, kBitmap},
+      {"mma-bitmap-bf16", "mma_bitmap",
+       "block = [16, 64, 256], warp = [8, 32], stages = 2", ElementType::BF16,
+       64, 64, kBitmap},
+      {"mma-bitmap-one-stage", "mma_bitmap",
+       "block = [8, 48, 128], warp = [8, 16], stages = 1", ElementType::F16, 20,
+       64, kBitmap},
+      {"mma-bitmap-slices", "mma_bitmap",
+       "block = [16, 32, 512], warp = [16, 32], stages = 3, slice_k = 2",
+       ElementType::BF16, 30, 64, kBitmap},
+      {"mma-bitmap-split-k", "mma_bitmap",
+       "block = [8, 32, 128], warp = [8, 32], stages = 3, split_k = 3",
+       ElementType::F16, 16, 64, kBitmap},
+      {"mma-bitmap-cluster", "mma_bitmap",
+       "block = [16, 32, 256], warp = [16, 32], stages = 2, slice_k = 2",
+       ElementType::BF16, 30, 64, kClusters | kBitmap},
   };
   return kinds;
 }

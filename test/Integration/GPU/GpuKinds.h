@@ -43,6 +43,8 @@ enum GroupTrait : unsigned {
   kSelectedRuns = 1 << 12,
   /// A is put into panels before, and k is whole panels.
   kPanels = 1 << 13,
+  /// Weights are bits and the kept ones.
+  kBitmap = 1 << 14,
 };
 
 /// What a group's cases have in common.

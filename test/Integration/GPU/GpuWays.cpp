@@ -268,12 +268,14 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
   if (isSparse)
     add(describeGroups(product.pattern));
+  if (op.strategy == "mma_bitmap")
+    add(product.pattern.bk * product.pattern.bn == 1 ? "elements" : "units");
   if (isSparse && !fitsSparseOperand(product.pattern))
     for (const std::string &way : describeOverlapping(product))
       add("groups that overlap, " + way);
   if (op.strategy != "simt" && op.strategy != "gemv" &&
       op.strategy != "mma_sync" && op.strategy != "wgmma" &&
-      op.strategy != "wgmma_select" && !isSparse)
+      op.strategy != "wgmma_select" && op.strategy != "mma_bitmap" && !isSparse)
     return ways;
   add("stages = " + std::to_string(getNumber(op.schedule, "stages")));
   if (getNumber(op.schedule, "producers") != 0) {
@@ -371,6 +373,17 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: row-major A",
       "mma_sync: slice_k",
       "mma_sync: pack = true",
+      "mma_bitmap: f16",
+      "mma_bitmap: elements",
+      "mma_bitmap: units",
+      "mma_bitmap: column-major A",
+      "mma_bitmap: column-major C",
+      "mma_bitmap: epilogue",
+      "mma_bitmap: unknown m",
+      "mma_bitmap: stages = 1",
+      "mma_bitmap: split_k",
+      "mma_bitmap: cluster_k",
+      "mma_bitmap: slice_k",
       "mma_sp: f16",
       "mma_sp: bf16",
       "mma_sp: i8",

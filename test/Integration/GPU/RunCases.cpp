@@ -142,11 +142,14 @@ static bool hasNonFinite(const Tensor &tensor) {
   return false;
 }
 
-/// Whether zeros that fill up a sparse operand meet activations. Those of its
+/// Whether zeros that fill up a sparse operand, or that lanes put in place of
+/// pruned weights, meet activations. Those of its
 /// groups can be told apart in split floats, and those of windows that are cut
 /// into groups which overlap cannot.
 static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
   const Pattern &pattern = product.pattern;
+  if (record.strategy == "mma_bitmap")
+    return pattern.n != pattern.m;
   if (record.strategy != "mma_sp" && record.strategy != "wgmma_sp")
     return false;
   if (!fitsSparseOperand(pattern))

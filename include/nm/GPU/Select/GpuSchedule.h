@@ -148,6 +148,10 @@ bool hasMmaSyncFragments(const PanelPacking &packing);
 Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
                                         const GpuChip &chip);
 
+/// The best of strategy mma_bitmap, or why it has none.
+Result<GpuSchedule> selectMmaBitmapSchedule(const GpuProduct &product,
+                                            const GpuChip &chip);
+
 /// The best of strategy wgmma_sp, or why it has none.
 Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,
                                           const GpuChip &chip);

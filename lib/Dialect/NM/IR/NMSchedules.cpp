@@ -5,6 +5,7 @@
 #include "ScheduleSyntax.h"
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/Format/Bitmap.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -320,14 +321,46 @@ LogicalResult MmaSpScheduleAttr::verify(
   return verifySteps(emitError, block);
 }
 
-BlockTiling MmaSpScheduleAttr::getTiling() const {
-  BlockTiling tiling(getFields(*this));
+/// Warps have their part of the block's tile, and a slice of its k.
+template <typename AttrTy>
+static BlockTiling getTilingOfWarps(AttrTy schedule) {
+  BlockTiling tiling(getFields(schedule));
   tiling.hasSlicesOfWindows = true;
   if (tiling.hasBlock() && tiling.warpM != 0)
     tiling.threads = tiling.blockM / tiling.warpM *
                      (tiling.blockN / tiling.warpN) * tiling.sliceK *
                      ::nm::kWarpSize;
   return tiling;
+}
+
+BlockTiling MmaSpScheduleAttr::getTiling() const {
+  return getTilingOfWarps(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Bitmaps
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaBitmapScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK) {
+  // (C1), (C2), (C3).
+  return failure(
+      failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
+      failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
+      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
+      failed(verifyCluster(emitError, splitK, clusterK)) ||
+      failed(verifySteps(emitError, block, ::nm::BitmapForm::kStepRows)));
+}
+
+BlockTiling MmaBitmapScheduleAttr::getTiling() const {
+  return getTilingOfWarps(*this);
+}
+
+PackedFormAttrInterface
+MmaBitmapScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return BitmapAttr::get(getContext());
 }
 
 //===----------------------------------------------------------------------===//

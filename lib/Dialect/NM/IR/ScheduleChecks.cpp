@@ -2,13 +2,8 @@
 
 #include "ScheduleChecks.h"
 
-#include "nm/Format/SparseOperand.h"
-
 using namespace mlir;
 using namespace mlir::nm;
-
-/// Rows of k of a step of packed weights.
-static constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
 
 LogicalResult mlir::nm::verifySizes(EmitError emitError, StringRef name,
                                     ArrayRef<int64_t> sizes, size_t rank,
@@ -79,9 +74,9 @@ LogicalResult mlir::nm::verifyPart(EmitError emitError, StringRef name,
 }
 
 LogicalResult mlir::nm::verifySteps(EmitError emitError,
-                                    ArrayRef<int64_t> block) {
-  if (!block.empty() && block[2] % kStepRows != 0)
-    return emitError() << "expected k of the block to be a multiple of "
-                       << kStepRows << ", but got " << block[2];
+                                    ArrayRef<int64_t> block, int64_t rows) {
+  if (!block.empty() && block[2] % rows != 0)
+    return emitError() << "expected k of the block to be a multiple of " << rows
+                       << ", but got " << block[2];
   return success();
 }

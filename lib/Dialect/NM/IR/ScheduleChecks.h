@@ -46,8 +46,9 @@ LogicalResult verifyPart(EmitError emitError, StringRef name,
                          ArrayRef<int64_t> block, ArrayRef<int64_t> part,
                          ArrayRef<int64_t> steps);
 
-/// A block's k is whole steps of packed weights.
-LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block);
+/// A block's k is whole steps of `rows` rows of packed weights.
+LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block,
+                          int64_t rows = ::nm::SparseOperand::kStepRows);
 
 } // namespace mlir::nm
 

@@ -116,10 +116,11 @@ bool Estimate::run() {
 std::optional<GpuSchedule> nm::chooseStages(const GpuProduct &product,
                                             const GpuChip &chip,
                                             const StreamTile &parts,
-                                            GpuSchedule tile, int64_t most) {
+                                            GpuSchedule tile, int64_t most,
+                                            int64_t least) {
   std::optional<GpuSchedule> best;
   // Of equals, the one with fewer.
-  for (tile.stages = kMinStreamStages; tile.stages <= most; ++tile.stages)
+  for (tile.stages = least; tile.stages <= most; ++tile.stages)
     if (Estimate(product, chip, parts, tile).run() &&
         (!best || tile.microseconds < best->microseconds))
       best = tile;

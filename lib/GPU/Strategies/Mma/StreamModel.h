@@ -33,13 +33,12 @@ struct StreamTile {
 /// half as long again, and more would be as many blocks fewer.
 inline constexpr int64_t kMinStreamStages = 3, kMaxStreamStages = 6;
 
-/// The best number of stages for `tile`, up to `most`, with its estimate, or
-/// none where a multiprocessor has no room.
-std::optional<GpuSchedule> chooseStages(const GpuProduct &product,
-                                        const GpuChip &chip,
-                                        const StreamTile &parts,
-                                        GpuSchedule tile,
-                                        int64_t most = kMaxStreamStages);
+/// The best number of stages for `tile`, from `least` up to `most`, with its
+/// estimate, or none where a multiprocessor has no room.
+std::optional<GpuSchedule>
+chooseStages(const GpuProduct &product, const GpuChip &chip,
+             const StreamTile &parts, GpuSchedule tile,
+             int64_t most = kMaxStreamStages, int64_t least = kMinStreamStages);
 
 } // namespace nm
 

@@ -471,6 +471,35 @@ func.func private @mma_sp_c3() attributes {s = #nm.mma_sp<split_k = 16, cluster_
 
 // -----
 
+//===----------------------------------------------------------------------===//
+// #nm.mma_bitmap
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected k of the block to be a multiple of 128, but got 192}}
+func.func private @mma_bitmap_c1_k() attributes {s = #nm.mma_bitmap<block = [8, 32, 192]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'warp' to be multiples of 8, 16, but got 4, 32}}
+func.func private @mma_bitmap_c1_warp() attributes {s = #nm.mma_bitmap<warp = [4, 32]>}
+
+// -----
+
+// expected-error @+1 {{expected 'warp' to divide the block's 8, 64, but got 8, 48}}
+func.func private @mma_bitmap_c1_divides() attributes {s = #nm.mma_bitmap<block = [8, 64, 128], warp = [8, 48]>}
+
+// -----
+
+// expected-error @+1 {{expected slice_k in 1..32, but got 33}}
+func.func private @mma_bitmap_c2() attributes {s = #nm.mma_bitmap<slice_k = 33>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
+func.func private @mma_bitmap_c3() attributes {s = #nm.mma_bitmap<split_k = 3, cluster_k = 2>}
+
+// -----
+
 // expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got bulk}}
 func.func private @simt_c4_bulk() attributes {s = #nm.simt<copy_a = bulk>}
 

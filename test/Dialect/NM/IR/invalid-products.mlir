@@ -449,6 +449,33 @@ func.func @sparse_operand_shape(%a: tensor<4x65xf16>, %v: tensor<1x1x512xf16>, %
 
 // -----
 
+func.func @bitmap_c1(%a: tensor<4x64xf16>, %v: tensor<1x1x2048xf16>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected a pattern that keeps at most 29 of each 32 rows for a bitmap, but 32:64 may keep 32}}
+  %r = nm.spmm <32:64> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xf16>, tensor<1x1x2048xf16>, tensor<1x1x256xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @bitmap_c2(%a: tensor<4x64xi8>, %v: tensor<1x1x1024xi8>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xi32>) -> tensor<4x16xi32> {
+  // expected-error @+1 {{expected weights of f16 or bf16 for a bitmap, but got i8}}
+  %r = nm.spmm <2:4> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xi8>, tensor<1x1x1024xi8>, tensor<1x1x256xi8>)
+    outs(%c : tensor<4x16xi32>) -> tensor<4x16xi32>
+  return %r : tensor<4x16xi32>
+}
+
+// -----
+
+func.func @bitmap_shape(%a: tensor<4x129xf16>, %v: tensor<1x2x1024xf16>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected size of dim 1 of indices to be 2, but got 1}}
+  %r = nm.spmm <2:4> packing #nm.bitmap ins(%a, %v, %i : tensor<4x129xf16>, tensor<1x2x1024xf16>, tensor<1x1x256xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
 func.func @wgmma_c4_producers(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
   // expected-error @+1 {{expected a packing with tile_rows where there are producers, and only there, but got}}
   %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>

@@ -150,6 +150,16 @@ func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %
   return %r : tensor<9x50xf32>
 }
 
+// CHECK-LABEL: func.func @spmm_bitmap
+func.func @spmm_bitmap(%a: tensor<9x200xf16>, %v: tensor<4x2x1024xf16>, %i: tensor<4x2x256xi8>,
+                       %c: tensor<9x50xf32>) -> tensor<9x50xf32> {
+  // CHECK: nm.spmm <16:32> packing #nm.bitmap schedule #nm.mma_bitmap<block = [16, 64, 256], warp = [8, 32], stages = 2, split_k = 2, cluster_k = 2, slice_k = 2> ins
+  %r = nm.spmm <16:32> packing #nm.bitmap schedule #nm.mma_bitmap<block = [16, 64, 256], warp = [8, 32], stages = 2, split_k = 2, cluster_k = 2, slice_k = 2>
+    ins(%a, %v, %i : tensor<9x200xf16>, tensor<4x2x1024xf16>, tensor<4x2x256xi8>)
+    outs(%c : tensor<9x50xf32>) -> tensor<9x50xf32>
+  return %r : tensor<9x50xf32>
+}
+
 // CHECK-LABEL: func.func @spmm_wgmma_select
 func.func @spmm_wgmma_select(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>,
                              %c: tensor<70x100xi32>) -> tensor<70x100xi32> {

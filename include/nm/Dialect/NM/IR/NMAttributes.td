@@ -247,6 +247,34 @@ def NM_SparseOperandAttr
   }];
 }
 
+def NM_BitmapAttr
+    : NM_Attr<"Bitmap", "bitmap",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
+                                           ["getPackedPattern"]>]> {
+  let summary = "weights as bits of where they are, and the kept ones";
+  let description = [{
+    A bit for each weight says whether it is kept, and the kept ones stand side
+    by side, so that lanes put zeros between them in registers. Columns are cut
+    into blocks of 16, and k into steps of 128, in which each of four
+    neighbouring lanes has a run of 32 rows. A run has S places for values, as
+    many as the pattern keeps of 32 aligned rows at most. Values are
+    `[⌈n/16⌉ × ⌈k/128⌉ × 64·S]`, the first of all runs, then the second ones,
+    and so on, and indices the bits, `[⌈n/16⌉ × ⌈k/128⌉ × 256]` bytes;
+    include/nm/Format/Bitmap.h has both to the bit. Of f16, 8:16 takes 0.5625 of
+    what dense weights take.
+
+    Products of packed weights have the pattern S:32, whose windows are runs.
+
+    Constraints:
+    * (C1) S < 30, so that the form is smaller than dense weights.
+    * (C2) weights are f16 or bf16.
+
+    ```mlir
+    #nm.bitmap
+    ```
+  }];
+}
+
 def NM_QuantizationAttr : NM_Attr<"Quantization", "quantization"> {
   let summary = "weights of few bits, with a scale for each group of k";
   let description = [{

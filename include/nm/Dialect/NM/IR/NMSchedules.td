@@ -413,6 +413,44 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   }];
 }
 
+def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
+  let summary = "weights that lanes expand for tensor cores, on all chips";
+  let description = [{
+    Products of few rows of f16 and bf16 with sums of f32 by
+    `mma.sync.m16n8k16`, for any pattern: weights stay condensed in shared
+    memory, as `#nm.bitmap` packs them, and lanes put zeros between them in
+    registers. Each pruned weight is a zero that meets an activation, so that an
+    infinite or NaN one makes NaN of it, as with dense weights.
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warp` the
+    tile [m, n] of a warp; which of it a lane has follows from the instruction.
+    `stages` is the number of buffers that copies to shared memory take turns
+    in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
+    warps that share a tile of C has steps of 128 rows of its own of a tile of
+    k, which is rounded up to as many for each. What is left out, the cost model
+    chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
+      of 128. `warp` has two or none, which divide the block's: m a multiple of
+      8, n of 16.
+    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
+    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+
+    ```mlir
+    #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
+    ```
+  }];
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
+                        NM_Count:$split_k, NM_Count:$cluster_k,
+                        NM_Count:$slice_k);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
 include "nm/Dialect/NM/IR/NMWgmmaSchedules.td"
 
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {

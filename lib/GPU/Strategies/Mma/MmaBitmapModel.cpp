@@ -1,0 +1,116 @@
+//===- MmaBitmapModel.cpp - Tiles of strategy mma_bitmap ------------------===//
+//
+// The tiles that strategy mma_bitmap has for a product, and the choice among
+// them by the time that they are estimated to take: all rows of A are in one
+// block, if they are few, and weights stream from memory. What a multiprocessor
+// does for them is mostly loads of shared memory, one for each weight and lane,
+// kept or not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Mma/StreamModel.h"
+
+#include "nm/Format/Bitmap.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+using namespace nm;
+
+/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
+/// f32, as for strategy mma_sync.
+static double operationsPerClock(const GpuChip &chip) {
+  if (chip.name == "sm_90")
+    return 0.66 * 4096;
+  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
+}
+
+/// Rows of A of an instruction, and of a block at most.
+static constexpr int64_t kMatrixRows = 8, kMostRows = 64;
+/// Columns of a block, and the warps that have slices of a tile of k, a step
+/// each. With 48 or 64 columns it takes 5 to 60 % longer, for fewer blocks have
+/// fewer warps; so do stages that leave room for one block alone.
+static constexpr int64_t kColumns = 32;
+static constexpr int64_t kSlices[] = {8, 4, 2, 1};
+static constexpr int64_t kStages = 2;
+/// Clocks of a multiprocessor for a step of 16 columns, and for the words of A
+/// that its warp loads for each eight rows of it: fitted to 42 kernels with 8
+/// and 16 rows at 50, 75 and 87.5 %, k x n of 4096 x 4096 and 8192 x 8192, on
+/// an H200 (2026-11-26). Loads alone are 64.
+static constexpr double kStepClocks = 100, kActivationLoads = 16;
+/// What a tile takes longer in blocks of fewer warps, whose loads nothing
+/// hides.
+static constexpr int64_t kManySlices = 8;
+static constexpr double kFewWarps = 350;
+static constexpr double kSharedBytesPerClock = 128;
+/// Registers of a thread beside sums and words of A.
+static constexpr int64_t kOtherRegisters = 72;
+
+/// Why `product` has no such tiles: "a matrix, but got a vector".
+static std::optional<std::string> whyNot(const GpuProduct &product) {
+  if (product.isVector)
+    return "a matrix, but got a vector";
+  if (product.weightBits != 0)
+    return "weights of f16 or bf16, but got quantized ones";
+  if (Status status = BitmapForm::verify(product.pattern, product.type);
+      !status)
+    return status.error().message.substr(std::string("expected ").size());
+  if (product.m != GpuProduct::kUnknown && product.m > kMostRows)
+    return "at most " + std::to_string(kMostRows) + " rows of A, but got " +
+           std::to_string(product.m);
+  if (product.avoidsPrunedWeights && product.pattern.n != product.pattern.m)
+    return "a product that may have zeros in place of pruned weights, but got "
+           "one without";
+  return std::nullopt;
+}
+
+/// What a tile of `tile` has.
+static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form) {
+  double blocks = double(tile.blockN / BitmapForm::kColumns),
+         steps = double(tile.blockK / BitmapForm::kStepRows),
+         matrices = double(tile.blockM / kMatrixRows);
+  StreamTile parts;
+  parts.activationBytes = tile.blockM * tile.blockK * kMmaBytes;
+  parts.valueBytes = int64_t(blocks * steps) * form.valuesOfStep() * kMmaBytes;
+  parts.indexBytes = int64_t(blocks * steps) * BitmapForm::kStepBytes;
+  parts.registers =
+      kOtherRegisters + tile.blockM * tile.blockN / kWarpSize + tile.blockM / 2;
+  parts.clocks =
+      blocks * steps * kStepClocks + steps * matrices * kActivationLoads +
+      double(parts.activationBytes + parts.valueBytes) / kSharedBytesPerClock;
+  parts.waits = tile.sliceK < kManySlices ? kFewWarps : 0;
+  return parts;
+}
+
+Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
+                                                const GpuChip &chip) {
+  if (std::optional<std::string> reason = whyNot(product))
+    return Error{"strategy mma_bitmap expected " + *reason};
+  BitmapForm form = BitmapForm::of(product.pattern);
+  int64_t rows = kMatrixRows;
+  while (rows < std::min(product.rows(), kMostRows))
+    rows *= 2;
+  double steps = double(BitmapForm::steps(product.pattern, product.k)),
+         blocks = double(BitmapForm::blocks(product.pattern, product.n));
+  double weightBytes =
+      blocks * steps *
+      double(form.valuesOfStep() * kMmaBytes + BitmapForm::kStepBytes);
+  std::optional<GpuSchedule> best;
+  for (int64_t slices : kSlices) {
+    MmaTileShape shape{rows, kColumns, rows, kColumns};
+    GpuSchedule tile = shape.makeSchedule(slices * BitmapForm::kStepRows);
+    tile.sliceK = slices;
+    setLeastTimes(product, chip, operationsPerClock(chip),
+                  steps * BitmapForm::kStepRows, weightBytes, tile);
+    std::optional<GpuSchedule> found = chooseStages(
+        product, chip, measureTile(tile, form), tile, kStages, kStages);
+    if (found && shape.hasRegisters(product.k) &&
+        (!best || found->microseconds < best->microseconds))
+      best = found;
+  }
+  if (best)
+    return *best;
+  return Error{"strategy mma_bitmap expected tiles that fit in " +
+               std::to_string(chip.sharedPerBlock) + " bytes of shared memory"};
+}

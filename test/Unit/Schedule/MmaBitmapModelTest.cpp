@@ -1,0 +1,72 @@
+//===- MmaBitmapModelTest.cpp - Tests of strategy mma_bitmap's model ------===//
+
+#include "ModelProduct.h"
+
+#include "nm/GPU/Select/GpuSchedule.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+TEST(MmaBitmapModel, HasTilesForEveryChip) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
+    for (int64_t m : {1, 7, 16, 33, 64}) {
+      GpuChip chip = *GpuChip::get(name);
+      GpuProduct product = makeHalfProduct({8, 16, 1, 1}, m, 4096, 11008);
+      Result<GpuSchedule> tile = selectMmaBitmapSchedule(product, chip);
+      ASSERT_TRUE(tile) << name << ": " << tile.error().message;
+      EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+      EXPECT_GE(tile->blockM, m);
+      EXPECT_EQ(tile->blockN % tile->warpN, 0);
+      EXPECT_GE(tile->microseconds, tile->memoryFloor);
+    }
+}
+
+// As measured on an H200 (2026-11-26), within 20 %.
+TEST(MmaBitmapModel, TakesWhatWasMeasured) {
+  struct Measured {
+    int64_t kept, m, size;
+    double microseconds;
+  };
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (auto [kept, m, size, microseconds] : {Measured{16, 8, 4096, 8.0},
+                                             {8, 8, 4096, 6.9},
+                                             {4, 8, 4096, 6.5},
+                                             {16, 16, 4096, 8.7},
+                                             {8, 16, 4096, 7.7},
+                                             {4, 16, 4096, 7.2},
+                                             {16, 8, 8192, 21.6},
+                                             {8, 8, 8192, 18.6},
+                                             {4, 8, 8192, 17.8},
+                                             {16, 16, 8192, 27.2},
+                                             {8, 16, 8192, 21.2},
+                                             {4, 16, 8192, 20.2}}) {
+    GpuSchedule tile = *selectMmaBitmapSchedule(
+        makeHalfProduct({kept, 32, 1, 1}, m, size, size), chip);
+    EXPECT_EQ(tile.sliceK, 8) << kept << " " << m << " " << size;
+    EXPECT_EQ(tile.stages, 2) << kept << " " << m << " " << size;
+    EXPECT_NEAR(tile.microseconds, microseconds, 0.2 * microseconds)
+        << kept << " " << m << " " << size;
+  }
+}
+
+TEST(MmaBitmapModel, HasFewerBytesThanDenseWeights) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuProduct half = makeHalfProduct({16, 32, 1, 1}, 1, 8192, 8192);
+  double dense = 2.0 * 8192 * 8192 / chip.memoryGBs / 1000;
+  EXPECT_NEAR(selectMmaBitmapSchedule(half, chip)->memoryFloor, 0.5625 * dense,
+              0.01 * dense);
+  half.pattern.n = 8;
+  EXPECT_NEAR(selectMmaBitmapSchedule(half, chip)->memoryFloor, 0.3125 * dense,
+              0.01 * dense);
+}
+
+TEST(MmaBitmapModel, RefusesZerosWhereNoneMayMeetActivations) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuProduct product = makeHalfProduct({8, 16, 1, 1}, 8, 4096, 4096);
+  product.avoidsPrunedWeights = true;
+  EXPECT_FALSE(selectMmaBitmapSchedule(product, chip));
+  product.pattern = {16, 16, 1, 1};
+  EXPECT_FALSE(selectMmaBitmapSchedule(product, chip));
+}
