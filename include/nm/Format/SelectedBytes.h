@@ -10,9 +10,12 @@
 // another whose bytes are whole words, and whose kept bytes, too. Run r of lane
 // l is from byte (4r + l) * runBytes() of the row on.
 //
-//   pattern    2:8    4:8    3:8    6:8    3:4    1:3    k:5    k:7
-//   runBytes   16     8      32     16     16     12     20     28
-//   words      1      1      3      3      3      1      k      k
+//   pattern    2:8    4:8    3:8    6:8    3:4    1:2    k:8, k odd
+//   runBytes   16     8      32     16     16     8      32
+//   words      1      1      3      3      3      1      k
+//
+// Windows of other numbers of rows do not divide the lines of 128 bytes that
+// tensor copies bring at their full rate, and have no such products.
 //
 // For example, lane 1 has bytes 32 to 63 of a row of 3:8, of which it makes
 // three words, and bytes 160 to 191. Sums do not depend on the order of k, so
@@ -39,22 +42,18 @@ struct SelectedBytes {
   static constexpr int64_t kInstructionK = 32, kLanes = 4;
   /// Columns that an instruction may take, multiples of this many.
   static constexpr int64_t kLeastColumns = 16;
-  /// Rows of windows: of those of one, nothing is selected, and more than prmt
-  /// selects from are not.
-  static constexpr int64_t kLeastRows = 2, kMostRows = kSource;
-  /// Bytes of A's rows that stand together in swizzled panels, where their
-  /// chunks of 16 bytes are XORed with the row's number, and at most in others,
-  /// whose rows a tensor copy's box has.
-  static constexpr int64_t kSwizzledPanel = 128, kMostPanel = 256;
+  /// Bytes of A's rows that stand together in panels, where their chunks of 16
+  /// bytes are XORed with the row's number.
+  static constexpr int64_t kPanelBytes = 128;
   /// Bytes of an access of shared memory at most.
   static constexpr int64_t kMostAccess = 16;
 
   int64_t keptOfWindow = 4, windowRows = 8;
 
-  /// None where windows are longer than eight rows or of one, keep all, or have
-  /// units of more than a row.
+  /// None where windows are not of 2, 4 or 8 rows, keep all, or have units of
+  /// more than a row.
   static std::optional<SelectedBytes> of(const Pattern &pattern) {
-    if (pattern.bk != 1 || pattern.m < kLeastRows || pattern.m > kMostRows ||
+    if (pattern.bk != 1 || pattern.m < 2 || kSource % pattern.m != 0 ||
         pattern.n < 1 || pattern.n >= pattern.m)
       return std::nullopt;
     return SelectedBytes{pattern.n, pattern.m};
@@ -93,17 +92,8 @@ struct SelectedBytes {
   }
   /// Bytes of a run of each of a row's lanes.
   int64_t bytesOfLanes() const { return kLanes * runBytes(); }
-  /// Whether panels are of 128 bytes and swizzled. Others have rows of an odd
-  /// number of 16-byte words, which follow one another as they are.
-  bool isSwizzled() const { return kSwizzledPanel % bytesOfLanes() == 0; }
-  /// Runs of a lane in a panel: in panels that are not swizzled an odd number.
-  int64_t runsOfPanel() const {
-    if (isSwizzled())
-      return kSwizzledPanel / bytesOfLanes();
-    return (kMostPanel / bytesOfLanes() - 1) / 2 * 2 + 1;
-  }
-  /// Bytes of a row that stand together.
-  int64_t panelBytes() const { return runsOfPanel() * bytesOfLanes(); }
+  /// Runs of a lane in a panel.
+  int64_t runsOfPanel() const { return kPanelBytes / bytesOfLanes(); }
   /// The kept rows that tiles have multiples of: whole instructions, which take
   /// two words of each lane, of whole panels of A.
   int64_t tileStep() const {
@@ -112,13 +102,13 @@ struct SelectedBytes {
   }
 
   /// The row, one of eight of A, that the lanes numbered `lanes`, of four each,
-  /// select from. In swizzled panels, eight lanes load 16 bytes at a time, or
+  /// select from. Eight lanes load 16 bytes at a time, or
   /// sixteen 8 bytes, from different banks then, for their rows' chunks are
   /// XORed with numbers that differ in the bits that the lanes of a row do not.
   template <typename Int>
   Int rowOfLanes(const Int &lanes) const {
     constexpr int64_t kRows = 8;
-    int64_t apart = isSwizzled() ? runsOfPanel() : 1;
+    int64_t apart = runsOfPanel();
     return lanes % apart * (kRows / apart) + lanes / apart;
   }
 };

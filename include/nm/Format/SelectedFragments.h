@@ -8,11 +8,8 @@
 //
 // For example, of 3:8, word 1 has kept bytes 4 and 5, of window 1, and 6 and 7,
 // of window 2: two sources, at bytes 8 and 16. Both prmts take one selector,
-// whose four fields are the indices in the windows. Two windows of 2:3 are in
-// one source, where the second begins at byte 3: 3 is added to its fields.
-//
-// Windows of seven bytes may begin in the third or fourth byte of a word, and
-// are in three words. Their eight bytes are shifted to two words first.
+// whose four fields are the indices in the windows. Two windows of 2:4 are in
+// one source, where the second begins at byte 4: 4 is added to its fields.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,19 +32,7 @@ struct SelectedSource {
   /// The first byte, in the run.
   int64_t firstByte = 0;
 
-  /// Whether the bytes are of three words.
-  bool isShifted() const { return firstByte % SelectedBytes::kWord != 0; }
   int64_t firstWord() const { return firstByte / SelectedBytes::kWord; }
-  int64_t countWords() const { return isShifted() ? 3 : 2; }
-  /// The selector of the prmt that makes a word of two neighbouring ones, from
-  /// the source's first byte on.
-  int64_t shift() const {
-    int64_t selector = 0;
-    for (int64_t i = 0; i < SelectedBytes::kWord; ++i)
-      selector |= (firstByte % SelectedBytes::kWord + i)
-                  << SelectedBytes::kFieldBits * i;
-    return selector;
-  }
 };
 
 /// A word of a lane.
@@ -71,8 +56,6 @@ struct SelectedWord {
       if (isNew) {
         int64_t first =
             std::min(begin / kWord * kWord, bytes.runBytes() - kSource);
-        if (begin + bytes.windowRows > first + kSource)
-          first = begin;
         result.sources.push_back({field, first});
       }
       int64_t offset = begin - result.sources.back().firstByte;
@@ -81,20 +64,15 @@ struct SelectedWord {
     return result;
   }
 
-  /// The prmts of a unit's word, and those that all units share.
+  /// The prmts of a unit's word.
   int64_t permutesOfUnit() const { return 2 * int64_t(sources.size()) - 1; }
-  int64_t permutesOfAll() const {
-    int64_t permutes = 0;
-    for (const SelectedSource &source : sources)
-      permutes += source.isShifted() ? 2 : 0;
-    return permutes;
-  }
   /// The accesses of so many bytes of the run that load the sources, by number,
   /// in order.
   std::vector<int64_t> accesses(int64_t bytes) const {
     std::vector<int64_t> list;
     for (const SelectedSource &source : sources)
-      for (int64_t i = 0; i < source.countWords(); ++i)
+      for (int64_t i = 0; i < SelectedBytes::kSource / SelectedBytes::kWord;
+           ++i)
         list.push_back((source.firstWord() + i) * SelectedBytes::kWord / bytes);
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());

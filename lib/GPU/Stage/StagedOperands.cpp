@@ -56,13 +56,6 @@ MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
   return getPanelType(shape, element, panelBytes / bytes, std::move(xors));
 }
 
-MemRefType mlir::nm::getPlainPanelType(ArrayRef<int64_t> shape, Type element,
-                                       int64_t panelBytes) {
-  return getPanelType(shape, element,
-                      panelBytes * 8 / element.getIntOrFloatBitWidth(),
-                      /*xors=*/{});
-}
-
 LogicalResult mlir::nm::verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip) {
   if (chip.hasWgmma)
     return success();

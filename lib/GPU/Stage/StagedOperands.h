@@ -21,11 +21,6 @@ MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
                            int64_t panelBytes = 128);
 
-/// The type of an operand of wgmma without a swizzle, in panels whose rows have
-/// any multiple of 16 bytes.
-MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
-                             int64_t panelBytes);
-
 /// Checks that `op` is of a chip with wgmma; and the next, that rows of A lie
 /// as its schedule demands, too.
 LogicalResult verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip);

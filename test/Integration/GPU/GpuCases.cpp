@@ -135,7 +135,7 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
-/// Rows of B at most where threads select: two tiles or three, of 240 to 512.
+/// Rows of B at most where threads select: two tiles or three, of 256 to 512.
 static constexpr int64_t kMaxSelectedK = 700;
 
 /// One of which each aligned group of four rows keeps at most two.
@@ -217,34 +217,16 @@ static Pattern drawSelectedPattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
-/// In turn one of windows of eight rows, or four, of which threads make several
-/// words side by side; of five rows, and of seven, which may be in three words,
-/// of which they make several; of three or six, of which they make one; and any
-/// of these.
+/// One of windows of eight rows, or four, of which threads make several words
+/// side by side.
 static Pattern drawSelectedRuns(int64_t number, Random &random) {
   Pattern pattern;
   pattern.bk = 1;
   pattern.bn = number % 2 == 0 ? random.oneOf({16, 32, 48})
                                : random.oneOf({64, 96, 128, 256});
-  switch (number % kTurns) {
-  case 0:
-    pattern.m = random.oneOf({4, 8, 8});
-    pattern.n = pattern.m == 4 ? 3 : random.oneOf({3, 5, 6, 7});
-    return pattern;
-  case 1:
-  case 2:
-    pattern.m = number % kTurns == 1 ? 5 : 7;
-    pattern.n = random.integer(2, pattern.m - 1);
-    return pattern;
-  case 3:
-    pattern.m = random.oneOf({3, 6});
-    pattern.n = pattern.m == 6 ? random.integer(1, 2) : 1;
-    return pattern;
-  default:
-    pattern.m = random.integer(3, 7);
-    pattern.n = random.integer(1, pattern.m - 1);
-    return pattern;
-  }
+  pattern.m = random.oneOf({4, 8, 8});
+  pattern.n = pattern.m == 4 ? 3 : random.oneOf({3, 5, 6, 7});
+  return pattern;
 }
 
 /// One that lists for a block of `columns` pay for.

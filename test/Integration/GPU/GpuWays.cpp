@@ -3,7 +3,7 @@
 #include "GpuWays.h"
 
 #include "nm/Format/MmaFragments.h"
-#include "nm/Format/SelectedFragments.h"
+#include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
 
 #include <cstdio>
@@ -176,24 +176,10 @@ static std::vector<std::string> describeSelected(const Pattern &pattern) {
   std::string units = pattern.bn >= kWarpgroupM
                           ? ", units of 64 columns and more"
                           : ", units of fewer than 64 columns";
-  bool isOneWord = bytes.wordsOfRun() == 1;
-  if (isOneWord && bytes.isSwizzled()) {
-    int64_t kept = SelectedBytes::kSource / pattern.m * pattern.n;
-    return {std::to_string(kept) + " of 8 bytes" + units};
-  }
-  std::vector<std::string> ways;
-  if (bytes.isSwizzled())
-    ways.push_back("run of several words" + units);
-  else
-    ways.push_back((isOneWord ? "unswizzled panels, run of one word"
-                              : "unswizzled panels, run of several words") +
-                   units);
-  bool hasShifted = false;
-  for (int64_t i = 0; i < bytes.wordsOfRun(); ++i)
-    hasShifted |= SelectedWord::of(bytes, i).permutesOfAll() != 0;
-  if (hasShifted)
-    ways.emplace_back("three-word windows");
-  return ways;
+  if (bytes.wordsOfRun() > 1)
+    return {"run of several words" + units};
+  int64_t kept = SelectedBytes::kSource / pattern.m * pattern.n;
+  return {std::to_string(kept) + " of 8 bytes" + units};
 }
 
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
@@ -469,15 +455,6 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_select: 4 of 8 bytes, units of fewer than 64 columns",
       "wgmma_select: run of several words, units of 64 columns and more",
       "wgmma_select: run of several words, units of fewer than 64 columns",
-      "wgmma_select: unswizzled panels, run of one word, units of 64 columns "
-      "and more",
-      "wgmma_select: unswizzled panels, run of one word, units of fewer than "
-      "64 columns",
-      "wgmma_select: unswizzled panels, run of several words, units of 64 "
-      "columns and more",
-      "wgmma_select: unswizzled panels, run of several words, units of fewer "
-      "than 64 columns",
-      "wgmma_select: three-word windows",
       "wgmma_select: epilogue",
       "wgmma_select: unknown m",
       "wgmma_select: group_m",

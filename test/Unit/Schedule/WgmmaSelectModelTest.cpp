@@ -48,7 +48,7 @@ TEST(WgmmaSelectModel, PacksSelectorsOfWords) {
 /// The patterns that there are.
 static std::vector<Pattern> listPatterns() {
   std::vector<Pattern> list;
-  for (int64_t m = 2; m <= 8; ++m)
+  for (int64_t m : {2, 4, 8})
     for (int64_t n = 1; n < m; ++n)
       list.push_back({n, m});
   return list;
@@ -67,7 +67,7 @@ static void checkTile(const Pattern &pattern, const GpuSchedule &tile) {
   EXPECT_EQ(tile.warpgroupM, 64);
   EXPECT_EQ(tile.warpgroupN, tile.blockN);
   EXPECT_EQ(tile.blockM % tile.warpgroupM, 0);
-  EXPECT_GE(tile.stages, bytes.isSwizzled() ? 3 : 2);
+  EXPECT_GE(tile.stages, 3);
   EXPECT_GE(tile.sharedBytes,
             tile.stages * (tile.blockM * tile.blockK + kept * tile.blockN));
   EXPECT_LE(tile.sharedBytes, 232448);
@@ -134,7 +134,7 @@ TEST(WgmmaSelectModel, EstimatesByKeptRowsOfGroups) {
 
 // Of the same windows more kept rows take longer, and so does what has more
 // permutes: windows of 6:8 are in sources of their own, where two of 3:4 share
-// one, and windows of seven rows are shifted.
+// one.
 TEST(WgmmaSelectModel, EstimatesByPermutes) {
   auto estimate = [](const Pattern &pattern) {
     Result<GpuSchedule> found = select(makeProduct(pattern));
@@ -144,7 +144,6 @@ TEST(WgmmaSelectModel, EstimatesByPermutes) {
     EXPECT_LT(estimate({2, 8, 1, bn}), estimate({3, 8, 1, bn}));
     EXPECT_LT(estimate({3, 8, 1, bn}), estimate({5, 8, 1, bn}));
     EXPECT_LT(estimate({3, 4, 1, bn}), estimate({6, 8, 1, bn}));
-    EXPECT_LT(estimate({2, 8, 1, bn}), estimate({2, 7, 1, bn}));
   }
 }
 
@@ -194,13 +193,18 @@ TEST(WgmmaSelectModel, SaysWhyNotOfPatterns) {
   // The rest of the message names the pattern.
   for (Pattern pattern : {Pattern{8, 32, 1, 64},
                           {3, 9, 1, 64},
+                          {2, 3, 1, 64},
+                          {1, 5, 1, 64},
+                          {3, 6, 1, 64},
+                          {2, 7, 1, 64},
                           {2, 2, 1, 64},
                           {1, 1, 1, 64},
                           {1, 4, 2, 64}})
-    EXPECT_EQ(whyNot(makeProduct(pattern)),
-              "strategy wgmma_select selects from windows of 2 to 8 rows, in "
-              "units of one row, but got " +
-                  pattern.str());
+    EXPECT_EQ(
+        whyNot(makeProduct(pattern)),
+        "strategy wgmma_select selects from windows of 2, 4 or 8 rows, in "
+        "units of one row, but got " +
+            pattern.str());
   EXPECT_EQ(whyNot(makeProduct({2, 8, 1, 24})),
             "strategy wgmma_select needs a multiple of 16 columns that keep "
             "the same rows, but blocks have 24");

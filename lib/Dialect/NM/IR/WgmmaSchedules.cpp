@@ -309,12 +309,11 @@ WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern);
   if (!bytes || pattern.bn % SelectedBytes::kLeastColumns != 0)
-    return emitError() << "expected windows of " << SelectedBytes::kLeastRows
-                       << " to " << SelectedBytes::kMostRows
-                       << " rows, in units of one row and a multiple of "
-                       << SelectedBytes::kLeastColumns
-                       << " columns, for strategy wgmma_select, but got "
-                       << pattern.str();
+    return emitError()
+           << "expected windows of 2, 4 or 8 rows, in units of one row "
+              "and a multiple of "
+           << SelectedBytes::kLeastColumns
+           << " columns, for strategy wgmma_select, but got " << pattern.str();
   // (C4).
   if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
     return emitError() << "expected 'block', 'warpgroup' and 'packing' of "

@@ -9,8 +9,7 @@
 // vectors of 32 to 256 columns, i8 and f8E4M3FN, m of 16 to 4096, k and n of
 // 4096 to 11008. Other patterns take as many operations as their words have
 // permutes and loads, by the same rates: an H100 took 0.83 to 1.17 times that
-// of 3:8, 5:8 and 6:8, and 0.7 to 1.3 times it of windows that do not divide 8
-// (2026-11-25).
+// of 3:8, 5:8 and 6:8 (2026-11-25).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,9 +37,8 @@ static constexpr int64_t kMaxGroups = 2;
 /// Rows of B of a tile at most, and its steps of whole instructions.
 static constexpr int64_t kMaxRowsOfB = 512, kTileSteps[] = {1, 2, 4};
 static constexpr int64_t kProducers = 4, kMaxStages = 8;
-/// Tiles in flight at least. The smallest ones of panels that are not swizzled
-/// may have 480 rows of B, two of which are as many as three of 320.
-static constexpr int64_t kMinStages = 3, kMinLongStages = 2;
+/// Tiles in flight at least.
+static constexpr int64_t kMinStages = 3;
 /// Tiles along m whose blocks are neighbours, as in strategy wgmma.
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Bytes that rows of A start at a multiple of for tensor copies, and indices
@@ -62,11 +60,6 @@ static constexpr double kTensorRate = 4096;
 /// in blocks of one warpgroup that take turns at tiles, which read A and the
 /// weights more often (4:8 of 777x8192x11008, 1:2 of 1000x4608x6144).
 static constexpr double kIngress = 78, kIngressAlone = 50;
-/// Bytes of A that tensor copies bring in a clock, waits included, to panels
-/// that do not have whole lines of memory: boxes begin inside of lines. In
-/// vectors of 64 columns 1:7 of 4096x4096x4480 takes 99 us, 1:3 of
-/// 4096x4096x4800 104, and 2:8 of the former 62 (an H100, 2026-11-25).
-static constexpr double kPlain = 22;
 /// Rows of A of decoding, for which weights come from memory, and not beside
 /// the rest: 4:8 of 16x8192x6144 takes 14.2 us, and 8.0 without.
 static constexpr int64_t kColdRows = 16;
@@ -140,8 +133,7 @@ private:
   double copyClocks() const {
     bool isAlone = groups == 1 && countTurns() > 1;
     double ingress = isAlone ? kIngressAlone : kIngress;
-    return double(bytesOfRows()) / (bytes.isSwizzled() ? ingress : kPlain) +
-           double(bytesOfWeights()) / ingress;
+    return double(bytesOfRows() + bytesOfWeights()) / ingress;
   }
   /// Tiles of C that a block has.
   int64_t countTurns() const {
@@ -214,17 +206,16 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
   bool isWide = (schedule.promote && columns > kMaxPromoted) ||
                 (groups == 1 && columns > kMaxColumnsAlone);
-  bool isLong = !bytes.isSwizzled() && kept == bytes.tileStep();
   return schedule.blockK <= kMaxRowsOfB && hasRegisters() && !isWide &&
-         bytesOfIndices() % kCopyBytes == 0 &&
-         schedule.stages >= (isLong ? kMinLongStages : kMinStages) && !isLarge;
+         bytesOfIndices() % kCopyBytes == 0 && schedule.stages >= kMinStages &&
+         !isLarge;
 }
 
 /// The clocks in which bytes of a tile are selected. Each word of kept bytes
 /// that units of the block's columns have takes a permute of each source, and
-/// one for each two words that these become one of. Sources are shifted once
-/// for all units. Threads load them once for all words of a run, and not for
-/// each as is counted here, which is a little much.
+/// one for each two words that these become one of. Threads load them once for
+/// all words of a run, and not for each as is counted here, which is a little
+/// much.
 double Candidate::selectClocks() const {
   int64_t words = schedule.blockM * kept / SelectedBytes::kWord,
           ofRun = bytes.wordsOfRun(), ofUnit = 0, ofAll = 0;
@@ -232,8 +223,7 @@ double Candidate::selectClocks() const {
     SelectedWord word = SelectedWord::of(bytes, i);
     int64_t accesses = int64_t(word.accesses(bytes.accessBytes()).size());
     ofUnit += word.permutesOfUnit();
-    ofAll +=
-        word.permutesOfAll() + std::max<int64_t>(0, accesses - kFreeAccesses);
+    ofAll += std::max<int64_t>(0, accesses - kFreeAccesses);
   }
   double units = double(schedule.packing.groups(pattern));
   double operations =
@@ -281,10 +271,9 @@ static Error refuse(const std::string &reason) {
 
 static std::optional<Error> whyNotPattern(const Pattern &pattern) {
   if (!SelectedBytes::of(pattern))
-    return refuse("selects from windows of " +
-                  std::to_string(SelectedBytes::kLeastRows) + " to " +
-                  std::to_string(SelectedBytes::kMostRows) +
-                  " rows, in units of one row, but got " + pattern.str());
+    return refuse("selects from windows of 2, 4 or 8 rows, in units of one "
+                  "row, but got " +
+                  pattern.str());
   if (pattern.bn % SelectedBytes::kLeastColumns != 0)
     return refuse("needs a multiple of " +
                   std::to_string(SelectedBytes::kLeastColumns) +

@@ -51,10 +51,8 @@ private:
 
 /// Panels of whole runs of each lane: see SelectedBytes.h.
 MemRefType WgmmaSelectStaging::typeOfA() {
-  auto bytes = *::nm::SelectedBytes::of(op.getPattern().getPattern());
-  return bytes.isSwizzled()
-             ? getPanelledType({tile.m, tile.k}, element, bytes.panelBytes())
-             : getPlainPanelType({tile.m, tile.k}, element, bytes.panelBytes());
+  return getPanelledType({tile.m, tile.k}, element,
+                         ::nm::SelectedBytes::kPanelBytes);
 }
 
 LogicalResult WgmmaSelectStaging::verifyOperands() {

@@ -80,8 +80,7 @@ struct StepSources {
 struct SelectTile {
   /// The bytes of A and of selectors, in memrefs of one dimension.
   Value a, selectors;
-  /// The first byte of the thread's first row, or of its first run there, in
-  /// panels that are not swizzled; and the byte in a swizzled panel of its
+  /// The first byte of the thread's first row, and the byte in a panel of its
   /// first run. Both are i32.
   Value row, byte;
   /// Those of the warpgroup's first columns.
@@ -134,11 +133,9 @@ private:
   int64_t keptRows() const {
     return tile.k / bytes.windowRows * bytes.keptOfWindow;
   }
-  /// Whether tiles have more steps than the one to four of windows that divide
-  /// eight rows and keep 1, 2 or 4 of each eight.
-  bool hasManySteps() const {
-    return !bytes.isSwizzled() || bytes.wordsOfRun() > 1;
-  }
+  /// Whether tiles have more steps than the one to four of windows that keep 1,
+  /// 2 or 4 of each eight rows.
+  bool hasManySteps() const { return bytes.wordsOfRun() > 1; }
   /// Units that the warpgroup's columns are of.
   int64_t units() const {
     return std::max<int64_t>(1, warpgroupN / columnsOfUnit);
@@ -195,9 +192,8 @@ private:
 LogicalResult SelectSource::verify(SpMMOp op, const GpuTile &tile) {
   auto a = cast<MemRefType>(op.getA().getType());
   auto layout = dyn_cast<TileLayoutAttr>(a.getLayout());
-  SelectedBytes bytes = *SelectedBytes::of(op.getPattern().getPattern());
-  if (!layout || layout.getPanelColumns() != bytes.panelBytes() ||
-      layout.getXors().empty() == bytes.isSwizzled() ||
+  if (!layout || layout.getPanelColumns() != SelectedBytes::kPanelBytes ||
+      layout.getXors().empty() ||
       !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
           cast<MemRefType>(op.getIndices().getType())))
     return op.emitOpError() << "expected operands in workgroup memory, where "
@@ -233,15 +229,11 @@ void SelectSource::open(ThreadEmitter &emitter, SpMMOp op) {
   in.selectors = flattenBuffer(emitter, op.getIndices());
   Value row = rowOfThread(emitter);
   Value first = emitter.mul(emitter.toI32(groupM), warpgroupM);
-  in.row = emitter.mul(emitter.add(first, row), bytes.panelBytes());
+  in.row = emitter.mul(emitter.add(first, row), bytes.kPanelBytes);
   Value lane = emitter.toI32(emitter.rem(thread, bytes.kLanes));
-  if (bytes.isSwizzled()) {
-    Value swizzle = emitter.mul(emitter.rem(row, kRowStep), kChunkBytes);
-    in.byte = emitter.builder.createOrFold<arith::XOrIOp>(
-        emitter.loc, emitter.mul(lane, bytes.runBytes()), swizzle);
-  } else {
-    in.row = emitter.add(in.row, emitter.mul(lane, bytes.runBytes()));
-  }
+  Value swizzle = emitter.mul(emitter.rem(row, kRowStep), kChunkBytes);
+  in.byte = emitter.builder.createOrFold<arith::XOrIOp>(
+      emitter.loc, emitter.mul(lane, bytes.runBytes()), swizzle);
   in.weights = getChunkDescriptor(emitter, op.getValues(),
                                   emitter.mul(groupN, warpgroupN * keptRows()));
   // A row of selectors is of four kept rows, of all units.
@@ -259,16 +251,12 @@ void SelectSource::open(ThreadEmitter &emitter, SpMMOp op) {
 Value SelectSource::loadAccess(ThreadEmitter &emitter, int64_t column,
                                int64_t row) {
   auto type = VectorType::get(bytes.accessBytes(), types.element);
-  int64_t inPanel = column % bytes.panelBytes(),
-          rows = column / bytes.panelBytes() * tile.m + row * kRowStep;
-  Value place = in.row;
-  if (bytes.isSwizzled())
-    place =
-        emitter.add(in.row, emitter.builder.createOrFold<arith::XOrIOp>(
-                                emitter.loc, in.byte, emitter.i32(inPanel)));
-  int64_t behind =
-      rows * bytes.panelBytes() + (bytes.isSwizzled() ? 0 : inPanel);
-  Value index = emitter.add(emitter.toIndex(place), behind);
+  int64_t inPanel = column % bytes.kPanelBytes,
+          rows = column / bytes.kPanelBytes * tile.m + row * kRowStep;
+  Value place =
+      emitter.add(in.row, emitter.builder.createOrFold<arith::XOrIOp>(
+                              emitter.loc, in.byte, emitter.i32(inPanel)));
+  Value index = emitter.add(emitter.toIndex(place), rows * bytes.kPanelBytes);
   return vector::LoadOp::create(
       emitter.builder, emitter.loc, type, in.a, index,
       /*nontemporal=*/false, llvm::MaybeAlign(uint64_t(bytes.accessBytes())));
@@ -341,8 +329,7 @@ static Value permute(ThreadEmitter &emitter, Value low, Value high,
                                  selector, NVVM::PermuteMode::DEFAULT);
 }
 
-/// The sources of the two words of a step, which all units select from. What is
-/// of three words is shifted to two.
+/// The sources of the two words of a step, which all units select from.
 StepSources SelectSource::makeSources(ThreadEmitter &emitter, int64_t step) {
   StepSources result;
   for (int64_t half = 0; half < kHalves; ++half)
@@ -350,13 +337,7 @@ StepSources SelectSource::makeSources(ThreadEmitter &emitter, int64_t step) {
       const RunWords &words = loaded.words[half][row];
       for (const SelectedSource &source : wordOf(step, half).sources) {
         int64_t first = source.firstWord();
-        SourceWords pair(words[first], words[first + 1]);
-        if (source.isShifted()) {
-          Value shift = emitter.i32(source.shift());
-          pair = {permute(emitter, words[first], words[first + 1], shift),
-                  permute(emitter, words[first + 1], words[first + 2], shift)};
-        }
-        result.sources[half][row].push_back(pair);
+        result.sources[half][row].emplace_back(words[first], words[first + 1]);
       }
     }
   return result;

@@ -42,7 +42,7 @@ func.func private @wgmma_select_c3_blocks() attributes {s = #nm.wgmma_select<blo
 // -----
 
 func.func @wgmma_select_c5_window(%a: tensor<70x512xi8>, %v: tensor<1x96x128xi8>, %i: tensor<1x24x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected windows of 2 to 8 rows, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:16, block = 1x64}}
+  // expected-error @+1 {{expected windows of 2, 4 or 8 rows, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:16, block = 1x64}}
   %r = nm.spmm <3:16, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96> schedule #nm.wgmma_select<block = [128, 128, 512], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x96x128xi8>, tensor<1x24x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
@@ -70,9 +70,9 @@ func.func @wgmma_select_c4_lane_words_of_one(%a: tensor<70x512xi8>, %v: tensor<1
 
 // -----
 
-func.func @wgmma_select_c4_step(%a: tensor<70x480xi8>, %v: tensor<1x320x128xi8>, %i: tensor<1x80x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{lane_words = 2, and as tile_rows what the block's k keeps, a multiple of 160, but got}}
-  %r = nm.spmm <2:3, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2> schedule #nm.wgmma_select<block = [128, 128, 96], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2>>
+func.func @wgmma_select_c5_rows_of_window(%a: tensor<70x480xi8>, %v: tensor<1x320x128xi8>, %i: tensor<1x80x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected windows of 2, 4 or 8 rows, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 2:3, block = 1x64}}
+  %r = nm.spmm <2:3, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2> schedule #nm.wgmma_select<block = [128, 128, 240], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2>>
     ins(%a, %v, %i : tensor<70x480xi8>, tensor<1x320x128xi8>, tensor<1x80x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
 }

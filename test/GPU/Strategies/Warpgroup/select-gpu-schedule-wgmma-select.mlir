@@ -29,7 +29,7 @@ func.func @floats(%a: tensor<4096x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN>
 // -----
 
 // Of 3:8 a thread makes three words of four windows, which are packed in the
-// order of threads; of 2:3 two words of four, from panels of 240 bytes.
+// order of threads.
 // REMARK: nm.spmm <3:8, block = 1x64> {{.*}}, i8: strategy wgmma_select on sm_90; estimated
 // CHECK-LABEL: func.func @three_of_eight
 // CHECK: schedule #nm.wgmma_select<block = [128, 256, 256], {{.*}}, packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>

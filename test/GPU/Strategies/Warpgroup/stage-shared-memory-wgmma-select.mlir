@@ -49,31 +49,3 @@ func.func @three_of_eight(%a: memref<64x256xi8>, %v: memref<1x96x64xi8>, %i: mem
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
-
-// Runs of 12 bytes, of 2:3, do not divide 128: a panel has five of each of four
-// lanes, 240 bytes, which are 15 words of 16 bytes, and is not swizzled.
-// CHECK-LABEL: func.func @two_of_three
-// CHECK: %[[A:.*]] = memref.alloc() : memref<64x240xi8, #nm.tile_layout<[240, 1], panels = [240, 15360]>, #gpu.address_space<workgroup>>
-// CHECK: nm.copy <tensor> %{{.*}} to %[[A]]
-func.func @two_of_three(%a: memref<64x240xi8>, %v: memref<1x160x64xi8>, %i: memref<1x40x2xi8>, %c: memref<64x64xi32>) {
-  scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:3, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2>
-      schedule #nm.wgmma_select<block = [64, 64, 240], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2>>
-      ins(%a, %v, %i : memref<64x240xi8>, memref<1x160x64xi8>, memref<1x40x2xi8>)
-      outs(%c : memref<64x64xi32>)
-  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
-  return
-}
-
-// Of 1:7 each thread has one word of a panel of 112 bytes, and of two panels two.
-// CHECK-LABEL: func.func @one_of_seven
-// CHECK: memref.alloc() : memref<64x224xi8, #nm.tile_layout<[112, 1], panels = [112, 7168]>, #gpu.address_space<workgroup>>
-func.func @one_of_seven(%a: memref<64x224xi8>, %v: memref<1x32x64xi8>, %i: memref<1x8x2xi8>, %c: memref<64x64xi32>) {
-  scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <1:7, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 32>
-      schedule #nm.wgmma_select<block = [64, 64, 224], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 32>>
-      ins(%a, %v, %i : memref<64x224xi8>, memref<1x32x64xi8>, memref<1x8x2xi8>)
-      outs(%c : memref<64x64xi32>)
-  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
-  return
-}

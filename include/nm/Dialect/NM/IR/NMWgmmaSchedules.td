@@ -157,8 +157,8 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
   let summary = "kept bytes of A that threads of a Hopper select";
   let description = [{
     Products of i8 with sums of i32, and of f8E4M3FN and f8E5M2 with sums of f32,
-    for patterns with windows of two to eight rows, in units of one row: 2:8, 3:8,
-    1:4, 2:3 and so on. A block copies whole rows of A, of which each thread
+    for patterns with windows of 2, 4 or 8 rows, in units of one row: 2:8, 3:8, 1:4
+    and so on. A block copies whole rows of A, of which each thread
     selects the bytes that a unit's columns keep (PTX ISA, `prmt`: four of eight
     bytes) into the registers that are wgmma's first operand of 64 rows. Each of
     the four threads of a row takes the fewest windows side by side whose bytes,
@@ -190,7 +190,7 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
       of windows side by side, and as tile_rows what the block's k keeps: so many
       that each thread has an even number of words of whole panels of A in shared
       memory, which are a multiple of 32, such as 64 of 4:8 and 96 of 3:8.
-    * (C5) on an op, the pattern has 2 ≤ M ≤ 8, N < M and bk = 1, bn is a multiple
+    * (C5) on an op, the pattern has M of 2, 4 or 8, N < M and bk = 1, bn is a multiple
       of 16, A and C are row-major, and rows of A start at multiples of 16 bytes.
 
     ```mlir
