@@ -72,8 +72,10 @@ WhatRan nm::whatRan(const BenchCase &bench, const OpInfo &op, bool onCpu) {
   ran.unit = unitOf(op.strategy, onCpu);
   // Sparse tensor cores multiply two of each four.
   constexpr double kHalf = 0.5;
+  // mma_bitmap keeps zeros out of memory alone: lanes expand them for mma.sync.
+  bool expands = op.strategy == "mma_bitmap";
   ran.multiplied =
-      op.fallsBack || ran.unit == Unit::Library ? 1
+      op.fallsBack || expands || ran.unit == Unit::Library ? 1
       : ran.unit == Unit::SparseTensorCores
           ? kHalf
           : densityOf(widerPattern(op.reason).value_or(bench.pattern));

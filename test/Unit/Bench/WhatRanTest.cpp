@@ -28,6 +28,7 @@ TEST(WhatRan, NamesUnitAndZeros) {
   EXPECT_EQ(textOf(half, opOf("gemv")), "cuda cores, skipped");
   EXPECT_EQ(textOf(half, opOf("cublas", "", true)), "cublas, multiplied");
   EXPECT_EQ(textOf(half, opOf("wgmma_select")), "tensor cores, skipped");
+  EXPECT_EQ(textOf(half, opOf("mma_bitmap")), "tensor cores, multiplied");
   // Dense weights in a kernel of nm.
   EXPECT_EQ(textOf(half, opOf("wgmma", "", true)), "tensor cores, multiplied");
   EXPECT_EQ(textOf(half, opOf("wgmma_sp")), "sparse tensor cores, skipped");
