@@ -139,7 +139,8 @@ static Value createSpMM(OpBuilder &builder, Location loc,
                      /*panels_a=*/IntegerAttr(), PackingAttr(),
                      ScheduleAttrInterface(), arithmetic,
                      /*epilogue_maps=*/builder.getArrayAttr({}),
-                     weight.quantization, /*epiloguesCount=*/0)
+                     weight.quantization,
+                     /*gathered=*/DenseI64ArrayAttr(), /*epiloguesCount=*/0)
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,

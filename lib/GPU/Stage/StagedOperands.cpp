@@ -208,12 +208,7 @@ LogicalResult mlir::nm::verifyStageBytes(SpMMOp op, const GpuTile &tile,
 // Patterns
 //===----------------------------------------------------------------------===//
 
-void mlir::nm::setPackedPattern(SpMMOp staged, const RowsOfTile &rows) {
-  ::nm::Pattern pattern = rows.getPattern();
-  if (rows.keepsAll())
-    pattern.n = pattern.m = 1;
-  else
-    pattern.m = rows.unitsOfList();
-  staged.setPatternAttr(PatternAttr::get(staged.getContext(), pattern));
+void mlir::nm::setGatheredRows(SpMMOp staged, const RowsOfTile &rows) {
+  staged.setGathered(ArrayRef({rows.attr.getWindows(), rows.unitsOfList()}));
   staged.setScheduleAttr(staged.getScheduleAttr().withoutPack());
 }

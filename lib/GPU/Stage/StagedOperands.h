@@ -91,9 +91,9 @@ LogicalResult verifyStageBytes(SpMMOp op, const GpuTile &tile, int64_t rowsOfA,
                                int64_t columnsOfA, uint64_t bytes,
                                uint64_t maxBytes);
 
-/// Lets `staged`, whose tile of A has the rows of `rows`, find units by their
-/// places in the lists: its windows are the lists.
-void setPackedPattern(SpMMOp staged, const RowsOfTile &rows);
+/// States that the tile of A of `staged` has the rows of `rows`: units are then
+/// found by their places in the lists.
+void setGatheredRows(SpMMOp staged, const RowsOfTile &rows);
 
 } // namespace mlir::nm
 

@@ -18,7 +18,7 @@
 // CHECK: nm.wait async_proxy %[[FULL]][%[[STEP]]] : <3>
 // CHECK: nm.slot %[[V]]
 // CHECK: nm.slot %[[A]]
-// CHECK: nm.spmm <1:1, block = 64x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 64>
+// CHECK: nm.spmm <8:32, block = 1x64> transpose_a gathered [8, 8] packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 64>
 // CHECK: %[[LATER:.*]] = arith.cmpi ne, %[[K]], %c0
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[STEP]], %c1
 // CHECK: nm.signal <warpgroup> %[[EMPTY]][%[[BEFORE]]] where %[[LATER]] : <3>

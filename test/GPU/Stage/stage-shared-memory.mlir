@@ -125,7 +125,7 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[IS:[^:]*]]: memref<4x6x1xi8>, %[[LIST:[^:]*]]: memref<4x6x1xi8>
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %[[A]] to %[[AS]] rows %[[LIST]] <pattern = <3:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2>
-// CHECK: nm.spmm <3:12, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8> schedule
+// CHECK: nm.spmm <3:32, block = 1x32> transpose_a gathered [2, 12] packing #nm.packing<panel = 32, index_bits = 8> schedule
 // CHECK-NOT: pack = true
 // CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[IS]] :
 func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
@@ -145,7 +145,7 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x
 // CHECK-LABEL: func.func @packed_row_major
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32, strided<[68, 1]>
 // CHECK: nm.load_tile <elements> %{{.*}} transpose rows
-// CHECK: nm.spmm <3:12, block = 1x32> transpose_a
+// CHECK: nm.spmm <3:32, block = 1x32> transpose_a gathered [2, 12]
 // CHECK-SAME: ins(%[[AS]], %
 func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
@@ -165,7 +165,7 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 // CHECK-LABEL: func.func @packed_unit
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<16x64xf32
 // CHECK: nm.load_tile <elements> %{{.*}} transpose rows
-// CHECK: nm.spmm <1:1, block = 4x64> transpose_a packing
+// CHECK: nm.spmm <2:8, block = 4x64> transpose_a gathered [2, 2] packing
 // CHECK-SAME: ins(%[[AS]], %
 func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %l: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {

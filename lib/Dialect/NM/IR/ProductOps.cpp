@@ -82,6 +82,41 @@ static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
   return diagnostic << ", but got " << output;
 }
 
+/// (C6): the rows that a gathered A has.
+static LogicalResult verifyGathered(SparseProductOpInterface op) {
+  std::optional<ArrayRef<int64_t>> gathered = op.getGathered();
+  if (!gathered)
+    return success();
+  ::nm::Pattern pattern = op.getPattern();
+  if (gathered->size() != 2 || gathered->front() < 1 ||
+      gathered->front() > ::nm::kMaxSize / pattern.windowRows() ||
+      gathered->back() < pattern.n || gathered->back() > pattern.m)
+    return op->emitOpError()
+           << "expected gathered = [windows, units] with " << pattern.n
+           << " to " << pattern.m << " units, but got [" << *gathered << "]";
+  if (!op.hasPureBufferSemantics() || !op.getScheduleAttr() ||
+      isa<LoopsScheduleAttr>(op.getScheduleAttr()))
+    return op->emitOpError() << "expected memrefs and a schedule for a GPU "
+                                "with gathered, but got "
+                             << op.getAType();
+  int64_t rows = gathered->front() * gathered->back() * pattern.bk;
+  int64_t ofA = op.countRowsOfA();
+  if (ofA == rows || (op.isExact() && ofA > rows))
+    return success();
+  return op->emitOpError() << "expected " << rows
+                           << " rows in a gathered A, but got "
+                           << op.getAType();
+}
+
+/// The values of an exact tile have rows for those that fill A up.
+static void addFilledRows(SparseProductOpInterface op, StorageShape &shape) {
+  std::optional<ArrayRef<int64_t>> gathered = op.getGathered();
+  if (!gathered || !op.isExact())
+    return;
+  int64_t &rows = shape.values[op.getPackingAttr() ? 1 : 0];
+  rows = std::max(rows, op.countRowsOfA());
+}
+
 /// (C3): the weights are in condensed form, or in the packed form named.
 static LogicalResult verifyStorage(SparseProductOpInterface op) {
   ::nm::Pattern pattern = op.getPattern();
@@ -97,6 +132,7 @@ static LogicalResult verifyStorage(SparseProductOpInterface op) {
       return failure();
     shape = form.getStorageShape(pattern, shape.values[0], shape.values[1]);
   }
+  addFilledRows(op, shape);
   if (failed(verifyShape(op, "values", op.getValuesType(), shape.values)))
     return failure();
   if (failed(verifyLists(op, op.getPackingAttr(), op.getLists(), shape.lists)))
@@ -167,9 +203,9 @@ static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
 
 /// What nm.spmm and nm.spmv have in common, after (C1).
 static LogicalResult verifyProduct(SparseProductOpInterface op) {
-  if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)) ||
-      failed(verifyQuantization(op)) || failed(verifyArithmetic(op)) ||
-      failed(verifyEpilogue(op)))
+  if (failed(verifyElementTypes(op)) || failed(verifyGathered(op)) ||
+      failed(verifyStorage(op)) || failed(verifyQuantization(op)) ||
+      failed(verifyArithmetic(op)) || failed(verifyEpilogue(op)))
     return failure();
   if (failed(verifySchedule(op)))
     return failure();

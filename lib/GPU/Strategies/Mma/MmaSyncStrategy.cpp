@@ -36,7 +36,7 @@ static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
 MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
     : WarpExpansion(tile, {tile.warpM, tile.warpN},
                     Float32Type::get(op.getContext())),
-      pattern(op.getPattern().getPattern()),
+      pattern(cast<SparseProductOpInterface>(*op).getPatternInA()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
       isMMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(
                                         cast<MemRefType>(op.getA().getType()))),

@@ -172,8 +172,8 @@ KeptRows::KeptRows(OpBuilder &builder, SpMMOp op, ArrayRef<Value> rows,
                    ArrayRef<Value> columns, int64_t columnsPerUnit,
                    Value firstRow)
     : builder(builder), loc(op.getLoc()), op(op), weights(op),
-      pattern(op.getPattern().getPattern()), rows(rows), columns(columns),
-      columnsPerUnit(columnsPerUnit), firstRow(firstRow),
+      pattern(cast<SparseProductOpInterface>(*op).getPatternInA()), rows(rows),
+      columns(columns), columnsPerUnit(columnsPerUnit), firstRow(firstRow),
       layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))) {
   firstUnit =
       builder.createOrFold<arith::DivUIOp>(loc, firstRow, constant(pattern.bk));

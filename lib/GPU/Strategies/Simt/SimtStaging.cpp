@@ -280,7 +280,7 @@ void Staging::emit() {
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(!isRowMajor());
   if (rows)
-    setPackedPattern(staged, *rows);
+    setGatheredRows(staged, *rows);
   releaseForNextTile(builder, staged,
                      ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
   op.erase();

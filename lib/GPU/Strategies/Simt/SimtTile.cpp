@@ -23,7 +23,7 @@ static std::pair<Value, Value> split(OpBuilder &builder, Location loc,
 }
 
 SimtTileExpansion::SimtTileExpansion(SpMMOp op, const GpuTile &tile)
-    : tile(tile), pattern(op.getPattern().getPattern()) {
+    : tile(tile), pattern(cast<SparseProductOpInterface>(*op).getPatternInA()) {
   if (!cast<SimtScheduleAttr>(op.getScheduleAttr()).isPromoted())
     return;
   std::optional<int64_t> tiles;

@@ -35,12 +35,13 @@ public:
                       getSchedule(op).isPromoted() ? SumsKept::Promoted
                                                    : SumsKept::InPlace),
         element(op.getValuesType().getElementType()),
+        rows(cast<SparseProductOpInterface>(*op).countRowsOfA()),
         panelWidth(getPanelWidth(op)), rowsAtOnce(getRowsAtOnce(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
   void open(ThreadEmitter &emitter, SpMMOp op) override;
-  int64_t countSteps() const override { return tile.k / kWgmmaBytes; }
+  int64_t countSteps() const override { return rows / kWgmmaBytes; }
   void multiply(ThreadEmitter &emitter, const SumsPart &part, int64_t step,
                 SplitPair pair, MutableArrayRef<Value> sums,
                 SumsUse use) override;
@@ -63,6 +64,8 @@ private:
   }
 
   Type element;
+  /// The rows of k of a tile.
+  int64_t rows;
   /// Bytes of a row of a panel of A.
   int64_t panelWidth;
   /// The rows of A that an instruction multiplies.
@@ -87,7 +90,7 @@ LogicalResult ByteUnits::verify(SpMMOp op, const GpuTile &tile) {
   if (width < MatrixDescriptor::kChunk || width > kPanelRowBytes ||
       !llvm::isPowerOf2_64(width) ||
       !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(values) ||
-      op.getTransposeA() || op.getPattern().getPattern().m != 1)
+      op.getTransposeA() || !cast<SparseProductOpInterface>(*op).isExact())
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << op.getA().getType() << " and " << values;
@@ -110,7 +113,7 @@ void ByteUnits::open(ThreadEmitter &emitter, SpMMOp op) {
                           emitter.mul(groupM, warpgroupM * panelWidth), layout);
   weights = getChunkDescriptor(
       emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), tile.k * ::nm::kWarpgroupM));
+      emitter.mul(firstBlock(emitter), rows * ::nm::kWarpgroupM));
 }
 
 void ByteUnits::multiply(ThreadEmitter &emitter, const SumsPart &part,
@@ -120,7 +123,7 @@ void ByteUnits::multiply(ThreadEmitter &emitter, const SumsPart &part,
   int64_t ofA = k / panelWidth * panelWidth * tile.m + k % panelWidth +
                 part.firstRow * panelWidth;
   for (auto [block, ofBlock] : llvm::enumerate(sums)) {
-    int64_t ofWeights = (k + int64_t(block) * tile.k) * ::nm::kWarpgroupM;
+    int64_t ofWeights = (k + int64_t(block) * rows) * ::nm::kWarpgroupM;
     ofBlock = emitWgmma(emitter, element, part.rows,
                         advanceDescriptor(emitter, weights, ofWeights),
                         advanceDescriptor(emitter, a, ofA), ofBlock, use);

@@ -61,6 +61,9 @@ private:
   /// A window of one unit keeps all rows, as do the units that
   /// nm-tile-to-blocks has cut them to.
   bool keepsAllRows() const { return pattern.n == pattern.m; }
+  /// Whether the tile has what A has: no rows that no weight is of, and none
+  /// that fill it up.
+  bool hasRowsOfA() const { return keepsAllRows() && rows == tile.k; }
   Value copy(CopyKind way, Value source, MemRefType type, Value list = {},
              RowListAttr listAttr = {});
   Value castPanels();
@@ -70,7 +73,6 @@ private:
   bool hasProducers() {
     return op.getScheduleAttr().getTiling().producers != 0;
   }
-  Value getOneIndex();
 
   OpBuilder &builder;
   Location loc;
@@ -241,21 +243,15 @@ Value WgmmaStaging::copyValues() {
               castToWhole(builder, loc, op.getValues(), splits * rows), type);
 }
 
-/// The index of a unit that is all rows, which no one reads.
-Value WgmmaStaging::getOneIndex() {
-  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
-      ones(3, builder.getIndexAttr(1));
-  return memref::SubViewOp::create(builder, loc, op.getIndices(), offsets, ones,
-                                   ones);
-}
-
 void WgmmaStaging::emit() {
   builder.setInsertionPoint(op);
   // What one thread starts comes first.
   Value values = hasProducers() ? copyValues() : Value(), a = copyA();
   if (!values)
     values = copyValues();
-  SmallVector<Value> operands = {a, values, getOneIndex(),
+  Value indices =
+      castOpen(builder, loc, op.getIndices(), getWeightShape(op, tile).indices);
+  SmallVector<Value> operands = {a, values, indices,
                                  castOutput(builder, op, tile)};
   Value group = GroupOp::create(builder, loc, tokens);
   // Bulk and tensor copies write through wgmma's own proxy.
@@ -264,13 +260,8 @@ void WgmmaStaging::emit() {
                   group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  staged.setPatternAttr(PatternAttr::get(
-      builder.getContext(), ::nm::Pattern{1, 1, rows, pattern.bn}));
-  if (hasProducers()) {
-    ::nm::PanelPacking packing = op.getPanelPacking().getPacking();
-    packing.tileRows = rows;
-    staged.setPackingAttr(PackingAttr::get(builder.getContext(), packing));
-  }
+  if (!hasRowsOfA())
+    staged.setGathered(ArrayRef({tile.k / pattern.windowRows(), pattern.n}));
   stageStores(builder, staged, tile);
   // The next tile is copied over this one.
   if (isa<scf::ForOp>(op->getParentOp()))

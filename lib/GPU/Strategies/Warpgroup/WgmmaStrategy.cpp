@@ -63,7 +63,7 @@ LogicalResult GatherSource::verify(SpMMOp op, const GpuTile &tile) {
                   gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(values);
   if (!isa<TileLayoutAttr>(a.getLayout()) ||
       !(areTiles || isa<TileLayoutAttr>(values.getLayout())) ||
-      op.getPattern().getPattern().m != 1)
+      !cast<SparseProductOpInterface>(*op).isExact())
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << a << " and " << values;

@@ -31,7 +31,7 @@ func.func @whole(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16
 // CHECK-LABEL: func.func @listed
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<16x64xbf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %{{.*}} to %[[AS]] rows %{{.*}} <pattern = <4:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 1>
-// CHECK: nm.spmm <4:16, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = false, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.spmm <4:32, block = 1x32> transpose_a gathered [1, 16] packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = false, packing = <panel = 32, index_bits = 8>>
 func.func @listed(%a: memref<32x64xbf16>, %v: memref<4x4x32xbf16>, %i: memref<4x4x1xi8>, %l: memref<4x4x1xi8>, %c: memref<64x128xbf16>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <4:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>

@@ -22,7 +22,7 @@
 // ROLES: nm.warps 0 to 8 registers 208
 // ROLES: scf.for
 // ROLES: scf.for
-// ROLES: nm.spmm <1:1, block = 32x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
+// ROLES: nm.spmm <8:32, block = 1x128> transpose_a gathered [4, 8] packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
 // ROLES: arith.cmpi ne, %{{.*}}, %c384
 // ROLES: nm.signal <warpgroup> %{{.*}} where
 // ROLES: nm.signal <warpgroup> %{{.*}} : <4>

@@ -9,12 +9,12 @@
 // CHECK-NOT: nm.group
 // CHECK: scf.for %{{.*}} = %c0 to %c1536 step %c256 iter_args(%[[FIRST:.*]] = %[[G0]], %[[SECOND:.*]] = %[[G1]])
 // CHECK: nm.await <block> async_proxy %[[FIRST]]
-// CHECK: nm.spmm <1:1, block = 64x64>
+// CHECK: nm.spmm <8:32, block = 1x64> transpose_a gathered [8, 8]
 // CHECK: nm.copy <direct>
 // CHECK: %[[NEXT:.*]] = nm.group
 // CHECK: scf.yield %[[SECOND]], %[[NEXT]]
 // CHECK: nm.await <block> async_proxy
-// CHECK: nm.spmm <1:1, block = 64x64>
+// CHECK: nm.spmm <8:32, block = 1x64> transpose_a gathered [8, 8]
 func.func @pipelined(%a: memref<2048x64xf16>, %v: memref<1x512x64xf16>, %i: memref<1x512x1xi8>, %c: memref<64x64xf16>) {
   %c0 = arith.constant 0 : index
   %c256 = arith.constant 256 : index

@@ -8,14 +8,14 @@
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<64x128xi8, #nm.tile_layout<[128, 1], panels = [128, 8192], xor = [1:4 with 0:0 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %{{.*}} to %[[AS]] rows %{{.*}} <pattern = <2:32, block = 64x64>, packing = <panel = 64, index_bits = 8, tile_rows = 128>, windows = 1, dim = 1>
 // CHECK: nm.await <block> async_proxy
-// CHECK: nm.spmm <1:1, block = 128x64> packing
+// CHECK: nm.spmm <2:32, block = 64x64> gathered [1, 2] packing
 // Tensor copies take a unit each, to panels that are as wide, and write through
 // wgmma's proxy.
 // CHECK-LABEL: func.func @tensor
 // CHECK: memref.alloc() : memref<64x128xi8, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:4 with 0:1 for 2]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <tensor> {{.*}} windows = 1, dim = 1>
 // CHECK-NOT: async_proxy
-// CHECK: nm.spmm <1:1, block = 128x64>
+// CHECK: nm.spmm <2:32, block = 64x64> gathered [1, 2]
 func.func @direct(%a: memref<64x2048xi8>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>

@@ -9,7 +9,7 @@
 // CHECK: nm.copy <bulk> %{{.*}} to %[[AS]] rows %{{.*}} <pattern = <2:32, block = 4x64>, packing = <panel = 64, index_bits = 8, tile_rows = 128>, windows = 1> : memref<1x2x1xi8> : memref<128x1024xi8> to
 // CHECK: nm.await <block> %
 // CHECK-NOT: async_proxy
-// CHECK: nm.spmm <1:1, block = 128x64> panels_a 64 packing
+// CHECK: nm.spmm <2:32, block = 64x64> panels_a 64 gathered [1, 2] packing
 func.func @listed(%a: memref<128x1024xi8>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:32, block = 64x64> panels_a 64 packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>

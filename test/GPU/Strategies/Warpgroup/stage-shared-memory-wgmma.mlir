@@ -2,7 +2,7 @@
 
 // The rows of A that the weights keep, 16 of them and then the next 16, and the
 // weights are copied to panels of 64 columns in 128-byte rows, swizzled. The
-// asynchronous proxy reads them. What is left is dense: one unit of all rows.
+// asynchronous proxy reads them. The product says which rows of A it has.
 // CHECK-LABEL: func.func @kept_rows
 // CHECK-SAME: %[[A:[^:]*]]: memref<128x64xf16>, %[[V:[^:]*]]: memref<1x32x128xf16>, %[[I:[^:]*]]: memref<1x32x1xi8>, %[[C:[^:]*]]: memref<64x128xf32>
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<32x64xf16, #nm.tile_layout<[64, 1], panels = [64, 2048], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
@@ -11,8 +11,8 @@
 // CHECK: %[[T1:.*]] = nm.copy <direct> %[[V]] to %[[VS]] :
 // CHECK: %[[GROUP:.*]] = nm.group %[[T0]], %[[T1]]
 // CHECK: nm.await <block> async_proxy %[[GROUP]]
-// CHECK: nm.spmm <1:1, block = 32x128> transpose_a packing
-// CHECK-SAME: ins(%[[AS]], %[[VS]],
+// CHECK: nm.spmm <8:32, block = 1x128> transpose_a gathered [4, 8] packing
+// CHECK-SAME: ins(%[[AS]], %[[VS]], %[[I]] :
 // CHECK-SAME: outs(%[[C]] : memref<64x128xf32>)
 func.func @kept_rows(%a: memref<128x64xf16>, %v: memref<1x32x128xf16>, %i: memref<1x32x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
@@ -30,10 +30,10 @@ func.func @kept_rows(%a: memref<128x64xf16>, %v: memref<1x32x128xf16>, %i: memre
 // CHECK-LABEL: func.func @filled_up
 // CHECK: nm.copy <direct> {{.*}} windows = 3> : memref<1x15x1xi8> : memref<48x64xbf16> to memref<16x64xbf16, #nm.tile_layout
 // CHECK: nm.copy <direct> {{.*}} : memref<1x15x64xbf16> to memref<1x16x64xbf16, #nm.tile_layout
-// CHECK: nm.spmm <1:1, block = 16x64>
+// CHECK: nm.spmm <5:16, block = 1x64> transpose_a gathered [3, 5] packing
 // CHECK-LABEL: func.func @unit
 // CHECK: nm.copy <direct> %{{[^ ]*}} to %{{[^ ]*}} : memref<64x64xbf16> to memref<64x64xbf16, #nm.tile_layout
-// CHECK: nm.spmm <1:1, block = 64x64>
+// CHECK: nm.spmm <1:1, block = 64x64> transpose_a packing
 func.func @filled_up(%a: memref<48x64xbf16>, %v: memref<1x15x64xbf16>, %i: memref<1x15x1xi8>, %c: memref<64x64xbf16>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <5:16, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>

@@ -73,6 +73,11 @@ def NM_SparseProductOpInterface
         The m to whose multiple the panels of A are filled up; 0 where A is not
         in panels.
       }], "int64_t", "getRowsOfPanels", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+        The windows that a gathered A has rows of, and the units that it has of
+        each; none where A has all of its rows.
+      }], "std::optional<::llvm::ArrayRef<int64_t>>", "getGathered", (ins), "",
+      "return std::nullopt;">,
   ];
   let extraSharedClassDeclaration = [{
     ::mlir::ShapedType getAType() {
@@ -89,16 +94,38 @@ def NM_SparseProductOpInterface
     }
     /// The pattern as lib/Format takes it.
     ::nm::Pattern getPattern() { return $_op.getPatternAttr().getPattern(); }
+    /// Whether row r of A is what kept row r of the weights is multiplied with.
+    bool isExact() {
+      std::optional<::llvm::ArrayRef<int64_t>> gathered = $_op.getGathered();
+      ::nm::Pattern pattern = getPattern();
+      return pattern.n == (gathered ? gathered->back() : pattern.m);
+    }
+    /// The pattern of the weights among the rows that A has.
+    ::nm::Pattern getPatternInA() {
+      ::nm::Pattern pattern = getPattern();
+      if (std::optional<::llvm::ArrayRef<int64_t>> gathered =
+              $_op.getGathered())
+        pattern.m = gathered->back();
+      if ($_op.getGathered() && pattern.n == pattern.m)
+        pattern.n = pattern.m = 1;
+      return pattern;
+    }
     /// The packed form where it is one of panels, else null.
     ::mlir::nm::PackingAttr getPanelPacking() {
       return ::llvm::dyn_cast_if_present<::mlir::nm::PackingAttr>(
           $_op.getPackingAttr());
     }
-    /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
-    int64_t getStaticK() {
+    /// The rows of k that A has: those of a gathered A, else all.
+    int64_t countRowsOfA() {
       int64_t size = getAType().getDimSize($_op.getKDimOfA());
       return ::mlir::ShapedType::isDynamic(size) ? size
                                                  : size * getColumnsOfPanels();
+    }
+    /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
+    int64_t getStaticK() {
+      std::optional<::llvm::ArrayRef<int64_t>> gathered = $_op.getGathered();
+      return gathered ? gathered->front() * getPattern().windowRows()
+                      : countRowsOfA();
     }
     int64_t getStaticN() { return getCType().getDimSize($_op.getNDimOfC()); }
     int64_t getStaticM() {

@@ -235,6 +235,20 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       outs(%c : tensor<100x64xi32>) -> tensor<100x64xi32>
     ```
 
+    With `gathered = [W, L]`, A is a tile that a block has gathered: of each of W
+    windows it has L of the M units, one after another, and its k is W·M·bk. With
+    L = N these are the units that are kept, in their order, and A has kept row r
+    at row r; behind them may be rows of zeros, for which the values have as
+    many. Else the indices are positions among the L.
+
+    ```mlir
+    nm.spmm <2:8, block = 8x64> transpose_a gathered [2, 2] schedule #wgmma
+      ins(%tile, %v, %i : memref<32x64xf16, #panels, #gpu.address_space<workgroup>>,
+          memref<1x32x64xf16, #panels, #gpu.address_space<workgroup>>,
+          memref<1x4x1xi8, strided<[16, 1, 1], offset: ?>>)
+      outs(%c : memref<64x64xf16, strided<[4096, 1], offset: ?>>)
+    ```
+
     Constraints:
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
       and m. Where `packing` has splits, A is m-major and has the columns that
@@ -254,6 +268,9 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     * (C5) an `arithmetic` other than `f32` has f32 operands, or splits of them:
       three for `f32`, at least two for `bf16x3` and `tf32`, and none for
       `ieee`; `fast_accum` has operands of f8E4M3FN or f8E5M2.
+    * (C6) `gathered` is [W, L] with W >= 1 and N <= L <= M, of an A in a memref
+      and a schedule for a GPU. A has W·L·bk rows, or more with L = N; the values
+      then have rows for each of A's.
 
     ```mlir
     %r = nm.spmm <2:4>
@@ -341,10 +358,11 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
                        NM_EpilogueMaps:$epilogue_maps,
-                       OptionalAttr<NM_QuantizationAttr>:$quantization);
+                       OptionalAttr<NM_QuantizationAttr>:$quantization,
+                       OptionalAttr<DenseI64ArrayAttr>:$gathered);
   let assemblyFormat = [{
     $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
-    (`panels_a` $panels_a^)? (`packing` $packing^)? (`schedule` $schedule^)?
+    (`panels_a` $panels_a^)? (`gathered` $gathered^)? (`packing` $packing^)? (`schedule` $schedule^)?
     (`arithmetic` $arithmetic^)? (`quantization` $quantization^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
