@@ -56,7 +56,6 @@ public:
   BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
            RoleBarriers &barriers)
       : rewriter(rewriter), emitter{rewriter, op.getLoc()}, op(op), role(role),
-        signal(cast<SignalOp>(*op.getToken().getUsers().begin())),
         barriers(barriers) {}
 
   LogicalResult expand();
@@ -84,7 +83,6 @@ private:
   ThreadEmitter emitter;
   CopyOp op;
   WarpsOp role;
-  SignalOp signal;
   RoleBarriers &barriers;
   Value barrier;
   /// The address and the map of a tensor copy: its boxes have rows of a panel
@@ -100,12 +98,16 @@ private:
 };
 } // namespace
 
+/// The tokens of the copies of its step, which one signal takes: its token has
+/// no other use.
+static ValueRange getTokensOfStep(CopyOp op) {
+  return cast<SignalOp>(*op.getToken().user_begin()).getTokens();
+}
+
 /// The first lane of a warp for each copy of the step.
 Value BulkCopy::isStarter() {
-  int64_t number = 0;
-  for (auto [i, token] : llvm::enumerate(signal.getTokens()))
-    if (token == op.getToken())
-      number = int64_t(i);
+  ValueRange step = getTokensOfStep(op);
+  int64_t number = std::distance(step.begin(), llvm::find(step, op.getToken()));
   return arith::CmpIOp::create(
       rewriter, emitter.loc, arith::CmpIPredicate::eq,
       getThreadOfRole(rewriter, role),
@@ -196,7 +198,7 @@ LogicalResult BulkCopy::findBoxes() {
 /// overlap.
 void BulkCopy::loadEntries() {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(findWait(op));
+  rewriter.setInsertionPoint(op.getWait());
   bool isTensor = op.getKind() == CopyKind::Tensor;
   size_t dim = isTensor ? 1 : 0;
   RowList list(op.getRows(), op.getRowListAttr(), dim);
@@ -237,8 +239,8 @@ Value BulkCopy::countPartialBoxes() {
       emitter.index(isColumns ? boxColumns : boxRows));
   Value all = emitter.index(boxesAlong(dim));
   Value some = emitter.least(boxes, all);
-  int64_t slots = signal.getRing().getType().getStages();
-  Value isFirst = emitter.less(signal.getStep(), emitter.index(slots));
+  int64_t slots = cast<BarriersType>(op.getBarriers().getType()).getStages();
+  Value isFirst = emitter.less(op.getStep(), emitter.index(slots));
   return arith::SelectOp::create(rewriter, emitter.loc, isFirst, all, some);
 }
 
@@ -302,8 +304,8 @@ LogicalResult BulkCopy::expand() {
   Value slot = emitter.toI32(getElementAddress(
       emitter, flattenBuffer(rewriter, emitter.loc, op.getDestination())));
   emitter.onlyIf(isStarter(), [&] {
-    barrier = barriers.getPointer(rewriter, emitter.loc, signal.getRing(),
-                                  signal.getStep());
+    barrier = barriers.getPointer(rewriter, emitter.loc, op.getBarriers(),
+                                  op.getStep());
     if (op.getUnfilled())
       partialBoxes = countPartialBoxes();
     NVVM::MBarrierArriveExpectTxOp::create(
@@ -330,8 +332,7 @@ static int64_t countStarters(WarpsOp role) {
   bool areBulk = true;
   role.walk([&](CopyOp op) {
     areBulk &= op.isBulk();
-    auto signal = cast<SignalOp>(*op.getToken().getUsers().begin());
-    starters = std::max<size_t>(starters, signal.getTokens().size());
+    starters = std::max<size_t>(starters, getTokensOfStep(op).size());
   });
   return areBulk ? static_cast<int64_t>(starters) : 0;
 }

@@ -89,7 +89,7 @@ void ListedCopy::expand() {
   if (list && isOverK) {
     carryOffsets(loop);
   } else {
-    rewriter.setInsertionPoint(findWait(op));
+    rewriter.setInsertionPoint(op.getWait());
     SmallVector<Value> entries;
     if (list)
       entries = loadEntries(op.getRows());

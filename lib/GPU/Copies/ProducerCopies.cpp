@@ -17,10 +17,13 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
     if (!op.getToken() || !op.getToken().hasOneUse() ||
         !isa<SignalOp>(*op.getToken().getUsers().begin()))
       return op.emitOpError() << "expected a token that is signalled";
+    if (!op.getBarriers())
+      return op.emitOpError() << "expected a barrier that it 'arrives' at, but "
+                                 "got none";
     bool readsAhead = !op.isBulk() || op.getRows();
-    if (readsAhead && !findWait(op))
-      return op.emitOpError() << "expected a wait for its slot before it in "
-                                 "its block, but got none";
+    if (readsAhead && !op.getWait())
+      return op.emitOpError() << "expected a wait for its slot, which it is "
+                                 "'after', but got none";
   }
   keepStarters(rewriter, role);
   for (CopyOp op : copies) {

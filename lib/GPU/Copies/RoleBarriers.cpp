@@ -19,13 +19,6 @@ static constexpr int64_t kBarrierBytes = 8;
 /// How long a thread may sleep before it looks again, in nanoseconds.
 static constexpr int64_t kWaitTicks = 10000000;
 
-WaitOp mlir::nm::findWait(CopyOp copy) {
-  Operation *op = copy->getPrevNode();
-  while (op && !isa<WaitOp>(op))
-    op = op->getPrevNode();
-  return dyn_cast_if_present<WaitOp>(op);
-}
-
 Value mlir::nm::getThreadOfRole(OpBuilder &builder, WarpsOp role) {
   Location loc = role.getLoc();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
@@ -223,8 +216,9 @@ void RoleBarriers::lowerSignal(RewriterBase &rewriter, SignalOp op) {
 }
 
 void RoleBarriers::lower(RewriterBase &rewriter, scf::ForallOp blocks) {
-  blocks.walk([&](WaitOp op) { lowerWait(rewriter, op); });
   blocks.walk([&](SignalOp op) { lowerSignal(rewriter, op); });
+  blocks.walk([&](CopyOp op) { rewriter.eraseOp(op); });
+  blocks.walk([&](WaitOp op) { lowerWait(rewriter, op); });
   for (BarriersOp ring :
        llvm::make_early_inc_range(blocks.getOps<BarriersOp>()))
     rewriter.eraseOp(ring);

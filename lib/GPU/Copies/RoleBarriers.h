@@ -19,8 +19,9 @@ public:
 
   /// A pointer to the mbarrier of `step`.
   Value getPointer(OpBuilder &builder, Location loc, Value ring, Value step);
-  /// Turns all nm.wait and nm.signal in `blocks` into instructions. Of the
-  /// tokens, those of bulk copies have been seen to.
+  /// Turns all nm.wait and nm.signal in `blocks` into instructions, and erases
+  /// the copies, which have been expanded: of the tokens, those of bulk copies
+  /// have been seen to.
   void lower(RewriterBase &rewriter, scf::ForallOp blocks);
 
 private:
@@ -32,10 +33,6 @@ private:
   /// The address of each ring in shared memory, of type i32.
   llvm::SmallDenseMap<Value, Value> addresses;
 };
-
-/// The wait for the slot that a role's `copy` writes, before it in its block;
-/// null if there is none.
-WaitOp findWait(CopyOp copy);
 
 /// The number of a thread in its role.
 Value getThreadOfRole(OpBuilder &builder, WarpsOp role);

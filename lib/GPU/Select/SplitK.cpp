@@ -106,8 +106,8 @@ private:
                                 const SliceRegion &loops, Value sums);
   FailureOr<Value> sumPart(OpFoldResult part, const SliceRegion &loops,
                            Value sums);
-  LogicalResult keepOperands(OpFoldResult part, const SliceRegion &loops,
-                             Value sums);
+  FailureOr<Value> recomputeSums(OpFoldResult part, const SliceRegion &loops,
+                                 Value sums);
   FailureOr<Value> sumCluster(OpFoldResult cluster, const OutputTile &tile,
                               Value c);
   LogicalResult sumWholeTile(scf::ForallOp blocks, const OutputTile &tile);
@@ -320,15 +320,16 @@ FailureOr<Value> SplitProduct::sumPart(OpFoldResult part,
     return failure();
   scf::YieldOp::create(rewriter, loc, *next);
   rewriter.setInsertionPointAfter(loop);
-  if (op.countSplits() > 1 && failed(keepOperands(part, loops, sums)))
-    return failure();
-  return loop.getResult(0);
+  if (op.countSplits() == 1)
+    return loop.getResult(0);
+  return recomputeSums(part, loops, loop.getResult(0));
 }
 
-/// Behind the products of a part, says what its sums that come out other than
-/// finite can be made again from: all its rows of A and their weights.
-LogicalResult SplitProduct::keepOperands(OpFoldResult part,
-                                         const SliceRegion &loops, Value sums) {
+/// The sums of a part, of which those that do not come out finite are made
+/// again: of all its rows of A and their weights.
+FailureOr<Value> SplitProduct::recomputeSums(OpFoldResult part,
+                                             const SliceRegion &loops,
+                                             Value sums) {
   AffineExpr d0;
   bindDims(rewriter.getContext(), d0);
   OpFoldResult first = apply(rewriter, loc, d0 * parts.rows(), {part});
@@ -340,12 +341,13 @@ LogicalResult SplitProduct::keepOperands(OpFoldResult part,
       tilePartialProduct(rewriter, op, offsets, sizes, sums);
   if (failed(whole))
     return failure();
-  RecomputeFromOp::create(rewriter, loc, whole->getPatternAttr(),
-                          whole->getPackingAttr(), whole->getA(),
-                          whole->getValues(), whole->getIndices());
+  auto again = RecomputeFromOp::create(
+      rewriter, loc, sums.getType(), whole->getPatternAttr(),
+      whole->getPackingAttr(), whole->getA(), whole->getValues(),
+      whole->getIndices(), sums);
   // Of the product, only the slices that it would take are wanted.
   rewriter.eraseOp(*whole);
-  return success();
+  return again->getResult(0);
 }
 
 /// A loop over the blocks of a cluster, which sum a part each, and what adds

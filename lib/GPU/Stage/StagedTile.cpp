@@ -2,6 +2,7 @@
 
 #include "GPU/Stage/StagedTile.h"
 
+#include "nm/Dialect/NM/IR/BufferAlignment.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
@@ -60,7 +61,9 @@ FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
 MemRefType mlir::nm::getRingType(MemRefType type, int64_t stages) {
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin(), stages);
-  int64_t apart = getWorkgroupBytes(type) * 8 / type.getElementTypeBitWidth();
+  int64_t bytes =
+              llvm::alignTo(getWorkgroupBytes(type), getBufferAlignment(type)),
+          apart = bytes * 8 / type.getElementTypeBitWidth();
   auto prepend = [&](ArrayRef<int64_t> strides) {
     SmallVector<int64_t> all = {apart};
     llvm::append_range(all, strides);

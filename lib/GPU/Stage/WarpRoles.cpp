@@ -47,7 +47,7 @@ private:
   void emitTileOfC(ValueRange ivs, Value firstStep);
   void emitLoop(IRMapping &mapping, Value firstStep);
   void emitStep(IRMapping &mapping, Value step, Value k);
-  void emitCopies(IRMapping &mapping, Value step);
+  void emitCopies(IRMapping &mapping, Value step, Value free);
   void emitProduct(IRMapping &mapping, Value step, Value k);
   void mapSlots(IRMapping &mapping, Value step);
   void createStoreBuffers();
@@ -55,8 +55,8 @@ private:
   void collectAddresses(Operation *op);
   bool isOfRole(Operation *op);
 
-  void wait(bool asyncProxy, Value ring, Value step) {
-    WaitOp::create(rewriter, loc, asyncProxy, ring, step);
+  Value wait(bool asyncProxy, Value ring, Value step) {
+    return WaitOp::create(rewriter, loc, asyncProxy, ring, step).getOver();
   }
   void release(Value step, Value condition = {}) {
     SignalOp::create(rewriter, loc, releaseScope, empty, step, condition,
@@ -211,8 +211,11 @@ void RoleSplit::emitTileOfC(ValueRange ivs, Value firstStep) {
       emitStep(mapping, firstStep, /*k=*/Value());
     else if (isOfRole(&op))
       rewriter.clone(op, mapping);
-    if (!isProducer && (&op == loop || &op == tile.product))
+    if (!isProducer && (&op == loop || &op == tile.product)) {
+      EndTileOp::create(rewriter, loc,
+                        mapping.lookupOrDefault(tile.product.getC()));
       release(add(firstStep, constant(trips - 1)));
+    }
   }
 }
 
@@ -242,23 +245,27 @@ void RoleSplit::emitStep(IRMapping &mapping, Value step, Value k) {
     for (Operation &op : loop.getBody()->without_terminator())
       if (isOfRole(&op))
         rewriter.clone(op, mapping);
-  if (isProducer)
-    wait(/*asyncProxy=*/false, empty,
-         rewriter.createOrFold<arith::SubIOp>(loc, step,
-                                              constant(tiling.stages)));
-  else
+  if (!isProducer) {
     wait(tile.await.getAsyncProxy(), full, step);
+    mapSlots(mapping, step);
+    return emitProduct(mapping, step, k);
+  }
+  Value free = wait(
+      /*asyncProxy=*/false, empty,
+      rewriter.createOrFold<arith::SubIOp>(loc, step, constant(tiling.stages)));
   mapSlots(mapping, step);
-  if (isProducer)
-    emitCopies(mapping, step);
-  else
-    emitProduct(mapping, step, k);
+  emitCopies(mapping, step, free);
 }
 
-void RoleSplit::emitCopies(IRMapping &mapping, Value step) {
+void RoleSplit::emitCopies(IRMapping &mapping, Value step, Value free) {
   SmallVector<Value> tokens;
-  for (CopyOp copy : tile.copies)
-    tokens.push_back(cast<CopyOp>(rewriter.clone(*copy, mapping)).getToken());
+  for (CopyOp copy : tile.copies) {
+    auto ofRole = cast<CopyOp>(rewriter.clone(*copy, mapping));
+    ofRole.getAfterMutable().assign(free);
+    ofRole.getBarriersMutable().assign(full);
+    ofRole.getStepMutable().assign(step);
+    tokens.push_back(ofRole.getToken());
+  }
   SignalOp::create(rewriter, loc, SyncScope::Thread, full, step,
                    /*condition=*/Value(), tokens);
 }
@@ -282,7 +289,7 @@ void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
 }
 
 /// All tiles of C of a block leave through the same slots. They come first in
-/// shared memory: what is swizzled stands at multiples of 1024 bytes.
+/// shared memory, so that no gap is left before what is swizzled.
 void RoleSplit::createStoreBuffers() {
   for (auto buffer : blocks.getOps<memref::AllocOp>())
     if (isForStores(buffer))
@@ -297,6 +304,10 @@ LogicalResult RoleSplit::run() {
     return tile.product.emitOpError() << "expected a product of blocks, with "
                                          "at most one loop, over k, for "
                                          "producers";
+  if (Operation *c = tile.product.getC().getDefiningOp();
+      c && loop && loop->isProperAncestor(c))
+    return tile.product.emitOpError()
+           << "expected a tile of C outside of the loop over k, for producers";
   if (!tile.loads.empty() || !tile.partCopies.empty())
     return tile.product.emitOpError()
            << "expected operands that are copied asynchronously, for producers";

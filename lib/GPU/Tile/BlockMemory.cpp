@@ -7,21 +7,25 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-linalg::FillOp mlir::nm::findFill(Value view, scf::ForallOp blocks) {
+Operation *mlir::nm::findUserOfTile(Value view, scf::ForallOp blocks,
+                                    function_ref<bool(Operation *)> isIt) {
   // A cast forgets the sizes of a tile, a subview inside the blocks its batch
   // dimensions.
   while (true) {
     for (Operation *user : view.getUsers())
-      if (auto fill = dyn_cast<linalg::FillOp>(user);
-          fill && blocks->isProperAncestor(fill))
-        return fill;
+      if (isIt(user) && blocks->isProperAncestor(user))
+        return user;
     Operation *op = view.getDefiningOp();
     if (!isa_and_present<memref::CastOp, memref::SubViewOp, StageStoresOp>(
             op) ||
         !blocks->isProperAncestor(op))
-      return {};
+      return nullptr;
     view = op->getOperand(0);
   }
+}
+
+linalg::FillOp mlir::nm::findFill(Value view, scf::ForallOp blocks) {
+  return findUserOfTile<linalg::FillOp>(view, blocks);
 }
 
 memref::AllocOp mlir::nm::findOwnMemory(Value view) {

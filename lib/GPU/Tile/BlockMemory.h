@@ -9,6 +9,17 @@
 
 namespace mlir::nm {
 
+/// The user of `view`, or of what it is a view of, in `blocks` that `isIt`
+/// tells; null if there is none.
+Operation *findUserOfTile(Value view, scf::ForallOp blocks,
+                          function_ref<bool(Operation *)> isIt);
+
+template <typename OpTy>
+OpTy findUserOfTile(Value view, scf::ForallOp blocks) {
+  return dyn_cast_if_present<OpTy>(
+      findUserOfTile(view, blocks, llvm::IsaPred<OpTy>));
+}
+
 /// The fill of `view`, or of what it is a view of, in `blocks`.
 linalg::FillOp findFill(Value view, scf::ForallOp blocks);
 

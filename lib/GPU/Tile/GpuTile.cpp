@@ -1,6 +1,7 @@
 //===- GpuTile.cpp - The tile that a thread block makes -------------------===//
 
 #include "nm/GPU/Tile/GpuTile.h"
+#include "nm/Dialect/NM/IR/BufferAlignment.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
@@ -118,11 +119,8 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   return tile;
 }
 
-/// Lines of shared memory: accesses of 16 bytes by a warp start at bank 0.
-static constexpr int64_t kWorkgroupAlignment = 128;
-
 int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
-  return llvm::alignTo(getBufferBytes(type), kWorkgroupAlignment);
+  return llvm::alignTo(getBufferBytes(type), kLineBytes);
 }
 
 bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {

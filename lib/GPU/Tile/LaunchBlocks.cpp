@@ -8,6 +8,7 @@
 
 #include "GPU/Tile/LaunchBlocks.h"
 
+#include "nm/Dialect/NM/IR/BufferAlignment.h"
 #include "nm/GPU/Tile/BlockOrder.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
@@ -45,6 +46,12 @@ static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
   return buffers;
 }
 
+/// The bytes that `buffer` starts at a multiple of.
+static int64_t getAlignment(memref::AllocOp buffer) {
+  return std::max<int64_t>(buffer.getAlignment().value_or(1),
+                           getBufferAlignment(buffer.getType()));
+}
+
 /// Where the buffers start in shared memory, in bytes, and how many bytes they
 /// take. Tiles of 4096 and 2048 bytes start at 0 and 4096; a buffer of 5000
 /// that overlays them starts at 0, too, and all take 6144.
@@ -55,6 +62,8 @@ layOutBuffers(ArrayRef<memref::AllocOp> buffers) {
   for (memref::AllocOp buffer : buffers) {
     int64_t size = getWorkgroupBytes(buffer.getType());
     bool isOverlay = buffer->hasAttr(kOverlaysTiles);
+    if (!isOverlay)
+      tiles = llvm::alignTo(tiles, getAlignment(buffer));
     offsets.push_back(isOverlay ? 0 : tiles);
     tiles += isOverlay ? 0 : size;
     most = std::max(most, isOverlay ? size : tiles);

@@ -28,14 +28,14 @@ namespace {
 /// The role that multiplies.
 struct Consumers {
   SpMMOp product;
-  /// What tells that the last product of a tile of C is over.
-  SignalOp release;
+  /// Behind the last product of a tile of C.
+  EndTileOp end;
+  /// What makes one tile of C.
+  Block *tile = nullptr;
   /// Over k; null where there is one tile.
   scf::ForOp loop;
 
   static FailureOr<Consumers> find(scf::ForallOp blocks);
-  /// What makes one tile of C.
-  Block &getTile() { return *release->getBlock(); }
 };
 } // namespace
 
@@ -57,18 +57,15 @@ FailureOr<Consumers> Consumers::find(scf::ForallOp blocks) {
            << " to " << role.getLast();
   Consumers consumers;
   consumers.product = products.front();
-  for (Operation *op = consumers.product; op != role && !consumers.release;
-       op = op->getParentOp())
-    for (Operation *next = op; next && !consumers.release;
-         next = next->getNextNode())
-      if (auto signal = dyn_cast<SignalOp>(next);
-          signal && !signal.getCondition())
-        consumers.release = signal;
-  if (!consumers.release)
+  auto ends = llvm::make_filter_range(consumers.product.getC().getUsers(),
+                                      llvm::IsaPred<EndTileOp>);
+  if (!llvm::hasSingleElement(ends))
     return consumers.product.emitOpError()
-           << "expected a signal without condition behind the products of a "
-              "tile";
-  if (consumers.product->getBlock() != &consumers.getTile())
+           << "expected one nm.end_tile of its tile of C, but got "
+           << std::distance(ends.begin(), ends.end());
+  consumers.end = cast<EndTileOp>(*ends.begin());
+  consumers.tile = consumers.end->getBlock();
+  if (consumers.product->getBlock() != consumers.tile)
     consumers.loop = dyn_cast<scf::ForOp>(consumers.product->getParentOp());
   return consumers;
 }
@@ -78,7 +75,7 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
                                      scf::ForallOp blocks, Consumers consumers,
                                      TileExpansion &expansion) {
   SpMMOp product = consumers.product;
-  Block &tile = consumers.getTile();
+  Block &tile = *consumers.tile;
   Location loc = product.getLoc();
   rewriter.setInsertionPointToStart(&tile);
   SmallVector<Value> sums = expansion.begin(rewriter, loc);
@@ -98,9 +95,10 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
     rewriter.setInsertionPoint(product);
     sums = expansion.expand(rewriter, product, sums);
   }
-  rewriter.setInsertionPoint(consumers.release);
+  rewriter.setInsertionPoint(consumers.end);
   sums = expansion.complete(rewriter, loc, sums);
-  for (auto op : llvm::make_early_inc_range(tile.getOps<RecomputeFromOp>())) {
+  rewriter.eraseOp(consumers.end);
+  if (auto op = findUserOfTile<RecomputeFromOp>(product.getC(), blocks)) {
     rewriter.setInsertionPoint(op);
     sums = expansion.recompute(rewriter, op, sums);
     rewriter.eraseOp(op);
@@ -178,9 +176,8 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
       return failure();
   for (WarpsOp role : roles)
     awaitBufferedStores(rewriter, role);
-  unrollTurns(consumers->getTile(), (*expansion)->countTurnsAtOnce());
+  unrollTurns(*consumers->tile, (*expansion)->countTurnsAtOnce());
   barriers->lower(rewriter, blocks);
-  blocks.walk([&](CopyOp op) { rewriter.eraseOp(op); });
   for (WarpsOp role : roles)
     lowerRole(rewriter, role, tile->threads());
   lowerBuffers(rewriter, blocks);

@@ -2,6 +2,7 @@
 
 #include "GPU/Tile/TileOffsets.h"
 
+#include "nm/Dialect/NM/IR/BufferAlignment.h"
 #include "nm/Dialect/NM/IR/IndexEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -134,6 +135,11 @@ static void lowerAlias(RewriterBase &rewriter, AliasOp op) {
 void mlir::nm::lowerBuffers(RewriterBase &rewriter, Operation *parent) {
   parent->walk([&](memref::AllocOp alloc) {
     rewriter.modifyOpInPlace(alloc, [&] {
+      // The layout asks for it, which is gone from the type then.
+      if (int64_t alignment = getBufferAlignment(alloc.getType());
+          alignment > kLineBytes)
+        alloc.setAlignment(
+            std::max<uint64_t>(alignment, alloc.getAlignment().value_or(0)));
       alloc.getResult().setType(getStridedType(alloc.getType()));
     });
   });

@@ -57,11 +57,10 @@ narrowUnitsToPanels(RewriterBase &rewriter, SparseProductOpInterface op) {
                 tensor::ExtractSliceOp::create(rewriter, op.getLoc(), weights,
                                                offsets, sizes, strides));
   }
-  Operation *narrowed = rewriter.clone(*op, mapping);
-  narrowed->setAttr("pattern",
-                    PatternAttr::get(rewriter.getContext(), pattern));
+  auto narrowed = cast<SparseProductOpInterface>(rewriter.clone(*op, mapping));
+  narrowed.setPatternAttr(PatternAttr::get(rewriter.getContext(), pattern));
   rewriter.replaceOp(op, narrowed);
-  return cast<SparseProductOpInterface>(narrowed);
+  return narrowed;
 }
 
 SmallVector<Attribute> mlir::nm::getBlockMapping(MLIRContext *context,
@@ -182,15 +181,16 @@ static bool isTiled(SparseProductOpInterface op) {
           isLibraryCall(op.getScheduleAttr()));
 }
 
-/// Behind the product of a tile, says what the sums that come out other than
-/// finite can be made again from.
-static void keepOperands(RewriterBase &rewriter, SparseProductOpInterface op) {
+/// Behind the product of a tile, makes sums again that do not come out finite.
+static void recomputeSums(RewriterBase &rewriter, SparseProductOpInterface op) {
   if (op.countSplits() == 1)
     return;
   rewriter.setInsertionPointAfter(op);
-  RecomputeFromOp::create(rewriter, op.getLoc(), op.getPatternAttr(),
-                          op.getPackingAttr(), op.getA(), op.getValues(),
-                          op.getIndices());
+  Value sums = op->getResult(0);
+  auto again = RecomputeFromOp::create(
+      rewriter, op.getLoc(), sums.getType(), op.getPatternAttr(),
+      op.getPackingAttr(), op.getA(), op.getValues(), op.getIndices(), sums);
+  rewriter.replaceAllUsesExcept(sums, again->getResult(0), again);
 }
 
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
@@ -242,7 +242,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (outputTile->hasEpilogue())
     outputTile =
         splitEpilogue(rewriter, *outputTile, outputTile->getAccumulatorType());
-  keepOperands(rewriter, *outputTile);
+  recomputeSums(rewriter, *outputTile);
   if (gathersUnits(*outputTile, *tile)) {
     gatherUnits(rewriter, *outputTile);
     return success();

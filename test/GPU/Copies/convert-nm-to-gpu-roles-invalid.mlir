@@ -36,6 +36,7 @@ func.func @no_wait(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
         %before = arith.subi %step, %c1 : index
         nm.signal <warpgroup> %empty[%before] where %is_later : !nm.barriers<4>
       }
+      nm.end_tile %c : memref<256x128xf16>
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
     nm.warps 8 to 12 registers 88 {
@@ -48,8 +49,8 @@ func.func @no_wait(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
         %free = arith.subi %step, %c4 : index
         %turn = arith.remui %step, %c4 : index
         %a_slot = nm.slot %a_ring[%turn] : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>> to !rows
-        // expected-error @+1 {{expected a wait for its slot before it in its block, but got none}}
-        %t = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
+        // expected-error @+1 {{expected a wait for its slot, which it is 'after', but got none}}
+        %t = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>> arrives %full[%step] : !nm.barriers<4>
           : memref<256x256xf16, strided<[256, 1], offset: ?>> to !rows -> !nm.token
         nm.signal <thread> %full[%step] tokens %t : !nm.barriers<4>
       }
@@ -94,6 +95,7 @@ func.func @one_dimension(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %
         %before = arith.subi %step, %c1 : index
         nm.signal <warpgroup> %empty[%before] where %is_later : !nm.barriers<4>
       }
+      nm.end_tile %c : memref<256x128xf16>
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
     nm.warps 8 to 12 registers 88 {
@@ -104,11 +106,11 @@ func.func @one_dimension(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %
         %first = memref.subview %a[%k, 0] [1, 256] [1, 1] : memref<4096x256xf16> to memref<256xf16, strided<[1], offset: ?>>
         %it = memref.subview %i[0, %row, 0] [1, 64, 1] [1, 1, 1] : memref<1x1024x1xi8> to memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
         %free = arith.subi %step, %c4 : index
-        nm.wait %empty[%free] : !nm.barriers<4>
+        %over = nm.wait %empty[%free] : !nm.barriers<4>
         %turn = arith.remui %step, %c4 : index
         %a_slot = nm.slot %a_ring[%turn] : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>> to !rows
         // expected-error @+1 {{expected rows that 4 warps can share, but got 'memref<256xf16}}
-        %t = nm.copy <direct> %first to %line : memref<256xf16, strided<[1], offset: ?>> to memref<256xf16, #gpu.address_space<workgroup>> -> !nm.token
+        %t = nm.copy <direct> %first to %line after %over arrives %full[%step] : !nm.barriers<4> : memref<256xf16, strided<[1], offset: ?>> to memref<256xf16, #gpu.address_space<workgroup>> -> !nm.token
         nm.signal <thread> %full[%step] tokens %t : !nm.barriers<4>
       }
     }
@@ -151,6 +153,7 @@ func.func @ordered(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
         %before = arith.subi %step, %c1 : index
         nm.signal <warpgroup> %empty[%before] where %is_later : !nm.barriers<4>
       }
+      nm.end_tile %c : memref<256x128xf16>
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -192,6 +195,7 @@ func.func @other_warps(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i:
         %before = arith.subi %step, %c1 : index
         nm.signal <warpgroup> %empty[%before] where %is_later : !nm.barriers<4>
       }
+      nm.end_tile %c : memref<256x128xf16>
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

@@ -32,8 +32,8 @@
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: %[[FREE:.*]] = arith.subi %{{.*}}, %c3 : index
-// CHECK: nm.wait %[[EMPTY]][%[[FREE]]] : <3>
-// CHECK: %[[T0:.*]] = nm.copy <bulk>
+// CHECK: %[[OVER:.*]] = nm.wait %[[EMPTY]][%[[FREE]]] : <3>
+// CHECK: %[[T0:.*]] = nm.copy <bulk> {{.*}} after %[[OVER]] arrives %[[FULL]][%{{.*}}] : !nm.barriers<3>
 // CHECK: %[[T1:.*]] = nm.copy <direct> {{.*}} rows
 // CHECK: nm.signal <thread> %[[FULL]][%{{.*}}] tokens %[[T0]], %[[T1]] : <3>
 // CHECK-NOT: nm.spmm
@@ -71,6 +71,7 @@ func.func @turns(%a: memref<2048x128xf16>, %v: memref<2x512x64xf16>, %i: memref<
 // CHECK-NOT: scf.for
 // CHECK: nm.wait async_proxy %{{.*}}[%c0] : <3>
 // CHECK: nm.spmm
+// CHECK-NEXT: nm.end_tile %{{.*}} : memref<256x128xf16>
 // CHECK-NEXT: nm.signal <warpgroup> %{{.*}}[%c0] : <3>
 // CHECK: nm.warps 8 to 12 registers 88 {
 func.func @one_step(%a: memref<64x256xf16>, %v: memref<1x16x128xf16>, %i: memref<1x16x1xi8>, %c: memref<256x128xf16>) {

@@ -144,8 +144,8 @@ void mlir::nm::dequantizeWeights(RewriterBase &rewriter,
   Value weights = hasPieces ? dequantizePieces(rewriter, op, atOnce)
                             : dequantizeElements(rewriter, op);
   rewriter.modifyOpInPlace(op, [&] {
-    op->setOperand(1, weights);
+    op.getValuesMutable().assign(weights);
     op.getScalesMutable().clear();
-    op->removeAttr("quantization");
+    op.setQuantizationAttr({});
   });
 }

@@ -87,14 +87,19 @@ LogicalResult RecomputeFromOp::verify() {
     return emitOpError() << "expected values of A's element type "
                          << a.getElementType() << ", but got "
                          << values.getElementType();
-  return success();
+  auto sums = cast<ShapedType>(getSums().getType());
+  if (sums.getRank() != a.getRank() || !sums.getElementType().isF32())
+    return emitOpError() << "expected sums of f32, of A's rank " << a.getRank()
+                         << ", but got " << sums;
+  return verifyTensorsOrMemRefs(*this);
 }
 
-/// It stays where it is, for what it tells of what stands before it.
 void RecomputeFromOp::getEffects(EffectInstances &effects) {
-  effects.emplace_back(MemoryEffects::Write::get());
-  for (OpOperand &operand : getOperation()->getOpOperands())
-    if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Read::get(), &operand,
-                           SideEffects::DefaultResource::get());
+  getDestinationStyleEffects(*this, /*accumulates=*/true, effects);
+}
+
+LogicalResult
+RecomputeFromOp::reifyResultShapes(OpBuilder &builder,
+                                   ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, shapes);
 }

@@ -36,7 +36,8 @@ struct DestinationOpInterface
     // format ops overwrite theirs.
     auto product = dyn_cast<mlir::nm::SparseProductOpInterface>(op);
     return (product && !product.hasEpilogue()) ||
-           isa<mlir::nm::CombineOp, mlir::nm::ContractOp>(op) ||
+           isa<mlir::nm::CombineOp, mlir::nm::ContractOp,
+               mlir::nm::RecomputeFromOp>(op) ||
            !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
@@ -60,34 +61,6 @@ struct DestinationOpInterface
   }
 };
 
-/// It reads its operands, and has no results.
-struct RecomputeFromInterface
-    : BufferizableOpInterface::ExternalModel<RecomputeFromInterface,
-                                             mlir::nm::RecomputeFromOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return true;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const AnalysisState &) const {
-    return false;
-  }
-  AliasingValueList getAliasingValues(Operation *, OpOperand &,
-                                      const AnalysisState &) const {
-    return {};
-  }
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    FailureOr<SmallVector<Value>> buffers =
-        getBuffers(op, rewriter, options, state);
-    if (failed(buffers))
-      return failure();
-    clone(rewriter, op, /*newResultTypes=*/TypeRange(), *buffers);
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
 } // namespace
 
 template <typename... Ops>
@@ -99,7 +72,7 @@ void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
     attachModels<SpMMOp, SpMVOp, AttentionOp, ContractOp, CombineOp, CompressOp,
-                 DecompressOp, PruneOp, PackOp, SplitFloatsOp>(context);
-    RecomputeFromOp::attachInterface<RecomputeFromInterface>(*context);
+                 DecompressOp, PruneOp, PackOp, SplitFloatsOp, RecomputeFromOp>(
+        context);
   });
 }

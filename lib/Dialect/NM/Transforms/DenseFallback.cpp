@@ -32,9 +32,9 @@ void mlir::nm::narrowDenseUnits(SparseProductOpInterface op, int64_t columns) {
   // The one position that a unit can have is 0.
   Value indices = arith::ConstantOp::create(
       builder, op.getLoc(), DenseElementsAttr::get(type, int8_t(0)));
-  op->setAttr("pattern",
-              PatternAttr::get(op.getContext(), getDensePattern(columns)));
-  op->setOperand(2, indices);
+  op.setPatternAttr(
+      PatternAttr::get(op.getContext(), getDensePattern(columns)));
+  op.getIndicesMutable().assign(indices);
 }
 
 std::optional<StringRef> mlir::nm::whyNotDense(SparseProductOpInterface op) {
@@ -89,7 +89,7 @@ void mlir::nm::makeDense(SparseProductOpInterface op,
       dense, createEmpty(builder, loc, valuesType),
       createEmpty(builder, loc, indicesType));
   SmallVector<Value> parts = fold(builder, compress);
-  op->setAttr("pattern", patternAttr);
-  op->setOperand(1, parts[0]);
-  op->setOperand(2, parts[1]);
+  op.setPatternAttr(patternAttr);
+  op.getValuesMutable().assign(parts[0]);
+  op.getIndicesMutable().assign(parts[1]);
 }

@@ -106,9 +106,9 @@ static Value takePart(OpBuilder &builder, Location loc, Value packed,
 static void shareScales(SparseProductOpInterface op) {
   QuantizationAttr quantization = op.getQuantizationAttr();
   if (quantization && quantization.getGroup() >= op.getStaticK())
-    op->setAttr("quantization",
-                QuantizationAttr::get(op->getContext(), quantization.getBits(),
-                                      /*group=*/::nm::kMaxSize));
+    op.setQuantizationAttr(QuantizationAttr::get(op->getContext(),
+                                                 quantization.getBits(),
+                                                 /*group=*/::nm::kMaxSize));
 }
 
 /// Makes `op` a product of packed weights.
@@ -120,17 +120,17 @@ static void takePacked(SparseProductOpInterface op,
       StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());
   StorageShape shape = packed.form.getStorageShape(pattern, condensed.values[0],
                                                    condensed.values[1]);
-  op->setOperand(1,
-                 takePart(builder, op.getLoc(), packed.values, shape.values));
-  op->setOperand(2,
-                 takePart(builder, op.getLoc(), packed.indices, shape.indices));
+  op.getValuesMutable().assign(
+      takePart(builder, op.getLoc(), packed.values, shape.values));
+  op.getIndicesMutable().assign(
+      takePart(builder, op.getLoc(), packed.indices, shape.indices));
   if (packed.lists)
     op.getListsMutable().assign(
         takePart(builder, op.getLoc(), packed.lists, shape.lists));
   packActivations(op, packed.form);
   if (getQuantizedForm(op)) {
     op.getScalesMutable().clear();
-    op->removeAttr("quantization");
+    op.setQuantizationAttr({});
   }
   shareScales(op);
   op.setPackingAttr(packed.form);

@@ -173,9 +173,9 @@ static Value multiplyTile(OpBuilder &builder, SparseProductOpInterface op,
   mapping.map(op.getIndices(), slice(builder, loc, op.getIndices(), /*dim=*/1,
                                      operands.indices));
   mapping.map(op.getC(), sums);
-  Operation *product = builder.clone(*op, mapping);
-  product->setAttr("pattern",
-                   PatternAttr::get(builder.getContext(), operands.pattern));
+  auto product = cast<SparseProductOpInterface>(builder.clone(*op, mapping));
+  product.setPatternAttr(
+      PatternAttr::get(builder.getContext(), operands.pattern));
   return product->getResult(0);
 }
 

@@ -120,10 +120,19 @@ func.func @spmm_c5_f32(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref
 
 // -----
 
-func.func @recompute_splits(%a: memref<128x64xbf16>, %v: memref<1x32x64xbf16>, %i: memref<1x32x1xi8>) {
+func.func @recompute_sums(%a: memref<512x384xbf16>, %v: memref<1x384x128xbf16>, %i: memref<1x128x1xi8>, %c: memref<100x128xf16>) {
+  // expected-error @+1 {{expected sums of f32, of A's rank 2, but got 'memref<100x128xf16>'}}
+  nm.recompute_from <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
+    ins(%a, %v, %i : memref<512x384xbf16>, memref<1x384x128xbf16>, memref<1x128x1xi8>) outs(%c : memref<100x128xf16>)
+  return
+}
+
+// -----
+
+func.func @recompute_splits(%a: memref<128x64xbf16>, %v: memref<1x32x64xbf16>, %i: memref<1x32x1xi8>, %c: memref<64x64xf32>) {
   // expected-error @+1 {{expected a packing with splits}}
   nm.recompute_from <8:32, block = 1x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 32>
-    ins(%a, %v, %i : memref<128x64xbf16>, memref<1x32x64xbf16>, memref<1x32x1xi8>)
+    ins(%a, %v, %i : memref<128x64xbf16>, memref<1x32x64xbf16>, memref<1x32x1xi8>) outs(%c : memref<64x64xf32>)
   return
 }
 

@@ -283,3 +283,13 @@ func.func @layouts(%a: memref<64x32xf32>, %b: memref<32x64xf32, strided<[68, 1]>
   nm.store_tile %f to %b : !nm.fragment<memref<32x64xf32, #nm.tile_layout<[68, 1], order = [[2, 3, 4, 0, 1], []]>, #gpu.address_space<workgroup>>> to memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
   return
 }
+
+// -----
+
+// The swizzle of rows of 128 bytes repeats after eight of them.
+func.func @slot_c2(%ring: memref<2x12x64xf16, #nm.tile_layout<[768, 64, 1], panels = [64, 768], xor = [2:3 with 1:0 for 3]>, #gpu.address_space<workgroup>>, %i: index) {
+  // expected-error @+1 {{expected swizzled slots at multiples of 1024 bytes, but got them 1536 apart}}
+  %slot = nm.slot %ring[%i] : memref<2x12x64xf16, #nm.tile_layout<[768, 64, 1], panels = [64, 768], xor = [2:3 with 1:0 for 3]>, #gpu.address_space<workgroup>>
+    to memref<12x64xf16, #nm.tile_layout<[64, 1], offset = ?, panels = [64, 768], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+  return
+}

@@ -47,6 +47,7 @@ func.func @exact_gather(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i
       %before = arith.subi %step, %c1 : index
       nm.signal <warpgroup> %empty[%before] where %is_later : !nm.barriers<4>
     }
+    nm.end_tile %c : memref<256x128xf16>
     nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
   }
   nm.warps 8 to 12 registers 88 {
@@ -57,12 +58,12 @@ func.func @exact_gather(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i
       %vt = memref.subview %v[0, %row, 0] [1, 64, 128] [1, 1, 1] : memref<1x1024x128xf16> to memref<1x64x128xf16, strided<[131072, 128, 1], offset: ?>>
       %it = memref.subview %i[0, %row, 0] [1, 64, 1] [1, 1, 1] : memref<1x1024x1xi8> to memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
       %free = arith.subi %step, %c4 : index
-      nm.wait %empty[%free] : !nm.barriers<4>
+      %over = nm.wait %empty[%free] : !nm.barriers<4>
       %turn = arith.remui %step, %c4 : index
       %a_slot = nm.slot %a_ring[%turn] : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>> to !rows
       %v_slot = nm.slot %v_ring[%turn] : memref<4x1x64x128xf16, strided<[8192, 8192, 128, 1]>, #gpu.address_space<workgroup>> to !weights
-      %t0 = nm.copy <bulk> %vt to %v_slot : memref<1x64x128xf16, strided<[131072, 128, 1], offset: ?>> to !weights -> !nm.token
-      %t1 = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
+      %t0 = nm.copy <bulk> %vt to %v_slot after %over arrives %full[%step] : !nm.barriers<4> : memref<1x64x128xf16, strided<[131072, 128, 1], offset: ?>> to !weights -> !nm.token
+      %t1 = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>> after %over arrives %full[%step] : !nm.barriers<4>
         : memref<256x256xf16, strided<[256, 1], offset: ?>> to !rows -> !nm.token
       nm.signal <thread> %full[%step] tokens %t0, %t1 : !nm.barriers<4>
     }
@@ -91,7 +92,7 @@ func.func @sparse_operand(%a: memref<8x64x128xf16>, %v: memref<8x32x128xf16>, %m
   nm.warps 4 to 5 {
     scf.for %step = %c0 to %c8 step %c1 {
       %free = arith.subi %step, %c3 : index
-      nm.wait %empty[%free] : !nm.barriers<3>
+      %over = nm.wait %empty[%free] : !nm.barriers<3>
       %turn = arith.remui %step, %c3 : index
       %as = nm.slot %a_ring[%turn] : memref<3x1x64x128xf16, #gpu.address_space<workgroup>> to memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>, #gpu.address_space<workgroup>>
       %vs = nm.slot %v_ring[%turn] : memref<3x1x32x128xf16, #gpu.address_space<workgroup>> to memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>, #gpu.address_space<workgroup>>
@@ -99,9 +100,9 @@ func.func @sparse_operand(%a: memref<8x64x128xf16>, %v: memref<8x32x128xf16>, %m
       %at = memref.subview %a[%step, 0, 0] [1, 64, 128] [1, 1, 1] : memref<8x64x128xf16> to memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>>
       %vt = memref.subview %v[%step, 0, 0] [1, 32, 128] [1, 1, 1] : memref<8x32x128xf16> to memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>>
       %mt = memref.subview %meta[%step, 0, 0] [1, 128, 8] [1, 1, 1] : memref<8x128x8xi8> to memref<1x128x8xi8, strided<[1024, 8, 1], offset: ?>>
-      %t0 = nm.copy <bulk> %at to %as : memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>> to memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
-      %t1 = nm.copy <bulk> %vt to %vs : memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>> to memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
-      %t2 = nm.copy <bulk> %mt to %ms : memref<1x128x8xi8, strided<[1024, 8, 1], offset: ?>> to memref<1x128x8xi8, strided<[1024, 8, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
+      %t0 = nm.copy <bulk> %at to %as after %over arrives %full[%step] : !nm.barriers<3> : memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>> to memref<1x64x128xf16, strided<[8192, 128, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
+      %t1 = nm.copy <bulk> %vt to %vs after %over arrives %full[%step] : !nm.barriers<3> : memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>> to memref<1x32x128xf16, strided<[4096, 128, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
+      %t2 = nm.copy <bulk> %mt to %ms after %over arrives %full[%step] : !nm.barriers<3> : memref<1x128x8xi8, strided<[1024, 8, 1], offset: ?>> to memref<1x128x8xi8, strided<[1024, 8, 1], offset: ?>, #gpu.address_space<workgroup>> -> !nm.token
       nm.signal <thread> %full[%step] tokens %t0, %t1, %t2 : !nm.barriers<3>
     }
   }

@@ -29,9 +29,9 @@ func.func @product(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor
     -> tensor<1x384x128xbf16>, tensor<1x128x1xi8>
   %r = nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
     ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%c : tensor<100x128xf32>) -> tensor<100x128xf32>
-  nm.recompute_from <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
-    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
-  return %r : tensor<100x128xf32>
+  %s = nm.recompute_from <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%r : tensor<100x128xf32>) -> tensor<100x128xf32>
+  return %s : tensor<100x128xf32>
 }
 
 // The same of a sparse operand, whose splits of a step stand one behind the
@@ -47,9 +47,9 @@ func.func @sparse(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor<
   %r = nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, splits = 3>
     schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 2, producers = 4, splits = 3>
     ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>) outs(%c : tensor<100x128xf32>) -> tensor<100x128xf32>
-  nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, splits = 3>
-    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>)
-  return %r : tensor<100x128xf32>
+  %s = nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, splits = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>) outs(%r : tensor<100x128xf32>) -> tensor<100x128xf32>
+  return %s : tensor<100x128xf32>
 }
 
 // CHECK-LABEL: func.func @residuals

@@ -44,7 +44,7 @@ func.func @splits(%a: memref<512x128xbf16>, %v: memref<1x8x4096xbf16>, %i: memre
         outs(%c : memref<64x64xf32>)
     }
     nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, splits = 2>
-      ins(%a, %v, %i : memref<512x128xbf16>, memref<1x8x4096xbf16>, memref<1x8x512xi8>)
+      ins(%a, %v, %i : memref<512x128xbf16>, memref<1x8x4096xbf16>, memref<1x8x512xi8>) outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
@@ -94,7 +94,7 @@ func.func @residuals(%a: memref<512x192xbf16>, %v: memref<1x8x6144xbf16>, %i: me
         outs(%c : memref<64x64xf32>)
     }
     nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, splits = 3>
-      ins(%a, %v, %i : memref<512x192xbf16>, memref<1x8x6144xbf16>, memref<1x8x512xi8>)
+      ins(%a, %v, %i : memref<512x192xbf16>, memref<1x8x6144xbf16>, memref<1x8x512xi8>) outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }

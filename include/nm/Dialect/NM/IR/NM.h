@@ -54,6 +54,13 @@ Type getProductAccumulatorType(Type elementType);
 
 #include "nm/Dialect/NM/IR/NMInterfaces.h.inc"
 
+namespace mlir::nm {
+/// The libraries that a process has loaded.
+struct LibraryResource : SideEffects::Resource::Base<LibraryResource> {
+  StringRef getName() final { return "Library"; }
+};
+} // namespace mlir::nm
+
 #define GET_OP_CLASSES
 #include "nm/Dialect/NM/IR/NMOps.h.inc"
 

@@ -66,7 +66,9 @@ def NM_AttentionOp
   }];
 }
 
-def NM_HasCudnnOp : Op<NM_Dialect, "has_cudnn", []> {
+def NM_HasCudnnOp : Op<NM_Dialect, "has_cudnn", [
+    MemoryEffects<[MemRead<NM_LibraryResource>,
+                   MemWrite<NM_LibraryResource>]>]> {
   let summary = "whether cuDNN can be loaded where the program runs";
   let description = [{
     The condition under which `nm.attention` is a call of cuDNN, as
@@ -76,9 +78,9 @@ def NM_HasCudnnOp : Op<NM_Dialect, "has_cudnn", []> {
     %loaded = nm.has_cudnn
     ```
   }];
-  // An allocation is what is neither merged with another nor kept when unused.
-  let results = (outs Res<I1, "", [MemAlloc]>:$loaded);
+  let results = (outs I1:$loaded);
   let assemblyFormat = "attr-dict";
+  let hasCanonicalizeMethod = 1;
 }
 
 #endif // NM_DIALECT_NM_IR_NMATTENTION_TD

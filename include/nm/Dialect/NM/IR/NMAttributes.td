@@ -6,8 +6,12 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 include "nm/Dialect/NM/IR/NMDialect.td"
 include "nm/Dialect/NM/IR/NMPackedFormInterface.td"
+
+/// The libraries that a process has loaded. Whoever asks for one loads it.
+def NM_LibraryResource : Resource<"::mlir::nm::LibraryResource">;
 
 class NM_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<NM_Dialect, name, traits> {

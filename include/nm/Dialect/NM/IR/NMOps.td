@@ -505,21 +505,24 @@ def NM_AssembleOp : NM_Op<"assemble", [Pure]> {
 // Libraries
 //===----------------------------------------------------------------------===//
 
-def NM_HasCublasOp : NM_Op<"has_cublas", []> {
+def NM_HasCublasOp : NM_Op<"has_cublas", [
+    MemoryEffects<[MemRead<NM_LibraryResource>,
+                   MemWrite<NM_LibraryResource>]>]> {
   let summary = "whether cuBLAS can be loaded where the program runs";
   let description = [{
     The condition under which a product of strategy `cublas` runs; see
-    `nm-call-cublas`. It is the same throughout a process, but each product has
-    a condition of its own, and two are never merged: cuBLAS may refuse one
-    product and take the other.
+    `nm-call-cublas`. Loads the library where it is not yet, which changes the
+    process: it is the same throughout a process, but each product has a
+    condition of its own, and two are never merged: cuBLAS may refuse one product
+    and take the other. One that is not used goes.
 
     ```mlir
     %loaded = nm.has_cublas
     ```
   }];
-  // An allocation is what is neither merged with another nor kept when unused.
-  let results = (outs Res<I1, "", [MemAlloc]>:$loaded);
+  let results = (outs I1:$loaded);
   let assemblyFormat = "attr-dict";
+  let hasCanonicalizeMethod = 1;
 }
 
 include "nm/Dialect/NM/IR/NMSums.td"

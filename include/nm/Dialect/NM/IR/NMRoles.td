@@ -82,15 +82,20 @@ def NM_WaitOp : NM_TileOp<"wait"> {
     copies, too, as for `nm.await`. Steps from -stages to -1 are over from the
     start: a producer of step s waits until step s - stages was consumed.
 
+    The token stands for what was waited for: `nm.copy` takes that of the wait
+    behind which it may write.
+
     Constraints:
     * (C1) it is in `nm.warps`.
 
     ```mlir
     nm.wait async_proxy %full[%step] : <4>
+    %free = nm.wait %empty[%before] : <4>
     ```
   }];
   let arguments = (ins UnitAttr:$async_proxy, NM_BarriersType:$ring,
                        Index:$step);
+  let results = (outs NM_TokenType:$over);
   let assemblyFormat = [{
     (`async_proxy` $async_proxy^)? $ring `[` $step `]` attr-dict
     `:` type($ring)
@@ -108,13 +113,14 @@ def NM_SignalOp : NM_TileOp<"signal", [AttrSizedOperandSegments]> {
     `condition` is given and false, nothing is signalled.
 
     All products that were started before are over for who waits, but the last
-    one inside a loop, which may be in flight.
+    one inside a loop, which may be in flight until `nm.end_tile`.
 
     Constraints:
     * (C1) it is in `nm.warps`, whose warps are whole warpgroups for scope
       `warpgroup`; the scope is not `block`.
-    * (C2) tokens are of `nm.copy` in the same block, and signalled once; with
-      tokens there is no condition, and the scope is `thread`.
+    * (C2) tokens are of `nm.copy` in the same block, and signalled once, at the
+      barrier that the copy names, if it does; with tokens there is no condition,
+      and the scope is `thread`.
 
     ```mlir
     nm.signal <thread> %full[%step] tokens %t0, %t1 : <4>
@@ -128,6 +134,25 @@ def NM_SignalOp : NM_TileOp<"signal", [AttrSizedOperandSegments]> {
     $scope $ring `[` $step `]` (`where` $condition^)? (`tokens` $tokens^)?
     attr-dict `:` type($ring)
   }];
+  let hasVerifier = 1;
+}
+
+def NM_EndTileOp : NM_TileOp<"end_tile"> {
+  let summary = "ends the products of a tile of C";
+  let description = [{
+    Waits for the products of a tile of C that are in flight. Behind it the sums
+    of `tile` are whole: they are signalled, made again, taken by an epilogue and
+    stored there.
+
+    Constraints:
+    * (C1) it is in `nm.warps`.
+
+    ```mlir
+    nm.end_tile %c : memref<256x128xf16, strided<[4096, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$tile);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
   let hasVerifier = 1;
 }
 

@@ -65,17 +65,20 @@ def NM_SplitFloatsOp : NM_Op<"split_floats", [
 }
 
 def NM_RecomputeFromOp : NM_Op<"recompute_from", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "what a block's sums can be made again from";
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                 ["reifyResultShapes"]>]> {
+  let summary = "makes sums of split floats again that are not finite";
   let description = [{
-    Tells of the products in a block, which are of the split floats values, what
-    rows of A and which weights they have in all. Sums that do not come out
-    finite are made again from them by multiply-adds of f32 on the CUDA cores:
-    the splits of an infinite, a NaN or a huge value do not add up to it, but say
-    which it is. Zeros that fill groups of `#nm.sparse_operand` up, and are no
-    weights, are left out of them. By itself the op does nothing.
+    `sums` is what products of split floats have added to, and A, the values and
+    the indices are what they have in all. Sums that did not come out finite are
+    made again from these by multiply-adds of f32 on the CUDA cores, and the
+    others stay: the splits of an infinite, a NaN or a huge value do not add up
+    to it, but say which it is. Zeros that fill groups of `#nm.sparse_operand`
+    up, and are no weights, are left out.
 
-    Constraints: those of `nm.spmm` on A, the values and the indices, with a
+    Constraints: those of `nm.spmm` on A, the values, the indices and C, with a
     `packing` that has splits.
 
     ```mlir
@@ -83,18 +86,26 @@ def NM_RecomputeFromOp : NM_Op<"recompute_from", [
       packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
       ins(%a, %values, %indices : memref<512x384xbf16>, memref<1x384x128xbf16>,
                                   memref<1x128x1xi8>)
+      outs(%c : memref<128x128xf32>)
     ```
   }];
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_PackedFormAttrInterface:$packing,
                        NM_Activations:$a, NM_Values:$values,
-                       NM_Indices:$indices);
+                       NM_Indices:$indices, NM_Output:$sums);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $pattern `packing` $packing
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
-              type($indices) `)` attr-dict
+              type($indices) `)`
+    `outs` `(` $sums `:` type($sums) `)` attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getSumsMutable();
+    }
+  }];
 }
 
 #endif // NM_DIALECT_NM_IR_NMTERMS_TD

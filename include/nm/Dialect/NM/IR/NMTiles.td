@@ -139,6 +139,7 @@ def NM_TokenType : NM_Type<"Token", "token"> {
   let description = [{
     What `nm.copy` and `nm.group` return, and `nm.await` takes. It stands for
     copies of the thread block that have been issued, and may not have arrived.
+    That of `nm.wait` stands for a step that is over.
   }];
 }
 
@@ -298,6 +299,10 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
 
     With `rows`, a list names the rows to copy, or columns where its `dim` is 1.
 
+    A copy of a role names its barriers: it writes `after` an `nm.wait`, and
+    `arrives` at the barrier of a step, where its token is signalled. What it
+    reads of a list it may read before that wait.
+
     Constraints:
     * (C1) source and destination have one element type, and the destination is
       in workgroup memory and has a static shape.
@@ -320,10 +325,14 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       `tensor` where it is of dimension 1: units of as many bytes as a panel has,
       or a multiple.
     * (C5) `unfilled` is a dimension of the destination of a `tensor` copy.
+    * (C6) `after` is the token of an `nm.wait` in the same block, and comes with
+      `arrives`.
 
     ```mlir
     %t = nm.copy <direct> %a to %slot : memref<16x128xf32, strided<[256, 1], offset: ?>>
       to memref<16x128xf32, #gpu.address_space<workgroup>> -> !nm.token
+    %u = nm.copy <bulk> %v to %next after %free arrives %full[%step] : <4>
+      : memref<1x64x128xf16> to memref<1x64x128xf16, #gpu.address_space<workgroup>> -> !nm.token
     nm.copy <matrices> %staging to %slot part [0, 2]
       : memref<1x8x16x32xf32, #gpu.address_space<workgroup>>
       to memref<32x128xf32, #gpu.address_space<workgroup>>
@@ -331,7 +340,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
   }];
   let arguments = (ins NM_CopyKindAttr:$kind, AnyMemRef:$source,
                        AnyMemRef:$destination, Optional<AnyMemRef>:$rows,
-                       Optional<I1>:$condition,
+                       Optional<I1>:$condition, Optional<NM_TokenType>:$after,
+                       Optional<NM_BarriersType>:$barriers,
+                       Optional<Index>:$step,
                        OptionalAttr<NM_RowListAttr>:$row_list,
                        OptionalAttr<DenseI64ArrayAttr>:$part,
                        OptionalAttr<I64Attr>:$unfilled);
@@ -348,10 +359,14 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       return getKind() == ::mlir::nm::CopyKind::Bulk ||
              getKind() == ::mlir::nm::CopyKind::Tensor;
     }
+    /// The wait behind which it may write; null where it names none.
+    ::mlir::nm::WaitOp getWait();
   }];
   let assemblyFormat = [{
     $kind $source `to` $destination (`part` $part^)? (`unfilled` $unfilled^)?
     (`rows` $rows^ $row_list `:` type($rows))? (`where` $condition^)?
+    (`after` $after^)?
+    (`arrives` $barriers^ `[` $step `]` `:` type($barriers))?
     attr-dict `:` type($source) `to` type($destination) (`->` type($token)^)?
   }];
   let hasVerifier = 1;

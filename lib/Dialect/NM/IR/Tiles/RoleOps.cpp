@@ -82,6 +82,11 @@ static LogicalResult verifyHasRole(Operation *op) {
 }
 
 LogicalResult WaitOp::verify() { return verifyHasRole(*this); }
+LogicalResult EndTileOp::verify() { return verifyHasRole(*this); }
+
+WaitOp CopyOp::getWait() {
+  return getAfter() ? getAfter().getDefiningOp<WaitOp>() : WaitOp();
+}
 
 LogicalResult SignalOp::verify() {
   // (C1).
@@ -108,6 +113,10 @@ LogicalResult SignalOp::verify() {
     if (!copy || copy->getBlock() != (*this)->getBlock() || !token.hasOneUse())
       return emitOpError() << "expected tokens of copies beside it, each "
                               "signalled once";
+    if (copy.getBarriers() &&
+        (copy.getBarriers() != getRing() || copy.getStep() != getStep()))
+      return emitOpError() << "expected tokens of copies that arrive at the "
+                              "barrier that it signals";
   }
   return success();
 }

@@ -9,6 +9,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "nm/Dialect/NM/IR/BufferAlignment.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::kFragmentColumns;
@@ -95,6 +97,15 @@ LogicalResult SlotOp::verify() {
   if (getSlot().getType() != expected)
     return emitOpError() << "expected a slot of type " << expected
                          << ", but got " << getSlot().getType();
+  // Where each slot starts, its swizzle does.
+  int64_t alignment = getBufferAlignment(ring);
+  if (!tile || alignment == kLineBytes)
+    return success();
+  int64_t apart = tile.getStrides()[0] * ring.getElementTypeBitWidth() / 8;
+  if (apart % alignment != 0)
+    return emitOpError() << "expected swizzled slots at multiples of "
+                         << alignment << " bytes, but got them " << apart
+                         << " apart";
   return success();
 }
 
@@ -128,7 +139,8 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, CopyKind way,
                    ? Type()
                    : Type(TokenType::get(builder.getContext()));
   build(builder, state, token, way, source, destination, rows,
-        /*condition=*/Value(), rowList,
+        /*condition=*/Value(), /*after=*/Value(), /*barriers=*/Value(),
+        /*step=*/Value(), rowList,
         part.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(part),
         /*unfilled=*/IntegerAttr());
 }
@@ -416,6 +428,13 @@ LogicalResult CopyOp::verify() {
                             "'tensor' copy, but got "
                          << *dim << " of one that goes '"
                          << stringifyCopyKind(getKind()) << "'";
+  // (C6).
+  if (!getBarriers() != !getStep() || (getAfter() && !getBarriers()) ||
+      (getAfter() &&
+       (!getWait() || getWait()->getBlock() != (*this)->getBlock())))
+    return emitOpError()
+           << "expected 'after' an nm.wait in its block, with the "
+              "barrier that it 'arrives' at";
   return verifyListed(*this, destination);
 }
 
