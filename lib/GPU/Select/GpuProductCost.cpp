@@ -299,7 +299,7 @@ std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
                                               const ::nm::GpuChip &chip,
                                               const SelectionOptions &options,
                                               ActivationForm form) {
-  bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
+  bool isDemanded = isLibraryCall(options.given);
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
   double dense = estimateLibrary(op, chip, form);
@@ -353,7 +353,7 @@ static double estimateOwn(SparseProductOpInterface op,
                           const ::nm::GpuChip &chip,
                           const SelectionOptions &options,
                           ActivationForm form) {
-  if (isa_and_present<CublasScheduleAttr>(options.given))
+  if (isLibraryCall(options.given))
     return kRefusedMicroseconds;
   auto choose = [&](ActivationForm form) {
     return op.getScales()
@@ -387,7 +387,7 @@ double mlir::nm::estimateWidened(SparseProductOpInterface op,
                                  const ::nm::GpuChip &chip,
                                  const SelectionOptions &options,
                                  bool isMMajor) {
-  if (isa_and_present<CublasScheduleAttr>(options.given))
+  if (isLibraryCall(options.given))
     return kRefusedMicroseconds;
   GpuProduct product = getGpuProduct(op);
   product.type = ::nm::ElementType::F16;
@@ -426,7 +426,7 @@ double mlir::nm::estimateWithForm(SparseProductOpInterface op,
                                   const ::nm::GpuChip &chip,
                                   const SelectionOptions &options,
                                   ActivationForm form) {
-  if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
+  if (isReference(options.given) || whyUnknown(op))
     return 0;
   double asTyped = estimateOverlapped(op, chip, options, form,
                                       estimateAsTyped(op, chip, options, form));

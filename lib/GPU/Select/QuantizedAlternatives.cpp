@@ -44,7 +44,7 @@ QuantizedAlternatives mlir::nm::findQuantizedAlternatives(
     ways.inRegisters = chooseGpuSchedule({op, product, chip, strategy});
   if (given && ways.inRegisters)
     return ways;
-  if (!isa_and_present<CublasScheduleAttr>(given))
+  if (!isLibraryCall(given))
     ways.dequantized = chooseDequantized(op, product, chip, given);
   ways.dequantization = estimateDequantization(op, chip);
   ways.dense = estimateDense(op, chip, options, form);

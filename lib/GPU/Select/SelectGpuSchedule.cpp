@@ -119,8 +119,7 @@ LogicalResult GpuScheduleSelection::readOptions(Operation *where) {
   if (failed(parsed))
     return failure();
   given = *parsed;
-  if (findGpuStrategy(given) ||
-      isa<CublasScheduleAttr, LoopsScheduleAttr>(given))
+  if (findGpuStrategy(given) || isLibraryCall(given) || isReference(given))
     return success();
   return emitError() << "expected a schedule of a GPU strategy, but got "
                      << given;
@@ -165,7 +164,7 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
 LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
                                               const GpuChip &gpu) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  if (!schedule.isForGPU() && !isa<LoopsScheduleAttr>(schedule))
+  if (!schedule.isForGPU() && !isReference(schedule))
     return op->emitOpError()
            << "expected a schedule of a GPU strategy, but got "
            << schedule.getStrategyName();
@@ -204,7 +203,7 @@ static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
                                        GpuProduct product, const GpuChip &gpu,
                                        ScheduleAttrInterface given) {
   auto loops = LoopsScheduleAttr::get(op->getContext());
-  if (isa_and_present<LoopsScheduleAttr>(given) || needsColumns(op))
+  if (isReference(given) || needsColumns(op))
     return loops;
   product.pattern = getDensePattern(kDenseColumns);
   if (isFloat(product.type))
@@ -223,8 +222,7 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
   GpuProduct product = getGpuProduct(op);
   double dense = estimateLibrary(op, gpu);
   auto cublas = cast_if_present<CublasScheduleAttr>(given);
-  bool givesOwn =
-      cublas && cublas.getOwn() && !isa<LoopsScheduleAttr>(cublas.getOwn());
+  bool givesOwn = cublas && cublas.getOwn() && !isReference(cublas.getOwn());
   std::optional<std::string> obstacle =
       whyNotCublas(op, dense, /*isDemanded=*/bool(given));
   if (!obstacle && givesOwn && needsColumns(op))
@@ -437,7 +435,7 @@ std::string GpuScheduleSelection::overlap(SparseProductOpInterface op,
 
 LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
                                            const GpuChip &gpu) {
-  if (isa_and_present<LoopsScheduleAttr>(given)) {
+  if (isReference(given)) {
     selectLoops(op, gpu, "as the schedule option says");
     return success();
   }
@@ -463,7 +461,7 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   if (!packs && op.hasPureTensorSemantics() &&
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
-  bool onlyCublas = isa_and_present<CublasScheduleAttr>(given);
+  bool onlyCublas = isLibraryCall(given);
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
     packs |= given && given.getPackedForm(op.getPattern());
@@ -495,9 +493,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   }
   if (StringRef zeros = describeZeros(op, chosen->schedule); !zeros.empty())
     record.reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
-  record.fallsBack =
-      !wasDense && (isa_and_present<CublasScheduleAttr>(chosen->schedule) ||
-                    (isWider && isDense(op)));
+  record.fallsBack = !wasDense && (isLibraryCall(chosen->schedule) ||
+                                   (isWider && isDense(op)));
   return setSchedule(op, gpu, *chosen, std::move(record));
 }
 
@@ -519,7 +516,7 @@ static void addEstimates(SparseProductOpInterface op,
   record.estimate = chosen.microseconds;
   if (ShapedType::isDynamic(op.getStaticM()))
     record.typicalM = GpuProduct::kTypicalRows;
-  if (isa<CublasScheduleAttr>(chosen.schedule))
+  if (isLibraryCall(chosen.schedule))
     return;
   record.multiplyFloor = chosen.multiplyFloor;
   record.memoryFloor = chosen.memoryFloor;
