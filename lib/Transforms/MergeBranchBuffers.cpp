@@ -1,5 +1,7 @@
 //===- MergeBranchBuffers.cpp - One buffer for both branches --------------===//
 
+#include "nm/Dialect/NM/IR/Contractions.h"
+#include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -60,19 +62,62 @@ static void moveBefore(memref::AllocOp alloc, scf::IfOp op) {
   alloc->moveBefore(op);
 }
 
+static Value withoutCasts(Value value) {
+  while (auto cast = value.getDefiningOp<memref::CastOp>())
+    value = cast.getSource();
+  return value;
+}
+
+/// Whether the else branch is what runs where a library cannot be had, and so
+/// has to write where the library does.
+static bool isForLibrary(scf::IfOp op) {
+  Operation *condition = op.getCondition().getDefiningOp();
+  return isa_and_present<mlir::nm::HasCublasOp, mlir::nm::HasCudnnOp>(
+      condition);
+}
+
+/// Whether `buffer`, which the then branch yields, is an allocation before the
+/// branches, or can be one.
+static bool canStandBefore(Value buffer, scf::IfOp op) {
+  auto alloc = buffer.getDefiningOp<memref::AllocOp>();
+  if (!alloc || alloc->getBlock() != op.thenBlock())
+    return alloc && !op->isProperAncestor(alloc);
+  return llvm::all_of(alloc.getDynamicSizes(), [&](Value size) {
+    return size.getParentBlock() != op.thenBlock() ||
+           (size.getDefiningOp() &&
+            isMovable(size.getDefiningOp(), op.thenBlock()));
+  });
+}
+
+static void replaceResult(OpResult result, Value buffer) {
+  OpBuilder builder(result.getContext());
+  builder.setInsertionPointAfter(result.getOwner());
+  if (buffer.getType() != result.getType())
+    buffer = memref::CastOp::create(builder, result.getLoc(), result.getType(),
+                                    buffer);
+  result.replaceAllUsesWith(buffer);
+}
+
 static void mergeBuffers(scf::IfOp op) {
   for (OpResult result : op.getResults()) {
     unsigned number = result.getResultNumber();
-    memref::AllocOp inThen =
-        findAlloc(op.thenYield().getOperand(number), op.thenBlock());
-    memref::AllocOp inElse =
-        findAlloc(op.elseYield().getOperand(number), op.elseBlock());
-    if (!inThen || !inElse || !areAlike(inThen, inElse, op))
+    Value ofThen = withoutCasts(op.thenYield().getOperand(number)),
+          ofElse = withoutCasts(op.elseYield().getOperand(number));
+    memref::AllocOp inThen = findAlloc(ofThen, op.thenBlock()),
+                    inElse = findAlloc(ofElse, op.elseBlock());
+    if (inThen && inElse && areAlike(inThen, inElse, op)) {
+      moveBefore(inThen, op);
+      inElse.replaceAllUsesWith(inThen.getResult());
+      inElse.erase();
+    } else if (isForLibrary(op) && canStandBefore(ofThen, op)) {
+      if (inThen)
+        moveBefore(inThen, op);
+      OpBuilder builder(op.elseYield());
+      memref::CopyOp::create(builder, op.getLoc(), ofElse, ofThen);
+    } else {
       continue;
-    moveBefore(inThen, op);
-    inElse.replaceAllUsesWith(inThen.getResult());
-    inElse.erase();
-    result.replaceAllUsesWith(inThen.getResult());
+    }
+    replaceResult(result, ofThen);
   }
 }
 

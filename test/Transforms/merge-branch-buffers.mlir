@@ -53,3 +53,29 @@ func.func @unlike(%condition: i1, %m: index, %n: index, %c: memref<4xf32>) -> (m
   }
   return %r#0, %r#1, %r#2 : memref<?xf32>, memref<?xf32>, memref<4xf32>
 }
+
+// Where a library may compute, the other branch writes where the library does.
+// CHECK-LABEL: func.func @library(
+// CHECK:         %[[BEFORE:.*]] = memref.alloc() : memref<1x4xf32>
+// CHECK:         %[[A:.*]] = memref.alloc() : memref<1x4xf32>
+// CHECK:         scf.if %{{.*}} {
+// CHECK-NEXT:      "test.write"(%[[BEFORE]], %[[A]])
+// CHECK-NEXT:    } else {
+// CHECK:           memref.copy %{{.*}}, %[[BEFORE]]
+// CHECK:           memref.copy %{{.*}}, %[[A]]
+// CHECK:         return %[[BEFORE]], %[[A]]
+func.func @library() -> (memref<1x4xf32>, memref<1x4xf32>) {
+  %has = nm.has_cudnn
+  %before = memref.alloc() : memref<1x4xf32>
+  %r:2 = scf.if %has -> (memref<1x4xf32>, memref<1x4xf32>) {
+    %a = memref.alloc() : memref<1x4xf32>
+    "test.write"(%before, %a) : (memref<1x4xf32>, memref<1x4xf32>) -> ()
+    scf.yield %before, %a : memref<1x4xf32>, memref<1x4xf32>
+  } else {
+    %b = memref.alloc() : memref<4xf32>
+    "test.write_other"(%b) : (memref<4xf32>) -> ()
+    %wide = memref.expand_shape %b [[0, 1]] output_shape [1, 4] : memref<4xf32> into memref<1x4xf32>
+    scf.yield %wide, %wide : memref<1x4xf32>, memref<1x4xf32>
+  }
+  return %r#0, %r#1 : memref<1x4xf32>, memref<1x4xf32>
+}

@@ -140,8 +140,8 @@ TEST(Manifest, NamesTheEntryThatIsWrong) {
   struct Case {
     const char *from, *to, *message;
   } cases[] = {
-      {"\"version\": 2", "\"version\": 3",
-       "version: expected version 1 to 2, but got version 3"},
+      {"\"version\": 2", "\"version\": 4",
+       "version: expected version 1 to 3, but got version 4"},
       {"\"version\": 2", "\"version\": \"1\"", "version: expected an integer"},
       {"\"version\": 2,", "", "version: expected this entry"},
       {"\"name\": \"ffn\"", "\"name\": 3",

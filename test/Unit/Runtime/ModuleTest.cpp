@@ -247,7 +247,7 @@ TEST(ModuleLoad, SaysWhatIsWrongWithAFile) {
                       "no nm_manifest"),
             std::string::npos);
   EXPECT_NE(loadError(NM_FAKE_MODEL_VERSION)
-                .find("nm_manifest: version: expected version 1 to 2, but got "
+                .find("nm_manifest: version: expected version 1 to 3, but got "
                       "version 7"),
             std::string::npos);
   EXPECT_NE(loadError(NM_FAKE_MODEL_FEATURES)
