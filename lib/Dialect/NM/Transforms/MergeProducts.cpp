@@ -47,12 +47,14 @@ static Attribute getConstantOf(Value value) {
 // What can be merged
 //===----------------------------------------------------------------------===//
 
-/// Whether what reads `value` reads a slice of columns at no cost.
-static bool canBeSlice(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+/// Whether what reads `value` reads a slice of columns at no cost. Columns of
+/// one row are contiguous, whatever shape they take.
+static bool canBeSlice(Value value, bool isOneRow) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user))
-      return canBeSlice(user->getResult(0));
+    if (isa<tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user) ||
+        (isOneRow && isa<tensor::CollapseShapeOp>(user)))
+      return canBeSlice(user->getResult(0), isOneRow);
     if (auto product = dyn_cast<SparseProductOpInterface>(user))
       return llvm::is_contained(product.getEpilogueOperands(), use.get()) &&
              product.getA() != use.get() && product.getC() != use.get();
@@ -82,7 +84,10 @@ static bool canBeMerged(SparseProductOpInterface op) {
   for (Value part : {op.getValues(), op.getIndices(), op.getScales()})
     if (part && !ConstantArray::get(getConstantOf(part)))
       return false;
-  return (op.hasEpilogue() || getFill(op)) && canBeSlice(op->getResult(0));
+  ShapedType type = op.getCType();
+  bool isOneRow = type.hasStaticShape() && type.getNumElements() == n;
+  return (op.hasEpilogue() || getFill(op)) &&
+         canBeSlice(op->getResult(0), isOneRow);
 }
 
 /// Whether operand `i` of both epilogues can be one operand: the same value, or
