@@ -12,7 +12,6 @@
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
-#include "nm/Dialect/NM/Transforms/ScatterBufferization.h"
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 #include "nm/GPU/Passes.h"
 #include "nm/GPU/Rows/RowsToGPU.h"
@@ -40,7 +39,6 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
 void mlir::nm::registerDialect(DialectRegistry &registry) {
   registry.insert<NMDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
-  registerScatterBufferization(registry);
   registerTransformDialectExtension(registry);
 }
 

@@ -11,7 +11,6 @@ with nm's layers.
 
 import argparse
 import copy
-import csv
 import statistics
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transformer-blocks"))
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
-from measure_blocks import RMSNorm, pruned, time_of  # noqa: E402
+from measure_blocks import RMSNorm, pruned, time_of, write_csv  # noqa: E402
 
 PATTERNS = {"2:4": "2:4", "VW64": "8:32, block = 1x64"}
 
@@ -171,10 +170,7 @@ def main():
                           for key, value in line.items()})
             print(lines[-1], flush=True)
     if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(lines[0]))
-            writer.writeheader()
-            writer.writerows(lines)
+        write_csv(args.csv, lines)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ std::vector<BenchCase> ablationProducts();
 /// product cannot have is left out when it is compiled.
 std::vector<BenchCase> ablate(const std::vector<BenchCase> &products);
 
-/// What the compiler says of a schedule that a product cannot have, without
-/// where it says so.
+/// The compiler's reason why a product cannot have a schedule: its message
+/// without the place in the file.
 std::string whyRefused(const std::string &message);
 
 /// The schedules of the steps that were measured: what the cost model chooses

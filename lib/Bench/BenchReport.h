@@ -33,7 +33,7 @@ struct CaseResult {
   std::string strategy, remark;
   /// The whole schedule.
   std::string mappedBy;
-  /// What a block of it takes.
+  /// Bytes of shared memory that a block of the kernel takes.
   std::optional<int64_t> sharedBytes;
   /// The step that had the same schedule: nothing was measured where there is
   /// one.

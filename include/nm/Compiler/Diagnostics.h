@@ -37,8 +37,8 @@ public:
   /// Adds an error, and fails.
   LogicalResult fail(const llvm::Twine &message);
 
-  /// What is being done: a pass by its flag, or `the linker`. An error after a
-  /// crash names the step.
+  /// `name` is the step that begins, a pass by its flag or `the linker`; an
+  /// error after a crash names the step.
   void setStep(llvm::StringRef name) {
     step = name.str();
     if (onStep)

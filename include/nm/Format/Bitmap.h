@@ -15,7 +15,7 @@
 // in runs 0 and 1, and 2, 3, 0, 1 in runs 2 and 3. A row's number is its place
 // in that order.
 //
-// Of a step, values are [slots x 32 lanes x 2 columns]: each run's in the order
+// The values of a step are [slots x 32 lanes x 2 columns]: a run's in the order
 // of their rows' numbers, so that a warp's accesses meet no bank twice whatever
 // slots its lanes read. Slots behind a run's last value are zero. Bits are two
 // words of each lane, little-endian, one for each run: bit 8 (i % 4) + i / 4

@@ -1,8 +1,8 @@
 //===- ScheduleFields.h - The fields of schedules, plain --------*- C++ -*-===//
 //
-// What cost models choose, and passes read. The structs have the parameters of
-// the attributes in NMSchedules.td, of whose records they are made; these
-// describe them. No LLVM, as in all models.
+// Cost models choose these fields, and passes read them. The structs are
+// generated from the records of the attributes in NMSchedules.td, which
+// describe each field. No LLVM, as in all models.
 //
 //===----------------------------------------------------------------------===//
 

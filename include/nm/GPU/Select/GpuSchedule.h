@@ -88,7 +88,7 @@ struct GpuProduct {
   }
 };
 
-/// What a cost model says of a schedule.
+/// The cost model's estimate of a schedule.
 struct ScheduleEstimate {
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;

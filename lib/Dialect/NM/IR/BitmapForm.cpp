@@ -1,8 +1,8 @@
 //===- BitmapForm.cpp - #nm.bitmap ----------------------------------------===//
 
 #include "StorageTiling.h"
+#include "VerifyStorage.h"
 
-#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Format/Bitmap.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -16,13 +16,9 @@ BitmapAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
                           const ::nm::Pattern &pattern,
                           Type elementType) const {
   // (C1), (C2).
-  std::optional<::nm::ElementType> type = mlir::nm::getElementType(elementType);
-  if (!type)
-    return emitError() << "expected an element type with weights, but got "
-                       << elementType;
-  if (::nm::Status status = BitmapForm::verify(pattern, *type); !status)
-    return emitError() << status.error().message;
-  return success();
+  return verifyWeightType(emitError, elementType, [&](::nm::ElementType type) {
+    return BitmapForm::verify(pattern, type);
+  });
 }
 
 StorageShape BitmapAttr::getStorageShape(const ::nm::Pattern &pattern,

@@ -2,8 +2,8 @@
 
 #include "Quantization.h"
 #include "StorageTiling.h"
+#include "VerifyStorage.h"
 
-#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Format/SplitFloats.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -58,13 +58,9 @@ LogicalResult
 SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
                                  const ::nm::Pattern &pattern,
                                  Type elementType) const {
-  std::optional<::nm::ElementType> type = mlir::nm::getElementType(elementType);
-  if (!type)
-    return emitError() << "expected an element type with weights, but got "
-                       << elementType;
-  if (::nm::Status status = ::getOperand(*this).verify(pattern, *type); !status)
-    return emitError() << status.error().message;
-  return success();
+  return verifyWeightType(emitError, elementType, [&](::nm::ElementType type) {
+    return ::getOperand(*this).verify(pattern, type);
+  });
 }
 
 Type SparseOperandAttr::getPackedType(Type elementType) const {

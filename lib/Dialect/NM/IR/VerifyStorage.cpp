@@ -129,3 +129,15 @@ LogicalResult mlir::nm::reifyDestinations(OpBuilder &builder,
   }
   return success();
 }
+
+LogicalResult mlir::nm::verifyWeightType(
+    function_ref<InFlightDiagnostic()> emitError, Type elementType,
+    function_ref<::nm::Status(::nm::ElementType)> verify) {
+  std::optional<::nm::ElementType> type = mlir::nm::getElementType(elementType);
+  if (!type)
+    return emitError() << "expected an element type with weights, but got "
+                       << elementType;
+  if (::nm::Status status = verify(*type); !status)
+    return emitError() << status.error().message;
+  return success();
+}

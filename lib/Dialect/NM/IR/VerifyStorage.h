@@ -3,7 +3,9 @@
 #ifndef NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H
 #define NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Support/Error.h"
 
 namespace mlir::nm {
 
@@ -38,6 +40,12 @@ void getDestinationStyleEffects(
 LogicalResult reifyDestinations(OpBuilder &builder,
                                 DestinationStyleOpInterface op,
                                 ReifiedRankedShapedTypeDims &shapes);
+
+/// Fails unless `elementType` is one that weights have, and `verify` says that
+/// a packed form holds weights of this type.
+LogicalResult
+verifyWeightType(function_ref<InFlightDiagnostic()> emitError, Type elementType,
+                 function_ref<::nm::Status(::nm::ElementType)> verify);
 
 } // namespace mlir::nm
 

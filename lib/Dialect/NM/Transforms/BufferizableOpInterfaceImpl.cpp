@@ -1,6 +1,9 @@
 //===- BufferizableOpInterfaceImpl.cpp - Bufferization of nm --------------===//
 
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
+
+#include "ScatterBufferization.h"
+
 #include "nm/Dialect/NM/IR/Contractions.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -10,10 +13,10 @@
 using namespace mlir;
 using namespace mlir::bufferization;
 
-/// The buffers of all operands of `op`.
-static FailureOr<SmallVector<Value>>
-getBuffers(Operation *op, RewriterBase &rewriter,
-           const BufferizationOptions &options, BufferizationState &state) {
+FailureOr<SmallVector<Value>>
+mlir::nm::getBuffers(Operation *op, RewriterBase &rewriter,
+                     const BufferizationOptions &options,
+                     BufferizationState &state) {
   SmallVector<Value> buffers;
   for (Value operand : op->getOperands()) {
     FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
@@ -48,7 +51,7 @@ struct DestinationOpInterface
     if (!destinationOp.hasPureTensorSemantics())
       return success();
     FailureOr<SmallVector<Value>> buffers =
-        getBuffers(op, rewriter, options, state);
+        mlir::nm::getBuffers(op, rewriter, options, state);
     if (failed(buffers))
       return failure();
     SmallVector<Value> results;
@@ -70,6 +73,7 @@ static void attachModels(MLIRContext *context) {
 
 void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
+  registerScatterBufferization(registry);
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
     attachModels<SpMMOp, SpMVOp, AttentionOp, ContractOp, CombineOp, CompressOp,
                  DecompressOp, PruneOp, PackOp, SplitFloatsOp, RecomputeFromOp>(

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nm/Dialect/NM/Transforms/ScatterBufferization.h"
+#include "ScatterBufferization.h"
 
 #include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -133,16 +133,15 @@ struct ScatterInterface
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
     auto scatter = cast<tensor::ScatterOp>(op);
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> buffers =
+        mlir::nm::getBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
+    auto [source, dest, indices] =
+        std::tuple((*buffers)[0], (*buffers)[1], (*buffers)[2]);
     rewriter.setInsertionPoint(op);
-    ScatterLoop(scatter, buffers[0], buffers[1], buffers[2]).build(rewriter);
-    replaceOpWithBufferizedValues(rewriter, op, buffers[1]);
+    ScatterLoop(scatter, source, dest, indices).build(rewriter);
+    replaceOpWithBufferizedValues(rewriter, op, dest);
     return success();
   }
 };

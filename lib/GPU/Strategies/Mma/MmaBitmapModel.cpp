@@ -18,14 +18,6 @@
 
 using namespace nm;
 
-/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
-/// f32, as for strategy mma_sync.
-static double operationsPerClock(const GpuChip &chip) {
-  if (chip.name == "sm_90")
-    return 0.66 * 4096;
-  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
-}
-
 /// Rows of A of an instruction, and of a block at most.
 static constexpr int64_t kMatrixRows = 8, kMostRows = 64;
 /// Columns of a block, and the warps that have slices of a tile of k, a step
@@ -101,7 +93,7 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
     MmaTileShape shape{rows, kColumns, rows, kColumns};
     GpuSchedule tile = shape.makeSchedule(slices * BitmapForm::kStepRows);
     tile.sliceK = slices;
-    setLeastTimes(product, chip, operationsPerClock(chip),
+    setLeastTimes(product, chip, mmaSyncOperationsPerClock(chip),
                   steps * BitmapForm::kStepRows, weightBytes, tile);
     std::optional<GpuSchedule> found = chooseStages(
         product, chip, measureTile(tile, form), tile, kStages, kStages);

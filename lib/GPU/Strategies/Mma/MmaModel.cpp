@@ -6,6 +6,12 @@
 
 using namespace nm;
 
+double nm::mmaSyncOperationsPerClock(const GpuChip &chip) {
+  if (chip.name == "sm_90")
+    return 0.66 * 4096;
+  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
+}
+
 /// Clocks that a block takes before its first tile arrives and after its last,
 /// and bytes of C that it stores in a clock.
 static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;

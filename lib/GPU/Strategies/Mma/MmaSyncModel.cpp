@@ -19,15 +19,6 @@ using namespace nm;
 // What chips do
 //===----------------------------------------------------------------------===//
 
-/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
-/// f32: of the data sheets' rates those with such sums, of which Hopper reaches
-/// two thirds by this instruction.
-static double operationsPerClock(const GpuChip &chip) {
-  if (chip.name == "sm_90")
-    return 0.66 * 4096;
-  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
-}
-
 /// Clocks of an ldmatrix of four matrices whose rows are gathered, measured on
 /// an H200, and of one whose rows follow one another: 512 bytes.
 static constexpr double kGatheredClocks = 8.25, kPlainClocks = 4;
@@ -214,7 +205,7 @@ int64_t Estimate::residentBlocks() const {
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * squares() * kMatrixSide) /
-         operationsPerClock(chip);
+         mmaSyncOperationsPerClock(chip);
 }
 
 double Estimate::sharedClocks() const {
@@ -323,8 +314,8 @@ void Search::setFloorsOf(GpuSchedule &tile) const {
   // Weights, and an index of a byte for each unit.
   double weightBytes =
       kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
-  setLeastTimes(product, chip, operationsPerClock(chip), kept, weightBytes,
-                tile);
+  setLeastTimes(product, chip, mmaSyncOperationsPerClock(chip), kept,
+                weightBytes, tile);
 }
 
 /// A warp of a slice has all columns of the block, of one unit, for it takes

@@ -233,7 +233,7 @@ class CompiledModel:
         if spec != self._spec.in_spec:
             raise Error(f"expected arguments {self._spec.in_spec}, but got {spec}")
         tensors = [_without_bools(leaves[place]) for place in self._lowered.inputs]
-        if tensors:
+        if self.states and tensors:
             self.states = {name: state.to(tensors[0].device)
                            for name, state in self.states.items()}
         given = self._call(*tensors, *self.states.values())
