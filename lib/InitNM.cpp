@@ -51,6 +51,7 @@ void mlir::nm::registerPasses() {
   // In pipeline order.
   registerConvertSparseTensorToNM();
   registerNMDecomposeAttention();
+  registerNMDecomposeConvolutions();
   registerConvertLinalgToNM();
   registerNMPasses();
   registerNMGPUPasses();

@@ -46,8 +46,11 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   attention.library = computedProducts;
   pm.addPass(createNMDecomposeAttention(attention));
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  // Before anything else, while weights are still the plain constants that were
-  // written.
+  // Before detection, which takes matrices.
+  NMDecomposeConvolutionsOptions convolutions;
+  convolutions.detectWeights = detectWeights;
+  pm.addNestedPass<func::FuncOp>(createNMDecomposeConvolutions(convolutions));
+  // While weights are still the plain constants that were written.
   if (detectWeights)
     pm.addPass(createNMDetectWeights());
   // Needs the encodings, so after detection. Dense neighbours get the same

@@ -334,7 +334,7 @@ static StringRef adviseInsteadOf(Operation *op) {
     return "; multiply by linalg.matmul, and add what the zero points make of "
            "sums of rows and columns in an op of its own";
   if (isa<linalg::ConvolutionOpInterface>(op))
-    return "; multiply patches of the input by linalg.matmul instead";
+    return "; a filter is tensor.expand_shape of the matrix that carries it";
   return "";
 }
 

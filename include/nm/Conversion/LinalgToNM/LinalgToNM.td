@@ -123,4 +123,52 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMDecomposeConvolutions : Pass<"nm-decompose-convolutions"> {
+  let summary = "convolutions to products of patches of their images";
+  let description = [{
+    Every linalg convolution whose channels are summed (of one, two or three
+    dimensions, channels last or first, with strides, dilations and batches, also
+    quantized and in groups) becomes a product of patches with its filter: a
+    generic op copies what each place of the output takes of the image, and the
+    filter is the matrix B[k x n], where n is its output channels. Of a 1x1 filter
+    without strides the image itself is A. In channels-first order A is [k x m],
+    whose rows are runs of pixels. Groups are products of slices.
+
+    k is taps, then channels, so that a pattern holds along the input channels of a
+    tap. Of a constant filter it is channels, then taps, if a sparser pattern holds
+    in that order. A filter with an encoding is `tensor.expand_shape` of its
+    matrix, and perhaps `linalg.transpose` of that, which say the order.
+
+    A depthwise convolution, which sums the taps of one channel, and one without
+    channels, stays as it is, and a remark says why; with an encoding that is an
+    error.
+
+    Before:
+    ```mlir
+    %f = tensor.expand_shape %w [[0, 1, 2], [3]] output_shape [3, 3, 64, 32]
+      : tensor<576x32xf32, #nm.encoding<2:4>> into tensor<3x3x64x32xf32>
+    %r = linalg.conv_2d_nhwc_hwcf
+      ins(%x, %f : tensor<1x10x10x64xf32>, tensor<3x3x64x32xf32>)
+      outs(%c : tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+    ```
+    After:
+    ```mlir
+    %p = linalg.generic ... ins(%x : ...) outs(%e : tensor<1x8x8x3x3x64xf32>) ...
+    %a = tensor.collapse_shape %p [[0, 1, 2], [3, 4, 5]] : ... into tensor<64x576xf32>
+    %s = linalg.generic ... ins(%a, %w : tensor<64x576xf32>,
+                                         tensor<576x32xf32, #nm.encoding<2:4>>)
+                            outs(%d : tensor<64x32xf32>) ...
+    %r = tensor.expand_shape %s [[0, 1, 2], [3]] ... into tensor<1x8x8x32xf32>
+    ```
+  }];
+  let options = [
+    Option<"detectWeights", "detect-weights", "bool", /*default=*/"false",
+           "Look for patterns in both orders of k of a constant filter">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // NM_CONVERSION_LINALGTONM_TD

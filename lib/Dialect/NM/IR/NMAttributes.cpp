@@ -153,8 +153,8 @@ LogicalResult EncodingAttr::verifyEncoding(
                           "2, but got rank "
                        << shape.size()
                        << (shape.size() == 4
-                               ? "; a filter's rows and columns are those of a "
-                                 "product with patches of the input"
+                               ? "; a filter is tensor.expand_shape of the "
+                                 "matrix that carries it"
                                : "");
   if (ShapedType::isDynamicShape(shape))
     return emitError()

@@ -1,0 +1,240 @@
+//===- ConvolutionFilter.cpp - A filter as a matrix -----------------------===//
+
+#include "ConvolutionFilter.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Format/DetectPattern.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::Error;
+
+//===----------------------------------------------------------------------===//
+// Encoded
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A filter that is reshaped from a matrix.
+struct ReshapedFilter {
+  tensor::ExpandShapeOp expand;
+  /// The dimension of the filter that each of the expanded ones becomes.
+  SmallVector<int64_t> places;
+};
+} // namespace
+
+static ReshapedFilter findReshape(Value filter) {
+  ReshapedFilter found;
+  int64_t rank = cast<RankedTensorType>(filter.getType()).getRank();
+  found.places = llvm::to_vector(llvm::seq<int64_t>(rank));
+  if (auto transpose = filter.getDefiningOp<linalg::TransposeOp>()) {
+    for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
+      found.places[from] = int64_t(to);
+    filter = transpose.getInput();
+  }
+  found.expand = filter.getDefiningOp<tensor::ExpandShapeOp>();
+  return found;
+}
+
+Value mlir::nm::findEncodedFilter(Value filter) {
+  ReshapedFilter found = findReshape(filter);
+  if (!found.expand || !getEncoding(found.expand.getSrcType()))
+    return {};
+  return found.expand.getSrc();
+}
+
+::nm::Result<FilterMatrix>
+mlir::nm::readEncodedFilter(const Convolution &convolution) {
+  if (convolution.group)
+    return Error{"expected a convolution for each group, of the slices of its "
+                 "operands, where filters carry an #nm.encoding"};
+  ReshapedFilter found = findReshape(convolution.filter);
+  EncodingAttr encoding = getEncoding(found.expand.getSrcType());
+  SmallVector<ReassociationIndices> groups =
+      found.expand.getReassociationIndices();
+  SmallVector<unsigned> loops = convolution.filterLoops;
+  FilterMatrix filter;
+  filter.matrix = found.expand.getSrc();
+  filter.kDim = encoding.getDim();
+  for (int64_t dim : groups[filter.kDim])
+    filter.reduced.push_back(loops[found.places[dim]]);
+  const ReassociationIndices &ofN = groups[1 - filter.kDim];
+  if (ofN.size() != 1 ||
+      loops[found.places[ofN.front()]] != convolution.outputChannel)
+    return Error{"expected dimension " + std::to_string(1 - filter.kDim) +
+                 " of the weight, which its encoding says is n, to be the "
+                 "filter's output channels"};
+  return filter;
+}
+
+//===----------------------------------------------------------------------===//
+// Constant
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where the elements of B[k x n] are in a constant filter.
+class FilterElements {
+public:
+  FilterElements(const Convolution &convolution, const ConstantArray &array,
+                 int64_t group)
+      : convolution(convolution), array(array), group(group) {}
+
+  /// Those of B, whose rows run along `reduced`.
+  std::vector<char> gather(ArrayRef<unsigned> reduced) const;
+  int64_t size(unsigned loop) const { return convolution.filterSize(loop); }
+
+private:
+  int64_t stride(unsigned loop) const;
+
+  const Convolution &convolution;
+  const ConstantArray &array;
+  int64_t group;
+};
+} // namespace
+
+int64_t FilterElements::stride(unsigned loop) const {
+  SmallVector<unsigned> loops = convolution.filterLoops;
+  int64_t stride = 1;
+  for (unsigned inner : llvm::reverse(loops)) {
+    if (inner == loop)
+      break;
+    stride *= size(inner);
+  }
+  return stride;
+}
+
+std::vector<char> FilterElements::gather(ArrayRef<unsigned> reduced) const {
+  // The offset of each row of B.
+  std::vector<int64_t> rows = {
+      convolution.group ? group * stride(*convolution.group) : 0};
+  for (unsigned loop : reduced) {
+    std::vector<int64_t> inner;
+    for (int64_t row : rows)
+      for (int64_t i = 0; i < size(loop); ++i)
+        inner.push_back(row + i * stride(loop));
+    rows = std::move(inner);
+  }
+  int64_t columns = size(convolution.outputChannel),
+          step = stride(convolution.outputChannel);
+  auto bytes = int64_t(::nm::elementSize(array.getElementType()));
+  std::vector<char> elements(rows.size() * columns * bytes);
+  char *to = elements.data();
+  for (int64_t row : rows)
+    for (int64_t column = 0; column < columns; ++column, to += bytes)
+      std::memcpy(to, array.getBytes().data() + (row + column * step) * bytes,
+                  bytes);
+  return elements;
+}
+
+/// How sparse the sparsest pattern is that holds in B; 0 if there is none.
+static double findSparsity(ArrayRef<char> elements, ::nm::ElementType type,
+                           int64_t k, int64_t n) {
+  ::nm::Detection detection = ::nm::detectPattern(
+      ::nm::DenseView::rowMajor(elements.data(), type, k, n));
+  return detection.pattern
+             ? 1 - double(detection.pattern->n) / double(detection.pattern->m)
+             : 0;
+}
+
+static FilterMatrix createConstantMatrix(OpBuilder &builder,
+                                         const Convolution &convolution,
+                                         arith::ConstantOp constant,
+                                         const ConstantArray &array,
+                                         int64_t group, bool detects) {
+  FilterElements filter(convolution, array, group);
+  FilterMatrix matrix;
+  matrix.reduced = convolution.reducedLoops(/*channelsLast=*/true);
+  std::vector<char> elements = filter.gather(matrix.reduced);
+  int64_t n = filter.size(convolution.outputChannel), k = 1;
+  for (unsigned loop : matrix.reduced)
+    k *= filter.size(loop);
+  bool isPoint = llvm::all_of(
+      convolution.taps, [&](unsigned loop) { return filter.size(loop) == 1; });
+  if (detects && !isPoint) {
+    SmallVector<unsigned> reduced =
+        convolution.reducedLoops(/*channelsLast=*/false);
+    std::vector<char> other = filter.gather(reduced);
+    ::nm::ElementType type = array.getElementType();
+    if (findSparsity(other, type, k, n) > findSparsity(elements, type, k, n)) {
+      matrix.reduced = std::move(reduced);
+      elements = std::move(other);
+    }
+  }
+  auto type = RankedTensorType::get({k, n}, array.getType().getElementType());
+  // Of the same order, it is the resource that it was.
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  TypedAttr value = resource && array.getBytes() == ArrayRef<char>(elements)
+                        ? TypedAttr(DenseResourceElementsAttr::get(
+                              type, resource.getRawHandle()))
+                        : getConstant(type, elements);
+  matrix.matrix = arith::ConstantOp::create(builder, constant.getLoc(), value);
+  return matrix;
+}
+
+//===----------------------------------------------------------------------===//
+// Computed
+//===----------------------------------------------------------------------===//
+
+/// The part of the filter that is one group's; its loops are left in `loops`.
+static Value sliceGroup(OpBuilder &builder, const Convolution &convolution,
+                        int64_t group, SmallVectorImpl<unsigned> &loops) {
+  Value filter = convolution.filter;
+  if (!convolution.group)
+    return filter;
+  Location loc = convolution.op->getLoc();
+  auto dim = llvm::find(loops, *convolution.group) - loops.begin();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, filter);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  offsets[dim] = builder.getIndexAttr(group);
+  sizes[dim] = builder.getIndexAttr(1);
+  auto type = cast<RankedTensorType>(filter.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  loops.erase(loops.begin() + dim);
+  return tensor::ExtractSliceOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), filter,
+      offsets, sizes, strides);
+}
+
+FilterMatrix mlir::nm::createFilterMatrix(OpBuilder &builder,
+                                          const Convolution &convolution,
+                                          int64_t group, bool detects) {
+  if (auto constant = convolution.filter.getDefiningOp<arith::ConstantOp>())
+    if (std::optional<ConstantArray> array =
+            ConstantArray::get(constant.getValue()))
+      return createConstantMatrix(builder, convolution, constant, *array, group,
+                                  detects);
+  FilterMatrix matrix;
+  matrix.reduced = convolution.reducedLoops(/*channelsLast=*/true);
+  SmallVector<unsigned> loops = convolution.filterLoops;
+  Value filter = sliceGroup(builder, convolution, group, loops);
+  SmallVector<unsigned> wanted(matrix.reduced);
+  wanted.push_back(convolution.outputChannel);
+  Location loc = convolution.op->getLoc();
+  if (loops != wanted) {
+    SmallVector<int64_t> permutation;
+    SmallVector<int64_t> shape;
+    for (unsigned loop : wanted) {
+      permutation.push_back(llvm::find(loops, loop) - loops.begin());
+      shape.push_back(convolution.filterSize(loop));
+    }
+    Value empty = tensor::EmptyOp::create(
+        builder, loc, shape, getElementTypeOrSelf(filter.getType()));
+    filter =
+        linalg::TransposeOp::create(builder, loc, filter, empty, permutation)
+            ->getResult(0);
+  }
+  SmallVector<ReassociationIndices> groups(2);
+  for (size_t dim = 0; dim < wanted.size(); ++dim)
+    groups[dim + 1 == wanted.size()].push_back(int64_t(dim));
+  matrix.matrix = tensor::CollapseShapeOp::create(builder, loc, filter, groups);
+  return matrix;
+}

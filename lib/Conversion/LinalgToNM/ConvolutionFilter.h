@@ -1,0 +1,36 @@
+//===- ConvolutionFilter.h - A filter as a matrix ---------------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_LINALGTONM_CONVOLUTIONFILTER_H
+#define NM_LIB_CONVERSION_LINALGTONM_CONVOLUTIONFILTER_H
+
+#include "Convolution.h"
+
+namespace mlir::nm {
+
+/// The filter of a convolution, or of one of its groups, as a matrix.
+struct FilterMatrix {
+  Value matrix;
+  /// The dimension of the matrix that is k.
+  int64_t kDim = 0;
+  /// The loops along k, the outermost first.
+  SmallVector<unsigned> reduced;
+};
+
+/// A value with an encoding that is reshaped, and perhaps transposed, to
+/// `filter`; null if there is none.
+Value findEncodedFilter(Value filter);
+
+/// The matrix of the encoded weight behind the filter of `convolution`, or why
+/// it is none of this convolution.
+::nm::Result<FilterMatrix> readEncodedFilter(const Convolution &convolution);
+
+/// The matrix B[k x n] of a filter without an encoding, of group `group`. k is
+/// taps, then channels; with `detects`, it is channels, then taps where a
+/// sparser pattern holds in that order of a constant.
+FilterMatrix createFilterMatrix(OpBuilder &builder,
+                                const Convolution &convolution, int64_t group,
+                                bool detects);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_LINALGTONM_CONVOLUTIONFILTER_H

@@ -1,0 +1,290 @@
+"""Convolutions with pruned filters: drawn forms, sizes, strides, dilations, padding,
+groups, patterns in both orders of the reduction, element types and epilogues, against
+sums over taps in float64. Drawn afresh; NM_TEST_SEED repeats a run."""
+
+import os
+import re
+
+import nm
+import numpy as np
+import pytest
+from conftest import relative_error
+
+SEED = int(os.environ.get("NM_TEST_SEED", np.random.SeedSequence().entropy % 2 ** 31))
+LIMITS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2, "i8": 0}
+#: Dimensions of image, filter and output: batch n, group g, channels c and f, and the
+#: places x, y and z of both the image and the filter's taps.
+FORMS = {
+    "conv_1d_nwc_wcf": ("nxc", "xcf", "nxf"),
+    "conv_1d_ncw_fcw": ("ncx", "fcx", "nfx"),
+    "conv_2d_nhwc_hwcf": ("nyxc", "yxcf", "nyxf"),
+    "conv_2d_nhwc_fhwc": ("nyxc", "fyxc", "nyxf"),
+    "conv_2d_nchw_fchw": ("ncyx", "fcyx", "nfyx"),
+    "conv_2d_nhwc_hwcf_q": ("nyxc", "yxcf", "nyxf"),
+    "conv_2d_nchw_fchw_q": ("ncyx", "fcyx", "nfyx"),
+    "conv_2d_ngchw_fgchw": ("ngcyx", "fgcyx", "ngfyx"),
+    "conv_2d_ngchw_gfchw": ("ngcyx", "gfcyx", "ngfyx"),
+    "conv_2d_nhwgc_gfhwc": ("nyxgc", "gfyxc", "nyxgf"),
+    "conv_3d_ndhwc_dhwcf": ("nzyxc", "zyxcf", "nzyxf"),
+    "conv_3d_ncdhw_fcdhw": ("nczyx", "fczyx", "nfzyx"),
+}
+PATTERNS = ("2:4", "1:4", "3:8", "4:16, block = 1x8", "8:32, block = 1x16",
+            "1:2, block = 4x4", "2:4, block = 1x3")
+ACTIVATIONS = {"none": lambda v: v, "relu": lambda v: np.maximum(v, 0),
+               "relu6": lambda v: np.clip(v, 0, 6),
+               "silu": lambda v: v / (1 + np.exp(-v))}
+
+
+def numpy_type(element):
+    if element == "bf16":
+        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    return np.dtype({"f32": np.float32, "f16": np.float16, "i8": np.int8,
+                     "i32": np.int32}[element])
+
+
+def type_text(array, element):
+    return "tensor<" + "".join(f"{size}x" for size in array.shape) + f"{element}>"
+
+
+def prune(matrix, pattern):
+    """The largest of each window of B[k x n], by the sums of squares of units."""
+    n, m, bk, bn = (int(number) for number in
+                    re.fullmatch(r"(\d+):(\d+)(?:, block = (\d+)x(\d+))?",
+                                 pattern).groups(1))
+    k, columns = matrix.shape
+    pruned = np.zeros_like(matrix)
+    for row in range(0, k, m * bk):
+        for column in range(0, columns, bn):
+            part = np.s_[row:row + m * bk, column:column + bn]
+            units = [np.s_[i:i + bk] for i in range(0, len(matrix[part]), bk)]
+            norms = [np.sum(matrix[part][unit].astype(np.float64) ** 2)
+                     for unit in units]
+            for unit in np.argsort(norms)[-n:]:
+                pruned[part][units[unit]] = matrix[part][units[unit]]
+    return pruned
+
+
+class Case:
+    def __init__(self, rng, form=None):
+        self.rng = rng
+        self.form = form or str(rng.choice(list(FORMS)))
+        self.of_image, self.of_filter, self.of_output = FORMS[self.form]
+        self.quantized = self.form.endswith("_q")
+        self.element = "i8" if self.quantized else str(rng.choice(list(LIMITS)))
+        self.output_element = "i32" if self.element == "i8" else self.element
+        self.pattern = str(rng.choice(PATTERNS))
+        self.axes = [axis for axis in "zyx" if axis in self.of_image]
+        few = 4 if len(self.axes) == 3 else 8
+        self.outputs = {axis: int(rng.integers(1, few)) for axis in self.axes}
+        isPoint = rng.random() < .2
+        self.taps = {axis: 1 if isPoint else int(rng.integers(1, 4))
+                     for axis in self.axes}
+        self.strides = {axis: 1 if isPoint and rng.random() < .5
+                        else int(rng.integers(1, 4)) for axis in self.axes}
+        self.dilations = {axis: int(rng.integers(1, 3)) for axis in self.axes}
+        self.sizes = {"n": int(rng.choice([1, 1, 2, 3])),
+                      "c": int(rng.choice([4, 5, 16, 32])),
+                      "f": int(rng.choice([16, 18, 33, 64])), "g": 3}
+        # What the image has beyond what is taken of it.
+        reach = {axis: (self.outputs[axis] - 1) * self.strides[axis]
+                 + (self.taps[axis] - 1) * self.dilations[axis] + 1 for axis in self.axes}
+        self.padding = {}
+        for axis in self.axes:
+            low = int(rng.integers(0, min(3, reach[axis])))
+            high = int(rng.integers(0, min(3, reach[axis] - low)))
+            spare = int(rng.integers(0, self.strides[axis]))
+            self.padding[axis] = (low, high)
+            self.sizes[axis] = reach[axis] + spare - low - high
+        self.image = self.draw([self.sizes[each] for each in self.of_image])
+        self.draw_filter()
+        self.start = self.draw(self.output_shape(), self.output_element)
+        self.zero_point = int(rng.integers(-9, 9)) * self.quantized
+        # With an encoding no sum of weights is known.
+        if self.encoded:
+            self.zero_point = 0
+        self.epilogue = self.element != "i8" and bool(rng.random() < .6)
+        self.activation = str(rng.choice(list(ACTIVATIONS))) if self.epilogue else "none"
+        self.residual = self.epilogue and bool(rng.random() < .5)
+        self.scale, self.bias = (self.draw([self.sizes["f"]]) for _ in "ab")
+        self.residuals = self.draw(self.output_shape(), self.output_element)
+
+    def draw(self, shape, element=None):
+        element = element or self.element
+        if element in ("i8", "i32"):
+            return self.rng.integers(-20, 20, shape).astype(numpy_type(element))
+        return self.rng.standard_normal(shape).astype(numpy_type(element))
+
+    def output_shape(self):
+        return [self.outputs.get(each, self.sizes[each]) for each in self.of_output]
+
+    def draw_filter(self):
+        """Pruned along k in one of two orders, which is its matrix's."""
+        sizes = {**self.sizes, **self.taps}
+        axes = "".join(self.axes)
+        self.order = axes + "c" if self.rng.random() < .5 else "c" + axes
+        groups = []
+        for _ in range(self.sizes["g"] if "g" in self.of_filter else 1):
+            k = int(np.prod([sizes[each] for each in self.order]))
+            self.matrix = prune(self.draw([k, sizes["f"]]), self.pattern)
+            groups.append(self.matrix.reshape([*(sizes[each] for each in self.order),
+                                               sizes["f"]]))
+        grouped = np.stack(groups)
+        of_grouped = "g" + self.order + "f"
+        kept = self.of_filter if "g" in self.of_filter else "g" + self.of_filter
+        self.filter = np.ascontiguousarray(
+            grouped.transpose([of_grouped.index(each) for each in kept]))
+        if "g" not in self.of_filter:
+            self.filter = self.filter[0]
+        k, n = self.matrix.shape
+        fits = re.search(r"(\d+)x(\d+)", self.pattern)
+        self.encoded = ("g" not in self.of_filter and bool(self.rng.random() < .5) and (
+            not fits or (int(fits[1]) <= k and int(fits[2]) <= n)))
+
+    def filter_lines(self):
+        kind = type_text(self.filter, self.element)
+        if not self.encoded:
+            data = self.filter.tobytes().hex()
+            return [f'%w = arith.constant dense<"0x{data}"> : {kind}']
+        rows = self.order + "f"
+        shape = [{**self.sizes, **self.taps}[each] for each in rows]
+        expanded = "tensor<" + "".join(f"{size}x" for size in shape) + self.element + ">"
+        groups = f"[{list(range(len(self.order)))}, [{len(self.order)}]]"
+        matrix = type_text(self.matrix, f"{self.element}, #nm.encoding<{self.pattern}>")
+        lines = [f"%v = tensor.expand_shape %w_ {groups} output_shape {shape} : {matrix} "
+                 f"into {expanded}"]
+        permutation = [rows.index(each) for each in self.of_filter]
+        return [*lines, f"%we = tensor.empty() : {kind}",
+                f"%w = linalg.transpose ins(%v : {expanded}) outs(%we : {kind}) "
+                f"permutation = {permutation}"]
+
+    def padded(self):
+        return np.pad(self.image, [self.padding.get(each, (0, 0))
+                                   for each in self.of_image],
+                      constant_values=self.zero_point)
+
+    def text(self):
+        image = type_text(self.image, self.element)
+        padded = type_text(self.padded(), self.element)
+        out = type_text(self.start, self.output_element)
+        low, high = ([self.padding.get(each, (0, 0))[i] for each in self.of_image]
+                     for i in range(2))
+        zero = "0" if self.element == "i8" else "0.0"
+        lines = self.filter_lines()
+        lines += [f"%zero = arith.constant {self.zero_point or zero} : {self.element}",
+                  f"%p = tensor.pad %x low{low} high{high} {{\n"
+                  f"^bb0({', '.join(f'%i{i}: index' for i in range(len(low)))}):\n"
+                  f"tensor.yield %zero : {self.element}\n}} : {image} to {padded}"]
+        kind = type_text(self.filter, self.element)
+        values = [f"dense<[{', '.join(str(each[axis]) for axis in self.axes)}]> : "
+                  f"tensor<{len(self.axes)}xi64>"
+                  for each in (self.strides, self.dilations)]
+        points, kinds = "", ""
+        if self.quantized:
+            lines += [f"%zx = arith.constant {self.zero_point} : i32",
+                      "%zw = arith.constant 0 : i32"]
+            points, kinds = ", %zx, %zw", ", i32, i32"
+        lines += [f"%r = linalg.{self.form} {{strides = {values[0]}, "
+                  f"dilations = {values[1]}}} ins(%p, %w{points} : {padded}, "
+                  f"{kind}{kinds}) outs(%c : {out}) -> {out}"]
+        result = "%r"
+        if self.epilogue:
+            lines += self.epilogue_lines(out)
+            result = "%e"
+        weight = type_text(self.matrix, f"{self.element}, #nm.encoding<{self.pattern}>")
+        arguments = [f"%x: {image}", f"%c: {out}",
+                     f"%s: {type_text(self.scale, self.element)}",
+                     f"%b: {type_text(self.bias, self.element)}", f"%q: {out}"]
+        if self.encoded:
+            arguments.append(f"%w_: {weight}")
+        return (f"func.func @f({', '.join(arguments)}) -> {out} {{\n"
+                + "\n".join(lines) + f"\nreturn {result} : {out}\n}}\n")
+
+    def epilogue_lines(self, out):
+        loops = ", ".join(f"d{i}" for i in range(len(self.of_output)))
+        channel = f"d{self.of_output.index('f')}"
+        all_of, one = (f"affine_map<({loops}) -> ({each})>" for each in (loops, channel))
+        maps = ", ".join([all_of, one, one, all_of, all_of])
+        element = self.element
+        vector = type_text(self.bias, element)
+        body = ["%m = arith.mulf %a, %g : f32", "%h = arith.addf %m, %k : f32"]
+        names = {"a": "%ai", "g": "%gi", "k": "%ki", "l": "%li"}
+        casts = [f"%{name} = arith.extf {given} : {element} to f32"
+                 for name, given in names.items()]
+        if element == "f32":
+            casts = []
+            names = {name: f"%{name}" for name in names}
+        last = "%h"
+        if self.residual:
+            body.append("%h2 = arith.addf %h, %l : f32")
+            last = "%h2"
+        consts = ["%zf = arith.constant 0.0 : f32", "%six = arith.constant 6.0 : f32",
+                  "%one = arith.constant 1.0 : f32"]
+        body += {"none": [], "relu": [f"%t = arith.maximumf {last}, %zf : f32"],
+                 "relu6": [f"%t0 = arith.maximumf {last}, %zf : f32",
+                           "%t = arith.minimumf %t0, %six : f32"],
+                 "silu": [f"%n = arith.negf {last} : f32", "%ex = math.exp %n : f32",
+                          "%d = arith.addf %one, %ex : f32",
+                          f"%t = arith.divf {last}, %d : f32"]}[self.activation]
+        last = last if self.activation == "none" else "%t"
+        end = [f"linalg.yield {last} : f32"]
+        if element != "f32":
+            end = [f"%o = arith.truncf {last} : f32 to {element}",
+                   f"linalg.yield %o : {element}"]
+        given = ", ".join(f"{names[name]}: {element}" for name in "agkl")
+        kinds = ", ".join('"parallel"' for _ in self.of_output)
+        return [*consts, f"%eo = tensor.empty() : {out}",
+                f"%e = linalg.generic {{indexing_maps = [{maps}], iterator_types = "
+                f"[{kinds}]}} ins(%r, %s, %b, %q : {out}, {vector}, {vector}, {out}) "
+                f"outs(%eo : {out}) {{", f"^bb0({given}, %old: {element}):",
+                *casts, *body, *end, f"}} -> {out}"]
+
+    def arguments(self):
+        given = [self.image, self.start, self.scale, self.bias, self.residuals]
+        return [*given, self.matrix] if self.encoded else given
+
+    def expected(self):
+        wide = np.int64 if self.element == "i8" else np.float64
+        image = self.padded().astype(wide) - self.zero_point
+        filter_ = self.filter.astype(wide)
+        result = self.start.astype(wide)
+        for tap in np.ndindex(*self.taps.values()):
+            at = dict(zip(self.axes, tap))
+            part = image[tuple(
+                slice(at[each] * self.dilations[each],
+                      at[each] * self.dilations[each]
+                      + (self.outputs[each] - 1) * self.strides[each] + 1,
+                      self.strides[each]) if each in at else slice(None)
+                for each in self.of_image)]
+            weights = filter_[tuple(at.get(each, slice(None)) for each in self.of_filter)]
+            of_weights = "".join(each for each in self.of_filter if each not in at)
+            result = result + np.einsum(
+                f"{self.of_image},{of_weights}->{self.of_output}", part, weights)
+        if not self.epilogue:
+            return result
+        shape = [-1 if each == "f" else 1 for each in self.of_output]
+        result = (result * self.scale.astype(wide).reshape(shape)
+                  + self.bias.astype(wide).reshape(shape))
+        if self.residual:
+            result = result + self.residuals.astype(wide)
+        return ACTIVATIONS[self.activation](result)
+
+
+def check(case, target):
+    text = case.text()
+    module = nm.compile(text, target=target, cache=False)
+    got = module(*case.arguments())
+    error = relative_error(got, case.expected())
+    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error}\n{text}"
+
+
+@pytest.mark.parametrize("number", range(48))
+def test_drawn(number):
+    form = list(FORMS)[number % len(FORMS)]
+    check(Case(np.random.default_rng([SEED, number]), form), "cpu")
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_drawn_on_gpus(number):
+    form = list(FORMS)[number % len(FORMS)]
+    check(Case(np.random.default_rng([SEED, 100 + number]), form),
+          ("sim:sm_80", "sim:sm_90a")[number // len(FORMS)])
