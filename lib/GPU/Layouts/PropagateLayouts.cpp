@@ -3,7 +3,7 @@
 #include "nm/GPU/Phases.h"
 
 #include "GPU/Layouts/LayoutRewrite.h"
-#include "GPU/Select/GpuProductCost.h"
+#include "GPU/Select/Alternatives.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
@@ -68,8 +68,8 @@ LogicalResult LayoutPropagation::readOptions() {
 double LayoutPropagation::estimate(SpMMOp op, const GpuChip &chip,
                                    ActivationForm form) {
   if (options.productCosts.empty())
-    return estimateWithForm(cast<SparseProductOpInterface>(op.getOperation()),
-                            chip, selection, form);
+    return estimateProduct({cast<SparseProductOpInterface>(op.getOperation()),
+                            chip, selection, form});
   if (form == ActivationForm::Copied && options.productCosts.size() == 3)
     return options.productCosts[2];
   bool isTransposed = form == ActivationForm::Transposed;

@@ -8,9 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Select/CoarsenedBlocks.h"
-
-#include "GPU/Select/GpuProductCost.h"
+#include "GPU/Select/Alternatives.h"
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
@@ -31,30 +29,38 @@ static constexpr double kWorthIt = 0.9;
 static constexpr double kPartialTileMargin = 1.07;
 static constexpr int64_t kRowsOfTile = 64;
 
-std::optional<CoarsenedBlocks> mlir::nm::findCoarsenedBlocks(
-    SparseProductOpInterface op, ::nm::GpuProduct product,
-    const ::nm::GpuChip &chip, const ::nm::Result<ScheduleChoice> &chosen) {
-  const ::nm::Pattern pattern = product.pattern;
-  if (!chip.hasWgmma || whyNotDense(op))
+std::optional<Alternative>
+mlir::nm::coarsenBlocks(const AlternativesQuery &query,
+                        const Alternative &own) {
+  const ::nm::Pattern &pattern = own.product.pattern;
+  if (!query.chip.hasWgmma || whyNotDense(query.op))
     return std::nullopt;
-  std::optional<CoarsenedBlocks> best;
+  std::optional<Alternative> best;
   for (int64_t columns = kLeastColumns; columns <= kMostColumns; columns *= 2) {
     if (pattern.bn % kLeastColumns == 0 || columns < pattern.bn)
       continue;
-    product.pattern = ::nm::widenUnits(pattern, columns);
+    Alternative wider = own;
+    wider.weights = Alternative::Weights::Coarsened;
+    wider.packs = true;
+    wider.pattern = wider.product.pattern = ::nm::widenUnits(pattern, columns);
     // Without splits, cuBLAS is as fast where nothing is left out.
-    if (product.splits == 1 && product.pattern.n == product.pattern.m)
+    if (wider.product.splits == 1 && wider.pattern.n == wider.pattern.m)
       continue;
-    ::nm::Result<ScheduleChoice> found = getWgmmaStrategy().choose(
-        {op, product, chip, /*given=*/{}, /*packs=*/true});
-    if (found && (!best || found->microseconds < best->choice.microseconds))
-      best = CoarsenedBlocks{product.pattern, *found};
+    wider.choice = getWgmmaStrategy().choose(
+        {query.op, wider.product, query.chip, /*given=*/{}});
+    if (wider.choice && (!best || wider.total() < best->total()))
+      best = wider;
   }
-  if (!best ||
-      (chosen && best->choice.microseconds > kWorthIt * chosen->microseconds))
+  if (!best)
     return std::nullopt;
+  best->steps += "; weights are taken to be " + best->pattern.str() +
+                 ", which is faster" +
+                 (own.isPossible() ? ": " + own.describe(/*extraCost=*/0) : "");
+  if (best->obstacle.empty() && own.choice &&
+      best->choice->microseconds > kWorthIt * own.choice->microseconds)
+    best->obstacle = "its zeros are not worth the time that they save";
   // cuBLAS has no products of split floats.
-  if (product.splits == 1 && product.rows() % kRowsOfTile != 0)
-    best->choice.microseconds *= kPartialTileMargin;
+  if (best->product.splits == 1 && best->product.rows() % kRowsOfTile != 0)
+    best->choice->microseconds *= kPartialTileMargin;
   return best;
 }

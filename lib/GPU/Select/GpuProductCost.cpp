@@ -3,11 +3,6 @@
 #include "GPU/Select/GpuProductCost.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
-#include "GPU/Select/CoarsenedBlocks.h"
-#include "GPU/Select/GpuStrategy.h"
-#include "GPU/Select/OverlappingWindows.h"
-#include "GPU/Select/QuantizedAlternatives.h"
-#include "GPU/Select/WidenOperands.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -19,10 +14,11 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -56,17 +52,11 @@ int64_t mlir::nm::getPaddedStride(int64_t columns, bool isMMajor,
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
-/// The padded stride of a temporary A of `bits`.
-static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isMMajor,
-                                    int64_t bits) {
-  int64_t columns = isMMajor ? op.getStaticM() : op.getStaticK();
-  return getPaddedStride(columns, isMMajor, bits);
-}
-
+/// The padded stride of a temporary A.
 static int64_t getStrideOfTemporary(SparseProductOpInterface op,
                                     bool isMMajor) {
-  return getStrideOfTemporary(op, isMMajor,
-                              op.getAType().getElementTypeBitWidth());
+  return getPaddedStride(isMMajor ? op.getStaticM() : op.getStaticK(), isMMajor,
+                         op.getAType().getElementTypeBitWidth());
 }
 
 /// Whether `value` is made in memory of its own.
@@ -103,6 +93,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
   if (form == ActivationForm::Transposed)
     product.isMMajor = !product.isMMajor;
   product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
+  product.isMadeElementwise &= form == ActivationForm::Transposed;
   return product;
 }
 
@@ -148,6 +139,9 @@ static bool isMadeElementwise(Value a) {
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
+  if (narrowsDenseUnits(op))
+    product.pattern = getDensePattern(
+        std::gcd(op.getValuesType().getShape().back(), kDenseColumns));
   product.isVector = isa<SpMVOp>(op);
   int64_t m = op.getStaticM();
   product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
@@ -175,8 +169,21 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   return product;
 }
 
+bool mlir::nm::isDenseOfEachCall(SparseProductOpInterface op) {
+  return isDense(op) && (op.getScales() || !areWeightsLoaded(op));
+}
+
+bool mlir::nm::narrowsDenseUnits(SparseProductOpInterface op) {
+  return isDenseOfEachCall(op) && op.hasPureTensorSemantics() &&
+         op.getValuesType().hasStaticShape();
+}
+
 bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
   return op.getAType().getElementTypeBitWidth() == 8;
+}
+
+bool mlir::nm::needsColumns(SparseProductOpInterface op) {
+  return isFloat8(op.getAType().getElementType());
 }
 
 bool mlir::nm::isMMajorIn(SparseProductOpInterface op, ActivationForm form) {
@@ -194,6 +201,23 @@ std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
   if (op.getStaticK() < 1 || op.getStaticK() > kMostIndexRows)
     return StringRef("its k is not in 1..65536");
   return std::nullopt;
+}
+
+ScheduleAttrInterface SelectionOptions::getOwnOfLibrary() const {
+  auto cublas = dyn_cast_if_present<CublasScheduleAttr>(given);
+  ScheduleAttrInterface own = cublas ? cublas.getOwn() : nullptr;
+  return isReference(own) ? nullptr : own;
+}
+
+std::optional<StringRef> mlir::nm::whyRowMajor(SparseProductOpInterface op,
+                                               const SelectionOptions &options,
+                                               ActivationForm form) {
+  auto cublas = dyn_cast_if_present<CublasScheduleAttr>(options.given);
+  if (cublas && cublas.getPacking())
+    return std::nullopt;
+  if (options.getOwnOfLibrary())
+    return StringRef("so our own product wants them");
+  return whyNotInColumns(op, form);
 }
 
 PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
@@ -293,153 +317,4 @@ double mlir::nm::estimateLibrary(SparseProductOpInterface op,
   if (dense < 0 || !isApart)
     return dense;
   return dense + estimateCopy(cast<RankedTensorType>(op.getAType()), chip);
-}
-
-std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
-                                              const ::nm::GpuChip &chip,
-                                              const SelectionOptions &options,
-                                              ActivationForm form) {
-  bool isDemanded = isLibraryCall(options.given);
-  if (!isDemanded && (options.given || !options.denseFallback))
-    return std::nullopt;
-  double dense = estimateLibrary(op, chip, form);
-  if (whyNotCublas(op, dense, isDemanded, form) ||
-      (!isDense(op) && whyNotDense(op)))
-    return std::nullopt;
-  return op.getScales() ? dense + estimateDenseDequantization(op, chip) : dense;
-}
-
-/// What selection would choose for `product` of our own strategies, of units
-/// with zeros where it may store them.
-static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
-                                              GpuProduct product,
-                                              const ::nm::GpuChip &chip,
-                                              const SelectionOptions &options) {
-  product.avoidsPrunedWeights = options.avoidsPrunedWeights(product);
-  bool packs = !isDense(op) || areWeightsLoaded(op) ||
-               (options.given && options.given.getPackedForm(op.getPattern()));
-  // A schedule that is given in part may have none with another layout.
-  ScopedDiagnosticHandler silence(op->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  ::nm::Result<ScheduleChoice> chosen =
-      chooseGpuSchedule({op, product, chip, options.given, packs});
-  if (chosen && !chosen->schedule)
-    return ::nm::Error{"expected a schedule that this layout has"};
-  if (options.denseFallback && !options.given)
-    if (std::optional<CoarsenedBlocks> wider =
-            findCoarsenedBlocks(op, product, chip, chosen))
-      return wider->choice;
-  return chosen;
-}
-
-/// The schedule that selection would choose for `op`, whose weights are
-/// quantized.
-static ::nm::Result<ScheduleChoice>
-chooseQuantized(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                const SelectionOptions &options, ActivationForm form) {
-  ScopedDiagnosticHandler silence(op->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  ::nm::Result<ScheduleChoice> chosen =
-      findQuantizedAlternatives(op, chip, options, form).own();
-  if (chosen && !chosen->schedule)
-    return ::nm::Error{"expected a schedule that this layout has"};
-  return chosen;
-}
-
-/// The least estimate, in microseconds, of a strategy of our own. A strategy
-/// whose model does not tell layouts of A apart well enough is taken to be as
-/// fast with either as with the one that A has.
-static double estimateOwn(SparseProductOpInterface op,
-                          const ::nm::GpuChip &chip,
-                          const SelectionOptions &options,
-                          ActivationForm form) {
-  if (isLibraryCall(options.given))
-    return kRefusedMicroseconds;
-  auto choose = [&](ActivationForm form) {
-    return op.getScales()
-               ? chooseQuantized(op, chip, options, form)
-               : chooseOwn(op, getGpuProduct(op, form), chip, options);
-  };
-  ::nm::Result<ScheduleChoice> then = choose(form);
-  if (form != ActivationForm::Transposed)
-    return then ? then->microseconds : kRefusedMicroseconds;
-  ::nm::Result<ScheduleChoice> now = choose(ActivationForm::AsIs);
-  if (!then)
-    return kRefusedMicroseconds;
-  auto tellsApart = [](const ScheduleChoice &choice) {
-    return findGpuStrategy(choice.schedule)->tellsLayoutsApart();
-  };
-  if (now && !tellsApart(*now) && !tellsApart(*then))
-    return now->microseconds;
-  return then->microseconds;
-}
-
-double mlir::nm::estimateAsTyped(SparseProductOpInterface op,
-                                 const ::nm::GpuChip &chip,
-                                 const SelectionOptions &options,
-                                 ActivationForm form) {
-  double own = estimateOwn(op, chip, options, form);
-  std::optional<double> dense = estimateDense(op, chip, options, form);
-  return dense ? std::min(own, *dense) : own;
-}
-
-double mlir::nm::estimateWidened(SparseProductOpInterface op,
-                                 const ::nm::GpuChip &chip,
-                                 const SelectionOptions &options,
-                                 bool isMMajor) {
-  if (isLibraryCall(options.given))
-    return kRefusedMicroseconds;
-  GpuProduct product = getGpuProduct(op);
-  product.type = ::nm::ElementType::F16;
-  product.isMMajor = isMMajor;
-  product.strideOfA = getStrideOfTemporary(op, isMMajor, /*bits=*/16);
-  // Its epilogue takes sums of f32, of which it makes what C has.
-  bool roundsToF16 = op.hasEpilogue() &&
-                     getFirstRounding(op) == Float16Type::get(op.getContext());
-  product.outputType =
-      roundsToF16 ? ::nm::ElementType::F16 : ::nm::ElementType::F32;
-  ::nm::Result<ScheduleChoice> own = chooseOwn(op, product, chip, options);
-  double best = own ? own->microseconds : kRefusedMicroseconds;
-  // Dense products of 8 bits are faster, where there are any.
-  double dense = ::nm::estimateCublas(product, chip);
-  if (options.denseFallback && !options.given && dense >= 0 &&
-      op.getNumBatchDims() <= 1 &&
-      !estimateDense(op, chip, options, ActivationForm::AsIs))
-    best = std::min(best, dense);
-  return best;
-}
-
-/// What is left of `microseconds`, the estimate of `op` as it is, where
-/// selection cuts its windows into groups that overlap.
-static double estimateOverlapped(SparseProductOpInterface op,
-                                 const ::nm::GpuChip &chip,
-                                 const SelectionOptions &options,
-                                 ActivationForm form, double microseconds) {
-  std::optional<OverlappingWindows> found =
-      findOverlappingWindows(op, getGpuProduct(op, form), chip, options);
-  return found && isWorthOverlapping(*found, options, microseconds)
-             ? found->total()
-             : microseconds;
-}
-
-double mlir::nm::estimateWithForm(SparseProductOpInterface op,
-                                  const ::nm::GpuChip &chip,
-                                  const SelectionOptions &options,
-                                  ActivationForm form) {
-  if (isReference(options.given) || whyUnknown(op))
-    return 0;
-  double asTyped = estimateOverlapped(op, chip, options, form,
-                                      estimateAsTyped(op, chip, options, form));
-  if (!isOfBytes(op) || !isWidenedExact(op))
-    return asTyped;
-  // What is given is of a strategy that has the product with A as it is: no
-  // layout is a reason to widen it then.
-  if (options.given &&
-      estimateAsTyped(op, chip, options, ActivationForm::AsIs) <
-          kRefusedMicroseconds)
-    return asTyped;
-  std::optional<WidenedProduct> widened =
-      findWidenedProduct(op, chip, options, form);
-  return widened && isWidened(*widened, options, asTyped) ? widened->total()
-                                                          : asTyped;
 }

@@ -8,6 +8,9 @@
 
 namespace mlir::nm {
 
+/// Columns that share what little there is of an index of dense weights.
+inline constexpr int64_t kDenseColumns = 32;
+
 /// What the cost models know of `op`.
 ::nm::GpuProduct getGpuProduct(SparseProductOpInterface op);
 
@@ -43,6 +46,17 @@ std::optional<std::string>
 whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded,
              ActivationForm form = ActivationForm::AsIs);
 
+/// Whether weights are a dense matrix that comes with each call, which is best
+/// left as it is.
+bool isDenseOfEachCall(SparseProductOpInterface op);
+
+/// Whether selection gives such weights units of few columns.
+bool narrowsDenseUnits(SparseProductOpInterface op);
+
+/// Whether the library takes the weights of `op` in columns alone, which of our
+/// own strategies loops read.
+bool needsColumns(SparseProductOpInterface op);
+
 /// Whether the operands have 8 bits.
 bool isOfBytes(SparseProductOpInterface op);
 
@@ -71,39 +85,18 @@ struct SelectionOptions {
     return (!denseFallback && !given) ||
            (exactPattern && ::nm::isFloat(product.type));
   }
+  /// The product of our own that is given beside the library's, but for loops;
+  /// null where none is.
+  ScheduleAttrInterface getOwnOfLibrary() const;
 };
 
-/// The microseconds of cuBLAS with dense weights, and of what makes them where
-/// they are quantized; none where selection may not call it.
-std::optional<double> estimateDense(SparseProductOpInterface op,
-                                    const ::nm::GpuChip &chip,
-                                    const SelectionOptions &options,
-                                    ActivationForm form);
+/// Why the weights of cuBLAS' product of bytes stay row-major, if so.
+std::optional<StringRef> whyRowMajor(SparseProductOpInterface op,
+                                     const SelectionOptions &options,
+                                     ActivationForm form);
 
 /// Whether a copy of A would have other rows than A has, or may have.
 bool canBeCopied(SparseProductOpInterface op);
-
-/// The estimate of a product that no strategy takes: finite, so that of others
-/// beside it still counts.
-inline constexpr double kRefusedMicroseconds = 1e9;
-
-/// The microseconds that selection would estimate for `op`, with another A and
-/// its own element types: at least kRefusedMicroseconds where no strategy takes
-/// it, or the one that is given does not.
-double estimateAsTyped(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                       const SelectionOptions &options, ActivationForm form);
-
-/// The microseconds that selection would estimate for the product of f16 that
-/// `op`, one of 8 bits, becomes where its operands are widened before, to an A
-/// of that layout.
-double estimateWidened(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                       const SelectionOptions &options, bool isMMajor);
-
-/// The microseconds that selection would estimate for `op` with another A,
-/// which may be widened: vast where no strategy takes it, or the one that is
-/// given does not, and 0 where no model says anything.
-double estimateWithForm(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                        const SelectionOptions &options, ActivationForm form);
 
 } // namespace mlir::nm
 

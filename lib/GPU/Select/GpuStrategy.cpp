@@ -24,21 +24,34 @@ const GpuStrategy *mlir::nm::findGpuStrategy(ScheduleAttrInterface schedule) {
   return nullptr;
 }
 
-/// The microseconds of the copy of A that nm-align-operands makes for
-/// `schedule`, where A is a slice whose rows lie otherwise than the schedule
-/// demands; 0 where it stays.
-static double estimateCopyOfSlice(const ScheduleRequest &request,
-                                  ScheduleAttrInterface schedule) {
+/// Whether rows of a transposition of A, in memory of its own, start at
+/// multiples of `bytes`: not those of a length that is not known.
+static bool hasTransposedRowsAt(const ScheduleRequest &request, int64_t bytes) {
   SparseProductOpInterface op = request.op;
-  Value a = op.getA();
+  int64_t columns =
+      request.product.isMMajor ? op.getStaticM() : op.getStaticK();
+  int64_t elementBytes = op.getAType().getElementTypeBitWidth() / 8;
+  return bytes <= elementBytes || (!ShapedType::isDynamic(columns) &&
+                                   columns * elementBytes % bytes == 0);
+}
+
+/// The microseconds of the copy of A that nm-align-operands makes for
+/// `schedule`, where rows of A lie otherwise than the schedule demands; 0 where
+/// it stays.
+static double estimateCopyOfA(const ScheduleRequest &request,
+                              ScheduleAttrInterface schedule) {
+  SparseProductOpInterface op = request.op;
   const ::nm::GpuProduct &product = request.product;
   int64_t bytes = getLeastRowBytesOfA(schedule, product.isMMajor);
-  // Another A than the op's is in memory of its own.
   auto spmm = dyn_cast<SpMMOp>(*op);
-  if (!spmm || spmm.getTransposeA() != product.isMMajor ||
-      product.strideOfA != 0 || hasRowsAt(a, bytes))
+  // Rows of a temporary are padded.
+  if (!spmm || product.strideOfA != 0)
     return 0;
-  return estimateCopy(cast<RankedTensorType>(a.getType()), request.chip);
+  bool isTransposed = spmm.getTransposeA() != product.isMMajor;
+  if (isTransposed ? hasTransposedRowsAt(request, bytes)
+                   : hasRowsAt(op.getA(), bytes))
+    return 0;
+  return estimateCopy(cast<RankedTensorType>(op.getAType()), request.chip);
 }
 
 /// What `strategy` chooses, with what its copies demand.
@@ -46,7 +59,7 @@ static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
   ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
   if (choice && choice->schedule)
-    choice->microseconds += estimateCopyOfSlice(request, choice->schedule);
+    choice->microseconds += estimateCopyOfA(request, choice->schedule);
   return choice;
 }
 

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Select/OverlappingWindows.h"
+#include "GPU/Select/Alternatives.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
 
@@ -66,60 +66,64 @@ static NMPattern getGroupPattern(const NMPattern &kept) {
 //===----------------------------------------------------------------------===//
 
 /// The best of the strategies that take sparse operands.
-static std::optional<ScheduleChoice> choose(SparseProductOpInterface op,
-                                            const ::nm::GpuProduct &product,
-                                            const ::nm::GpuChip &chip,
-                                            ScheduleAttrInterface given) {
-  std::optional<ScheduleChoice> best;
+static ::nm::Result<ScheduleChoice> choose(const AlternativesQuery &query,
+                                           const ::nm::GpuProduct &product) {
+  ::nm::Result<ScheduleChoice> best = ::nm::Error{
+      "no strategy has a product of overlapping groups of four rows"};
   for (const GpuStrategy *strategy :
        {&getWgmmaSpStrategy(), &getMmaSpStrategy()}) {
+    ScheduleAttrInterface given = query.options.given;
     if (given && !strategy->has(given))
       continue;
     ::nm::Result<ScheduleChoice> found =
-        strategy->choose({op, product, chip, given, /*packs=*/true});
+        strategy->choose({query.op, product, query.chip, given});
     if (found && found->schedule &&
         (!best || found->microseconds < best->microseconds))
-      best = *found;
+      best = found;
   }
   return best;
 }
 
-std::optional<OverlappingWindows> mlir::nm::findOverlappingWindows(
-    SparseProductOpInterface op, const ::nm::GpuProduct &product,
-    const ::nm::GpuChip &chip, const SelectionOptions &options) {
+std::optional<Alternative>
+mlir::nm::overlapGroups(const AlternativesQuery &query,
+                        const Alternative &own) {
+  SparseProductOpInterface op = query.op;
+  const ::nm::GpuProduct &product = own.product;
   std::optional<NMPattern> kept = findKeptPattern(product.pattern);
   if (!kept || !isa<SpMMOp>(op) || op.getScales() ||
       ::nm::fitsSparseOperand(product.pattern) || whyNotDense(op))
     return std::nullopt;
-  bool mayAddZeros = !options.avoidsPrunedWeights(product);
-  if (!mayAddZeros && product.pattern != *kept)
+  if (product.avoidsPrunedWeights && product.pattern != *kept)
     return std::nullopt;
-  ::nm::GpuProduct ofGroups = product;
-  ofGroups.pattern = getGroupPattern(*kept);
-  ofGroups.k = Groups{kept->m}.rows(product.k);
+  Alternative groups = own;
+  groups.weights = Alternative::Weights::Overlapping;
+  groups.packs = true;
+  groups.pattern = *kept;
+  groups.handicap = 1 / kWorthIt;
+  groups.product.pattern = getGroupPattern(*kept);
+  groups.product.k = Groups{kept->m}.rows(product.k);
   // A is made for it, in memory of its own.
-  ofGroups.strideOfA =
-      getPaddedStride(product.isMMajor ? op.getStaticM() : ofGroups.k,
-                      product.isMMajor, op.getAType().getElementTypeBitWidth());
-  std::optional<ScheduleChoice> choice =
-      choose(op, ofGroups, chip, options.given);
-  if (!choice)
-    return std::nullopt;
+  groups.product.strideOfA =
+      getPaddedStride(product.isMMajor ? op.getStaticM() : groups.product.k,
+                      product.isMMajor, ::nm::elementSize(product.type) * 8);
+  groups.product.isMadeElementwise = true;
+  groups.choice = choose(query, groups.product);
+  groups.steps += "; windows of " + kept->str() +
+                  " along k = " + std::to_string(product.k) +
+                  " are taken to be groups of four rows that overlap, which "
+                  "have " +
+                  std::to_string(groups.product.k) + " rows in all";
   // What splits A into splits repeats its rows.
-  double expansion =
-      product.splits > 1
-          ? 0
-          : estimateRepetition(double(product.rows()) * double(ofGroups.k) *
-                                   double(countBatches(op)),
-                               chip);
-  return OverlappingWindows{*kept, *choice, expansion};
-}
-
-bool mlir::nm::isWorthOverlapping(const OverlappingWindows &found,
-                                  const SelectionOptions &options,
-                                  double microseconds) {
-  return options.given ? microseconds >= kRefusedMicroseconds
-                       : found.total() < kWorthIt * microseconds;
+  if (product.splits == 1) {
+    double repetition =
+        estimateRepetition(double(product.rows()) * double(groups.product.k) *
+                               double(countBatches(op)),
+                           query.chip);
+    groups.extraCost += repetition;
+    groups.steps +=
+        ": estimated " + describeTime(repetition) + " for an A that has these";
+  }
+  return groups;
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,11 +176,11 @@ static Value moveIndices(OpBuilder &builder, Location loc, const Groups &groups,
 
 void mlir::nm::overlapWindows(RewriterBase &rewriter,
                               SparseProductOpInterface op,
-                              const OverlappingWindows &found) {
-  if (op.getPattern() != found.kept)
-    makeDense(op, found.kept);
+                              const ::nm::Pattern &kept) {
+  if (op.getPattern() != kept)
+    makeDense(op, kept);
   rewriter.setInsertionPoint(op);
-  Groups groups{found.kept.m};
+  Groups groups{kept.m};
   Value a = createRepeatedRows(rewriter, op.getLoc(), op.getA(),
                                op.getKDimOfA(), groups);
   Value indices = moveIndices(rewriter, op.getLoc(), groups, op.getIndices());
@@ -185,6 +189,6 @@ void mlir::nm::overlapWindows(RewriterBase &rewriter,
     product.getAMutable().assign(a);
     product.getIndicesMutable().assign(indices);
     op.setPatternAttr(
-        PatternAttr::get(op->getContext(), getGroupPattern(found.kept)));
+        PatternAttr::get(op->getContext(), getGroupPattern(kept)));
   });
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Select/WidenOperands.h"
+#include "GPU/Select/Alternatives.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
 
@@ -18,10 +18,12 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -29,6 +31,14 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 // Estimates
 //===----------------------------------------------------------------------===//
+
+/// The kept rows of k up to which sums of products of i8 are integers that f32
+/// has, in whatever order they are made: each product is at most 2^14, and f32
+/// has all integers up to 2^24.
+static constexpr int64_t kMostExactRows = 1024;
+/// The sum of the absolute values of a column of weights, where they are known,
+/// up to which sums of products are integers that f32 has.
+static constexpr int64_t kMostExactColumn = kMostExactRows * 128;
 
 /// The largest sum of absolute values that a column of constant weights of i8
 /// has; none of others.
@@ -48,7 +58,8 @@ static std::optional<int64_t> findLargestColumn(SparseProductOpInterface op) {
   return sums.empty() ? 0 : *llvm::max_element(sums);
 }
 
-bool mlir::nm::isWidenedExact(SparseProductOpInterface op) {
+/// Whether sums of `op`'s widened operands are what they are of its own.
+static bool isWidenedExact(SparseProductOpInterface op) {
   if (!op.getAType().getElementType().isInteger(8) ||
       op.getPattern().condensedRows(op.getStaticK()) <= kMostExactRows)
     return true;
@@ -56,34 +67,43 @@ bool mlir::nm::isWidenedExact(SparseProductOpInterface op) {
   return largest && *largest <= kMostExactColumn;
 }
 
-static bool canBeWidened(SparseProductOpInterface op) {
-  return isa<SpMMOp>(op) && isOfBytes(op) && !op.getScales() &&
-         !whyNotDense(op);
-}
-
-std::optional<WidenedProduct> mlir::nm::findWidenedProduct(
-    SparseProductOpInterface op, const ::nm::GpuChip &chip,
-    const SelectionOptions &options, ActivationForm form) {
-  if (!canBeWidened(op))
+std::optional<Alternative>
+mlir::nm::widenProduct(const AlternativesQuery &query, bool isMMajor) {
+  SparseProductOpInterface op = query.op;
+  if (!isa<SpMMOp>(op) || !isOfBytes(op) || op.getScales() || whyNotDense(op))
     return std::nullopt;
-  auto type = cast<RankedTensorType>(op.getA().getType());
-  std::optional<WidenedProduct> best;
-  for (bool isMMajor : {true, false}) {
-    double product = estimateWidened(op, chip, options, isMMajor);
-    bool isTransposed = isMMajor != isMMajorIn(op, form);
-    WidenedProduct found{isMMajor, estimateWidening(type, isTransposed, chip),
-                         product};
-    if (product < kRefusedMicroseconds &&
-        (!best || found.total() < best->total()))
-      best = found;
-  }
-  return best;
-}
-
-bool mlir::nm::isWidened(const WidenedProduct &widened,
-                         const SelectionOptions &options, double microseconds) {
-  return options.given ? microseconds >= kRefusedMicroseconds
-                       : widened.total() < microseconds;
+  Alternative wide;
+  wide.operands = Alternative::Operands::Widened;
+  wide.product = getGpuProduct(op);
+  wide.product.type = ::nm::ElementType::F16;
+  wide.product.hasFastAccum = false;
+  wide.product.isMMajor = isMMajor;
+  wide.product.strideOfA = getPaddedStride(
+      isMMajor ? op.getStaticM() : op.getStaticK(), isMMajor, /*bits=*/16);
+  wide.product.isMadeElementwise = true;
+  // Its epilogue takes sums of f32, of which it makes what C has.
+  bool roundsToF16 = op.hasEpilogue() &&
+                     getFirstRounding(op) == Float16Type::get(op.getContext());
+  wide.product.outputType =
+      roundsToF16 ? ::nm::ElementType::F16 : ::nm::ElementType::F32;
+  wide.product.avoidsPrunedWeights =
+      query.options.avoidsPrunedWeights(wide.product);
+  wide.extraCost =
+      estimateWidening(cast<RankedTensorType>(op.getA().getType()),
+                       isMMajor != isMMajorIn(op, query.form), query.chip);
+  std::string type = debugString(op.getAType().getElementType());
+  wide.steps =
+      "; operands of " + type +
+      " are widened to f16, which has all of their values: estimated " +
+      describeTime(wide.extraCost) + " before the product";
+  if (!isWidenedExact(op))
+    wide.obstacle =
+        "sums of " + type + " would not be exact: it has " +
+        std::to_string(op.getPattern().condensedRows(op.getStaticK())) +
+        " kept rows of k, and may have " + std::to_string(kMostExactRows) +
+        ", or constant weights that add up to at most " +
+        std::to_string(kMostExactColumn) + " in each column";
+  return wide;
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,19 +280,19 @@ SpMMOp WideProduct::create() {
   return product;
 }
 
-SparseProductOpInterface
-mlir::nm::widenOperands(RewriterBase &rewriter, SparseProductOpInterface op,
-                        const WidenedProduct &widened) {
+SparseProductOpInterface mlir::nm::widenOperands(RewriterBase &rewriter,
+                                                 SparseProductOpInterface op,
+                                                 bool isMMajor) {
   auto narrow = cast<SpMMOp>(*op);
   rewriter.setInsertionPoint(op);
   Value a = createWidened(rewriter, op.getLoc(), op.getA(),
-                          narrow.getTransposeA() != widened.isMMajor);
+                          narrow.getTransposeA() != isMMajor);
   Value values = widenWeights(rewriter, op);
   SpMMOp product = WideProduct(rewriter, op).create();
   rewriter.modifyOpInPlace(product, [&] {
     product.getAMutable().assign(a);
     product.getValuesMutable().assign(values);
-    product.setTransposeA(widened.isMMajor);
+    product.setTransposeA(isMMajor);
     // What 8-bit floats may be summed by, f16 may not.
     product.setArithmetic(Arithmetic::F32);
   });

@@ -5,7 +5,7 @@
 
 // cuBLAS multiplies f8 where the k of both operands stands side by side and the
 // rows are whole 16 bytes: dense weights are packed so when they are loaded.
-// CHECK: k = 1024, f8E4M3FN: strategy cublas {{.*}}; calls cuBLAS with dense weights, which is faster: {{.*}} us by strategy gemv; pruned weights
+// CHECK: k = 1024, f8E4M3FN: strategy cublas {{.*}}; calls cuBLAS with dense weights, which is faster: {{.*}} us by strategy wgmma; pruned weights
 // IR-LABEL: @dense
 // IR: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.loops, packing = <panel = 32, index_bits = 1, chunk_rows = 1024, index_rows = 1024>>
 // Chips before sm_89 have no f8, but products of f16.

@@ -6,7 +6,7 @@
 // second group of a window are from its row 2 on. Where A is split,
 // the kernel that does so repeats its rows, and positions are moved when
 // weights are loaded.
-// REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; cuBLAS is estimated to take 2{{[0-9.]+}} us with dense weights; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which have 5464 rows in all; estimated {{[0-9.]+}} us without; schedule
+// REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; cuBLAS is estimated to take 2{{[0-9.]+}} us with dense weights; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which have 5464 rows in all; schedule
 // CHECK-LABEL: func.func @splits
 // CHECK-SAME: %[[A:.*]]: tensor<4096x4096xf32>, %[[V:.*]]: tensor<2732x4096xf32> {{.*}}, %[[I:.*]]: tensor<2732x4096xi8>
 // CHECK: %[[REPEATED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4096x5464xf32>) attrs = {nm.windows = 6 : i64}

@@ -3,7 +3,7 @@
 
 // The tensor cores transpose no bytes: a product of f8 and vector-wise weights
 // is one of f16, whose A a kernel makes m-major as it widens it.
-// REMARK: k = 2048, f16: strategy wgmma {{.*}}; operands of f8E4M3FN are widened to f16, which has all of their values: estimated {{[0-9.]+}} us before the product, and {{[0-9.]+}} us for it, beside {{[0-9.]+}} us of f8E4M3FN;
+// REMARK: k = 2048, f16: strategy wgmma {{.*}}; operands of f8E4M3FN are widened to f16, which has all of their values: estimated {{[0-9.]+}} us before the product;
 // CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-DAG: #[[$SAME:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @floats
@@ -50,7 +50,7 @@ func.func @integers(%a: tensor<2x3072x1024xi8>, %v: tensor<768x4096xi8> {nm.valu
 // -----
 
 // Longer sums might be rounded.
-// REMARK: k = 8224, i8: strategy cublas {{.*}}; as f16 it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024, or constant weights that add up to at most 131072 in each column
+// REMARK: k = 8224, i8: strategy cublas {{.*}}; widened m-major it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024, or constant weights that add up to at most 131072 in each column
 // CHECK-LABEL: func.func @long_sums
 // CHECK-NOT: linalg.generic
 func.func @long_sums(%a: tensor<1001x8224xi8>, %v: tensor<1028x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1028x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<1001x4096xi32>) -> tensor<1001x4096xi32> {

@@ -23,9 +23,8 @@ private:
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
                 ::nm::ScheduleFields &fields) const override {
-    SparseProductOpInterface op = request.op;
-    QuantizationAttr quantization = op.getQuantizationAttr();
-    fields.bits = quantization ? quantization.getBits() : 0;
+    // Of none where the op's weights are dequantized before.
+    fields.bits = request.product.weightBits;
   }
 };
 } // namespace

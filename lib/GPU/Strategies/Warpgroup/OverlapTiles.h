@@ -17,9 +17,9 @@ namespace mlir::nm {
 /// made twice, alike. `op` is a whole product, before it is cut into tiles.
 bool canOverlapTiles(SparseProductOpInterface op);
 
-/// Whether they are to, by A's and C's order, with a schedule of wgmma_sp that
-/// makes operands of so many splits.
-bool wantsOverlap(SparseProductOpInterface op, int64_t splits);
+/// Whether they are to, by C's order and that of the A which `op` is to have,
+/// with a schedule of wgmma_sp that makes operands of so many splits.
+bool wantsOverlap(SparseProductOpInterface op, bool isMMajor, int64_t splits);
 
 /// Lets the last tile along loop `dim` of `tiles`, where the loop's end is
 /// inside of it, begin so much earlier that it is whole, if there are as many

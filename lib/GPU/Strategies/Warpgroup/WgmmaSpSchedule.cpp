@@ -52,7 +52,7 @@ private:
                          (isPromoted ? "true" : "false") +
                          ", by the product's type and arithmetic"};
     if (given.overlap.value_or(false) &&
-        !wantsOverlap(request.op, chosen.splits))
+        !wantsOverlap(request.op, request.product.isMMajor, chosen.splits))
       return ::nm::Error{"strategy wgmma_sp expected a row-major A, without "
                          "splits, and a C that is stored by 16 bytes, for "
                          "overlap = true"};
@@ -85,7 +85,8 @@ private:
                        ::nm::wantsOrder(fields.promote, fields.splits,
                                         ::nm::countConsumers(fields));
     if (!given.overlap)
-      fields.overlap = wantsOverlap(request.op, fields.splits);
+      fields.overlap =
+          wantsOverlap(request.op, request.product.isMMajor, fields.splits);
     ::nm::setRoleRegisters(given, /*areCopiesBulk=*/true,
                            ::nm::elementSize(request.product.type),
                            /*haveTwoSums=*/fields.promote, fields);
