@@ -44,6 +44,7 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   // Behind the checks, which name an attention's operands.
   NMDecomposeAttentionOptions attention;
   attention.library = computedProducts;
+  attention.tiles = !computedProducts;
   pm.addPass(createNMDecomposeAttention(attention));
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   // Before detection, which takes matrices.

@@ -2,6 +2,7 @@
 and element types. Drawn afresh; NM_TEST_SEED repeats a run."""
 
 import os
+import platform
 
 import nm
 import numpy as np
@@ -12,14 +13,26 @@ from test_contractions import LIMITS, numpy_type
 SEED = int(os.environ.get("NM_TEST_SEED", np.random.SeedSequence().entropy % 2 ** 31))
 
 
+# What a CPU's vectors may be: 16, 8 and 4 floats.
+PROCESSORS = [{}] if platform.machine() != "x86_64" else [
+    {}, {"mcpu": "x86-64-v3"}, {"mcpu": "x86-64-v3", "mattr": "-avx2"}]
+
+
 class Case:
-    def __init__(self, rng):
+    """`far` makes it long enough for several tiles of rows and keys."""
+
+    def __init__(self, rng, far=False):
         self.rng = rng
         self.batches = "bh"[:int(rng.integers(0, 3))]
         self.groups = "g"[:int(rng.integers(0, 2))]
         self.sizes = {loop: int(rng.integers(1, 4)) for loop in "bhg"}
         self.sizes.update({loop: int(rng.integers(1, 20)) for loop in "mn"})
         self.sizes.update({loop: int(rng.choice([8, 16, 24, 7])) for loop in "de"})
+        if far:
+            self.sizes["m"] = int(rng.choice([1, 3, rng.integers(5, 90)]))
+            self.sizes["n"] = int(rng.integers(1, 200))
+            self.sizes.update({loop: int(rng.choice([8, 32, 33, 64, 130]))
+                               for loop in "de"})
         self.unknown = {loop for loop in "bmn" if rng.random() < .3}
         self.element = str(rng.choice(list(LIMITS)))
         self.causal = bool(rng.random() < .4)
@@ -106,13 +119,45 @@ class Case:
 
 @pytest.mark.parametrize("number", range(36))
 def test_drawn(number):
-    case = Case(np.random.default_rng([SEED, number]))
     target = ("cpu", "sim:sm_80", "sim:sm_90a")[number % 3]
+    check(Case(np.random.default_rng([SEED, number])), target)
+
+
+@pytest.mark.parametrize("number", range(18))
+def test_drawn_tiles(number):
+    """Few rows and tiles of rows, for each width of vectors."""
+    rng = np.random.default_rng([SEED, 100 + number])
+    case = Case(rng, far=True)
+    check(case, "cpu", **PROCESSORS[number % len(PROCESSORS)])
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("mask", ["i1", "f32"])
+@pytest.mark.parametrize("rows", [2, 9])
+def test_rows_that_see_nothing(target, mask, rows):
+    """They are zero, beside rows that see something."""
+    case = Case(np.random.default_rng([SEED, rows]))
+    case.sizes["m"] = rows
+    case.causal, case.unknown = False, set()
+    for name in "qkv":
+        case.arrays[name] = case.draw(case.loops[name])
+    case.mask, case.loops["x"] = mask, ["m", "n"]
+    seen = np.ones((rows, case.sizes["n"]), bool)
+    seen[::2] = False
+    case.arrays["x"] = seen if mask == "i1" else np.where(
+        seen, 0, -np.inf).astype(np.float32)
+    got = check(case, target)
+    hidden = np.take(got, range(0, rows, 2), axis=case.loops["o"].index("m"))
+    assert not hidden.any()
+
+
+def check(case, target, **options):
     text = case.text()
-    module = nm.compile(text, target=target, cache=False)
+    module = nm.compile(text, target=target, cache=False, **options)
     o = np.full_like(case.draw(case.loops["o"]), np.nan)
     mask = [case.arrays["x"].astype(np.int8) if case.mask == "i1" else case.arrays["x"]
             ] if case.mask else []
     got = module(*(case.arrays[name] for name in "qkv"), o, *mask)
     error = relative_error(got, case.expected())
-    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error}\n{text}"
+    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error} {options}\n{text}"
+    return got

@@ -292,14 +292,46 @@ static bool mayBeCall(AttentionOp op) {
 }
 
 /// Says what the attention became, and why it is no call.
-static void emitRemark(AttentionOp op, bool library, bool hasCall) {
+static void emitRemark(AttentionOp op, bool library, bool hasCall, bool tiles) {
   InFlightDiagnostic remark = mlir::emitRemark(op.getLoc()) << "attention is ";
+  if (tiles) {
+    remark << "tiles of queries by tiles of keys";
+    return;
+  }
   if (hasCall)
     remark << "a call of cuDNN where it can be loaded, and else ";
   remark << "products, exponentials and sums";
   if (library && !hasCall)
     remark << ", for cuDNN is called for f16 and bf16 without a mask, of a "
               "depth and a width that are multiples of 8 and at most 256";
+}
+
+/// A mask of i1 as what is added to the scores: 0, or -inf for what is hidden.
+static void addHidden(OpBuilder &builder, AttentionOp op) {
+  auto type = op.getMask() ? dyn_cast<RankedTensorType>(op.getMask().getType())
+                           : nullptr;
+  if (!type || !type.getElementType().isInteger(1))
+    return;
+  Location loc = op.getLoc();
+  Value output = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, op.getMask()),
+      builder.getF32Type());
+  SmallVector<AffineMap> maps(
+      2, builder.getMultiDimIdentityMap(unsigned(type.getRank())));
+  SmallVector<utils::IteratorType> kinds(type.getRank(),
+                                         utils::IteratorType::parallel);
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  auto generic = linalg::GenericOp::create(
+      builder, loc, output.getType(), op.getMask(), output, maps, kinds,
+      [&](OpBuilder &at, Location loc, ValueRange elements) {
+        auto constant = [&](float value) {
+          return arith::ConstantOp::create(at, loc, at.getF32FloatAttr(value));
+        };
+        Value added = arith::SelectOp::create(at, loc, elements[0], constant(0),
+                                              constant(kHidden));
+        linalg::YieldOp::create(at, loc, added);
+      });
+  op.getMaskMutable().assign(generic.getResult(0));
 }
 
 /// The attention in two branches: as one op, and as products and sums.
@@ -337,8 +369,14 @@ struct NMDecomposeAttention
         return signalPassFailure();
       }
       bool hasCall = library && mayBeCall(op);
-      emitRemark(op, library, hasCall);
+      emitRemark(op, library, hasCall, tiles);
       IRRewriter rewriter(op);
+      if (tiles) {
+        op = foldTranspositions(rewriter, op);
+        OpBuilder builder(op);
+        addHidden(builder, op);
+        continue;
+      }
       // The loops of what is no call run along what is transposed once.
       if (hasCall)
         op = foldTranspositions(rewriter, op);

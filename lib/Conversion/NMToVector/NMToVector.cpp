@@ -1,6 +1,7 @@
 //===- NMToVector.cpp - Expands nm products into vector code --------------===//
 
 #include "nm/Conversion/NMToVector/NMToVector.h"
+#include "AttentionAccess.h"
 #include "ProductTile.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -219,6 +220,36 @@ private:
   VectorTarget target;
 };
 
+struct ExpandAttention : OpRewritePattern<AttentionOp> {
+  ExpandAttention(MLIRContext *context, const VectorTarget &target)
+      : OpRewritePattern(context), target(target) {}
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<MemRefType>(op.getQ().getType()))
+      return rewriter.notifyMatchFailure(op, "operands are not memrefs");
+    VectorEmitter e(rewriter, op.getLoc(), rewriter.getF32Type(), target);
+    AttentionAccess access(e, op);
+    // With more, lanes along rows are less idle than the sums across lanes are
+    // long.
+    constexpr int64_t kFew = 4;
+    int64_t rows = access.getStaticSize(access.getRow());
+    if (ShapedType::isDynamic(rows))
+      e.ifThenElse(
+          e.less(access.sizeOf(access.getRow()), e.index(kFew + 1)),
+          [&] { expandAttentionOfFewRows(access); },
+          [&] { expandAttentionAlongRows(access); });
+    else if (rows <= kFew)
+      expandAttentionOfFewRows(access);
+    else
+      expandAttentionAlongRows(access);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  VectorTarget target;
+};
+
 struct ConvertNMToVector
     : mlir::nm::impl::ConvertNMToVectorBase<ConvertNMToVector> {
   using ConvertNMToVectorBase::ConvertNMToVectorBase;
@@ -239,5 +270,5 @@ struct ConvertNMToVector
 
 void mlir::nm::populateNMToVectorPatterns(RewritePatternSet &patterns,
                                           const VectorTarget &target) {
-  patterns.add<ExpandProduct>(patterns.getContext(), target);
+  patterns.add<ExpandProduct, ExpandAttention>(patterns.getContext(), target);
 }

@@ -2,6 +2,7 @@
 // RUN: nm-opt %s --nm-decompose-attention=library | FileCheck %s --check-prefix=LIBRARY
 // RUN: nm-opt %s --nm-decompose-attention -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: nm-opt %s --nm-decompose-attention=library -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIBRARY-REMARK
+// RUN: nm-opt %s --nm-decompose-attention=tiles 2>&1 | FileCheck %s --check-prefix=TILES
 
 // REMARK-COUNT-2: remark: attention is products, exponentials and sums{{$}}
 // LIBRARY-REMARK: remark: attention is a call of cuDNN where it can be loaded, and else products, exponentials and sums{{$}}
@@ -12,6 +13,8 @@
 #v = affine_map<(h, g, m, n, d, e) -> (h, n, e)>
 #o = affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>
 #mask = affine_map<(h, g, m, n, d, e) -> (m, n)>
+
+// TILES-COUNT-2: remark: attention is tiles of queries by tiles of keys
 
 // CHECK-LABEL: func.func @causal
 // CHECK: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<2x96x64xf16>)
@@ -33,6 +36,9 @@
 // LIBRARY-NEXT: } else {
 // LIBRARY: math.exp
 // LIBRARY: return %[[R]]
+// TILES-LABEL: func.func @causal
+// TILES-NEXT: %[[R:.*]] = nm.attention
+// TILES-NEXT: return %[[R]]
 func.func @causal(%q: tensor<2x4x?x64xf16>, %k: tensor<2x96x64xf16>, %v: tensor<2x96x32xf16>, %o: tensor<2x4x?x32xf16>) -> tensor<2x4x?x32xf16> {
   %r = nm.attention indexing_maps = [#q, #k, #v, #o] scale = 0.125 causal
     ins(%q, %k, %v : tensor<2x4x?x64xf16>, tensor<2x96x64xf16>, tensor<2x96x32xf16>)
@@ -45,6 +51,10 @@ func.func @causal(%q: tensor<2x4x?x64xf16>, %k: tensor<2x96x64xf16>, %v: tensor<
 // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 // LIBRARY-LABEL: func.func @masked
 // LIBRARY-NOT: nm.
+// A mask is added to scores there.
+// TILES-LABEL: func.func @masked
+// TILES: %[[ADDED:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<5x96xi1>)
+// TILES: nm.attention {{.*}} mask(%[[ADDED]] : tensor<5x96xf32>)
 func.func @masked(%q: tensor<2x4x5x64xf32>, %k: tensor<2x96x64xf32>, %v: tensor<2x96x32xf32>, %m: tensor<5x96xi1>, %o: tensor<2x4x5x32xf32>) -> tensor<2x4x5x32xf32> {
   %r = nm.attention indexing_maps = [#q, #k, #v, #mask, #o] scale = 1.0
     ins(%q, %k, %v : tensor<2x4x5x64xf32>, tensor<2x96x64xf32>, tensor<2x96x32xf32>) mask(%m : tensor<5x96xi1>)

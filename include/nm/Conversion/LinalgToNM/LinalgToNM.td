@@ -93,6 +93,10 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
     contiguous: the library reads views, which need no kernel. A remark says what
     each attention became.
 
+    With `tiles`, every attention stays one op, which reads and writes such
+    views, and a mask of i1 becomes what is added to scores: `convert-nm-to-vector`
+    expands it for CPUs.
+
     Before:
     ```mlir
     %r = nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
@@ -114,7 +118,9 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
   }];
   let options = [
     Option<"library", "library", "bool", /*default=*/"false",
-           "leave what cuDNN may have beside the ops that define it">
+           "leave what cuDNN may have beside the ops that define it">,
+    Option<"tiles", "tiles", "bool", /*default=*/"false",
+           "leave all attention as it is, for a CPU's tiles">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

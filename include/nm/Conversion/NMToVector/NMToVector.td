@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
-  let summary = "expand nm products on memrefs into vector code";
+  let summary = "expand nm products and attention on memrefs into vector code";
   let description = [{
     Expands `nm.spmm` and `nm.spmv` on memrefs, with weights in packed or
     condensed form, into `scf`, `vector`, `memref` and `arith`. Vectors run
@@ -23,6 +23,13 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     Products of bf16 with `#nm.amx`, whose weights are packed as tiles, become
     `amx` ops: sums of C^T, of weights by rows of A that are laid out as pairs,
     where units choose rows only those that are kept.
+
+    `nm.attention` becomes `scf.forall` over heads and tiles of rows of queries,
+    around a loop over tiles of 64 keys that keeps the largest score, the sum of
+    exponentials and the rescaled sums of each row; with `causal`, tiles that
+    no row sees are left out. Vectors run along rows, so that nothing is added
+    across lanes; with at most 4 rows for each head, along depth, keys and width,
+    with the heads that share keys in one iteration.
 
     Sums are f32 (i32 for i8) and rounded once. An op that is left as it is
     (on tensors, of another strategy, with f8 elements, a dynamic k or a memref
@@ -50,6 +57,7 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::amx::AMXDialect",
     "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"
   ];

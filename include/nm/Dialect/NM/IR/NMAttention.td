@@ -21,13 +21,16 @@ def NM_AttentionOp
     width of a result.
 
     With `causal`, row i sees keys 0 to i. A mask of i1 says which keys a row
-    sees; one of floats is added to the scores. A row that sees no key is zero.
+    sees; one of floats is added to the scores, where -inf hides a key. A row
+    that sees no key is zero, as in PyTorch, and not the mean of what is hidden.
 
-    Scores, their exponentials and sums are in f32; exponentials are rounded to
-    V's element type before they are multiplied, and O is rounded once.
+    Scores, their exponentials and sums are in f32; exponentials may be rounded
+    to V's element type before they are multiplied, and O is rounded once.
 
-    `nm-decompose-attention` makes products and sums of it, and for GPUs, where
-    cuDNN has it, leaves it beside them for where that library can be loaded.
+    For CPUs `convert-nm-to-vector` makes loops over tiles of it, which keep no
+    more than a tile of scores. For GPUs `nm-decompose-attention` makes products
+    and sums of it, and where cuDNN has it, leaves it beside them for where that
+    library can be loaded.
 
     Constraints:
     * (C1) the maps have the same loops, and each result of theirs is another

@@ -1,0 +1,93 @@
+//===- AttentionAccess.cpp - Elements of nm.attention's operands ----------===//
+
+#include "AttentionAccess.h"
+
+#include "nm/Dialect/NM/IR/ContractionLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+std::optional<int64_t> AttentionAccess::findDim(Operand operand,
+                                                unsigned loop) {
+  SmallVector<unsigned> of = getLoopsOf(op.getMap(numberOf(operand)));
+  const auto *at = llvm::find(of, loop);
+  return at == of.end() ? std::nullopt
+                        : std::optional<int64_t>(at - of.begin());
+}
+
+bool AttentionAccess::runsAlong(Operand operand, unsigned loop) {
+  return findDim(operand, loop).has_value();
+}
+
+bool AttentionAccess::isContiguousAlong(Operand operand, unsigned loop) {
+  auto type = cast<MemRefType>(valueOf(operand).getType());
+  return findDim(operand, loop) == type.getRank() - 1 &&
+         type.isLastDimUnitStride();
+}
+
+Value AttentionAccess::sizeOf(unsigned loop) {
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
+    const auto *at = llvm::find(of, loop);
+    if (at != of.end())
+      return e.dim(op->getOperand(i), at - of.begin());
+  }
+  llvm_unreachable("each loop is an operand's");
+}
+
+int64_t AttentionAccess::getStaticSize(unsigned loop) {
+  for (Operand operand : {Q, K, V})
+    if (std::optional<int64_t> dim = findDim(operand, loop))
+      return cast<MemRefType>(valueOf(operand).getType()).getDimSize(*dim);
+  llvm_unreachable("each loop is an operand's");
+}
+
+Value AttentionAccess::leftOf(unsigned loop, Value at) {
+  int64_t size = getStaticSize(loop);
+  if (!ShapedType::isDynamic(size) && size % e.lanes == 0)
+    return e.index(e.lanes);
+  return e.sub(sizeOf(loop), at);
+}
+
+SmallVector<Value> AttentionAccess::indicesOf(Operand operand,
+                                              const Place &place) {
+  SmallVector<Value> indices;
+  for (unsigned loop : getLoopsOf(op.getMap(numberOf(operand))))
+    indices.push_back(place[loop]);
+  return indices;
+}
+
+Value AttentionAccess::load(Operand operand, const Place &place) {
+  return e.loadScalar(valueOf(operand), indicesOf(operand, place));
+}
+
+Value AttentionAccess::loadAlong(Operand operand, Place place, unsigned loop,
+                                 Value width) {
+  if (isContiguousAlong(operand, loop))
+    return e.maskedLoad(valueOf(operand), indicesOf(operand, place), width);
+  if (!runsAlong(operand, loop))
+    return e.broadcast(load(operand, place));
+  return e.extend(e.loadAlong(valueOf(operand), indicesOf(operand, place),
+                              findDim(operand, loop), width));
+}
+
+void AttentionAccess::storeOutput(Value vector, const Place &place,
+                                  Value width) {
+  if (getElement() != e.accumulator)
+    vector = arith::TruncFOp::create(
+        e.b, VectorType(e.vectorType).clone(getElement()), vector);
+  SmallVector<Value> indices = indicesOf(O, place);
+  if (isContiguousAlong(O, loops.width))
+    return e.maskedStore(vector, valueOf(O), indices, width);
+  auto map = AffineMap::get(unsigned(indices.size()), 0,
+                            e.b.getAffineDimExpr(*findDim(O, loops.width)),
+                            e.b.getContext());
+  Value mask = vector::CreateMaskOp::create(
+      e.b, VectorType::get({e.lanes}, e.b.getI1Type()), ValueRange{width});
+  vector::TransferWriteOp::create(e.b, vector, valueOf(O), indices,
+                                  AffineMapAttr::get(map), mask,
+                                  e.b.getBoolArrayAttr({true}));
+}

@@ -1,0 +1,65 @@
+//===- AttentionAccess.h - Elements of nm.attention's operands --*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOVECTOR_ATTENTIONACCESS_H
+#define NM_LIB_CONVERSION_NMTOVECTOR_ATTENTIONACCESS_H
+
+#include "VectorEmitter.h"
+
+#include "nm/Dialect/NM/IR/AttentionLoops.h"
+
+namespace mlir::nm {
+
+/// Reads and writes the operands of an attention on memrefs by its loops.
+class AttentionAccess {
+public:
+  enum Operand : unsigned { Q, K, V, Mask, O };
+  /// A value for each loop; null where the loop's value is not known.
+  using Place = SmallVector<Value>;
+
+  AttentionAccess(VectorEmitter &emitter, AttentionOp op)
+      : e(emitter), op(op), loops(getAttentionLoops(op)) {}
+
+  bool hasMask() { return bool(op.getMask()); }
+  /// Whether the operand has a dimension along `loop`.
+  bool runsAlong(Operand operand, unsigned loop);
+  /// Whether neighbours along `loop` are neighbours in memory.
+  bool isContiguousAlong(Operand operand, unsigned loop);
+  Type getElement() { return op.getOperandType(0).getElementType(); }
+  unsigned getRow() const { return loops.rows.back(); }
+  /// A constant where it is static.
+  Value sizeOf(unsigned loop);
+  int64_t getStaticSize(unsigned loop);
+  /// How many are left of `loop` from `at` on, a multiple of lanes, as far as
+  /// lanes go: a constant where all vectors are whole.
+  Value leftOf(unsigned loop, Value at);
+  Place createPlace() { return Place(op.getMap(0).getNumDims()); }
+
+  /// The element, as f32.
+  Value load(Operand operand, const Place &place);
+  /// The first `width` elements along `loop`, as f32, and zero in the other
+  /// lanes.
+  Value loadAlong(Operand operand, Place place, unsigned loop, Value width);
+  /// Rounds and stores the first `width` lanes along the loop of widths.
+  void storeOutput(Value vector, const Place &place, Value width);
+
+  VectorEmitter &e;
+  AttentionOp op;
+  const AttentionLoops loops;
+
+private:
+  unsigned numberOf(Operand operand) {
+    return operand == O ? op->getNumOperands() - 1 : operand;
+  }
+  Value valueOf(Operand operand) { return op->getOperand(numberOf(operand)); }
+  std::optional<int64_t> findDim(Operand operand, unsigned loop);
+  SmallVector<Value> indicesOf(Operand operand, const Place &place);
+};
+
+/// Tiles of rows, which lanes run along, by tiles of keys.
+void expandAttentionAlongRows(AttentionAccess &access);
+/// Few rows: lanes run along depths, keys and widths.
+void expandAttentionOfFewRows(AttentionAccess &access);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOVECTOR_ATTENTIONACCESS_H
