@@ -326,6 +326,38 @@ void nmCallFree(NmCall *call);
  * nmFunctionCallOnStream. Calls from several threads at once are allowed. */
 char *nmCallRun(const NmCall *call, void *const *data, void *stream);
 
+/*===----------------------------------------------------------------------===*\
+|* The time of each step
+\*===----------------------------------------------------------------------===*/
+
+/** What a function of a module that was compiled with `profile` does between
+ * two times that it takes. Strings live as long as the module. */
+typedef struct {
+  /** The ops that it computes, as in `nm.spmm <2:4> simt + linalg.fill`. */
+  const char *name;
+  /** Empty for what is no launch of a kernel. */
+  const char *kernel;
+  /** `file:line:column`; empty where the module does not say. */
+  const char *place;
+  /** Of its operands, each counted once; -1 where sizes are dynamic. */
+  int64_t bytes;
+} NmStep;
+
+/** How many steps the function has; 0 where the module takes no times. */
+int64_t nmFunctionGetNumSteps(const NmFunction *function);
+
+/** Writes step `index`; returns 0, or another value where there is none. */
+int nmFunctionGetStep(const NmFunction *function, int64_t index, NmStep *step);
+
+/** Calls as nmCallRun does, `runs` times after one that is not timed, waits for
+ * the calls, and writes the median of each step's time to `seconds`, which has
+ * room for all steps. On a CUDA device the calls wait for what is queued on
+ * `stream`, are queued on a stream of their own, and are replays of a graph
+ * where one can hold the call. An argument that the function updates is updated
+ * by every run. */
+char *nmCallProfile(const NmCall *call, void *const *data, void *stream,
+                    int64_t runs, double *seconds);
+
 #ifdef __cplusplus
 }
 #endif

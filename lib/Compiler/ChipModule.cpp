@@ -44,6 +44,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   NMToNVVMOptions pipeline;
   pipeline.chip = chip;
   pipeline.schedule = options.schedule;
+  pipeline.profile = options.profile;
   pipeline.overlapKernels = options.overlapKernels;
   pipeline.propagateLayouts = options.propagateLayouts;
   // The simulator's kernels work on memory of the host.
@@ -61,7 +62,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
         if (options.emit >= Emit::NVVM)
           buildKernels(pm, pipeline);
         if (options.emit >= Emit::NVVM && !isSimulated)
-          buildDeviceMemory(pm);
+          buildDeviceMemory(pm, pipeline);
         if (options.emit >= Emit::PTX && isSimulated)
           buildSimulatedKernels(pm);
         else if (options.emit >= Emit::PTX)

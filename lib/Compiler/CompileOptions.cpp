@@ -71,6 +71,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.withReference, "with-reference", value);
      }},
+    {"profile", "",
+     "have each function say when each of its steps is over, which nm-run "
+     "--profile times",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.profile, "profile", value);
+     }},
     {"detect-weights", "true|false",
      "find dense constants that obey an N:M pattern (default true)",
      [](CompileOptions &options, StringRef value) {

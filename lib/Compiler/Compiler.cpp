@@ -138,6 +138,9 @@ LogicalResult Compilation::readTarget() {
       return diagnostics.fail("expected the target cuda or sim with "
                               "propagate-layouts, but got cpu");
   }
+  if (target.kind == ::nm::Target::Kind::Sim && options.profile)
+    return diagnostics.fail("expected the target cpu or cuda with profile, but "
+                            "got sim, whose times say nothing of a GPU's");
   if (target.kind != ::nm::Target::Kind::Cuda && !options.toolkit.empty())
     return diagnostics.fail("expected the target cuda with toolkit, but got " +
                             target.kindName());
@@ -155,6 +158,9 @@ LogicalResult Compilation::readTarget() {
                               parsed.error().message);
     target = std::move(*parsed);
   }
+  if (options.profile && target.chips.size() > 1)
+    return diagnostics.fail("expected one chip with profile, but got '" +
+                            target.str() + "'");
   if (isOfOneChip(options.emit) && target.chips.size() > 1)
     return diagnostics.fail(
         "expected one chip to print a phase for, but got '" + target.str() +
@@ -255,6 +261,7 @@ LogicalResult Compilation::convertToNM() {
 LogicalResult Compilation::lowerForCpu() {
   NMToCPUOptions pipeline;
   pipeline.schedule = options.schedule;
+  pipeline.profile = options.profile;
   pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
   pipeline.features = host->getModelFeatureText();

@@ -5,6 +5,8 @@
 #include "CountFlops.h"
 #include "RecordProducts.h"
 
+#include "nm/Transforms/Passes.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -58,6 +60,21 @@ static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
     record.packed[0].layout = describeLayout(pack);
 }
 
+static std::vector<StepRecord> recordSteps(func::FuncOp function) {
+  std::vector<StepRecord> records;
+  auto steps = function->getAttrOfType<ArrayAttr>(kSteps);
+  if (!steps)
+    return records;
+  for (auto step : steps.getAsRange<DictionaryAttr>()) {
+    auto getText = [&](StringRef key) {
+      return step.getAs<StringAttr>(key).getValue().str();
+    };
+    records.push_back({getText("name"), getText("kernel"), getText("place"),
+                       step.getAs<IntegerAttr>("bytes").getInt()});
+  }
+  return records;
+}
+
 static StringRef getPassName(Pass *pass) {
   return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
 }
@@ -97,6 +114,8 @@ public:
         record.ops = recordProducts(function);
         record.flops = countFlops(function);
       }
+      if (pass->getArgument() == "nm-mark-steps")
+        record.steps = recordSteps(function);
       if (pass->getArgument() == "nm-pack-weights")
         recordPackedWeights(function, record);
     }

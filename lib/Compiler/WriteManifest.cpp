@@ -157,6 +157,20 @@ static void writeOps(OStream &json, const FunctionRecord &function) {
   });
 }
 
+static void writeSteps(OStream &json, const FunctionRecord &function) {
+  if (function.steps.empty())
+    return;
+  json.attributeArray("steps", [&] {
+    for (const StepRecord &step : function.steps)
+      json.object([&] {
+        json.attribute("name", step.name);
+        json.attribute("kernel", step.kernel);
+        json.attribute("loc", step.place);
+        json.attribute("bytes", step.bytes);
+      });
+  });
+}
+
 static void writeNames(OStream &json, StringRef key,
                        const std::vector<std::string> &names) {
   json.attributeArray(key, [&] {
@@ -190,6 +204,7 @@ static void writeFunction(OStream &json, const FunctionRecord &function) {
       writeSignature(json, widen(signature), signature.name + ".reference");
     });
   writeOps(json, function);
+  writeSteps(json, function);
   json.attribute("flops", function.flops.fixed);
   json.attribute("flops_per_row", function.flops.perRow);
 }

@@ -44,6 +44,17 @@ struct OpRecord {
   ProductRecord choice;
 };
 
+/// What a function does between two times that are taken.
+struct StepRecord {
+  /// The ops that it computes.
+  std::string name;
+  /// Empty for what is no launch.
+  std::string kernel;
+  std::string place;
+  /// Of its operands, each once; -1 where not known.
+  int64_t bytes = -1;
+};
+
 /// Operations of a call: `fixed`, and `perRow` for each of the first dynamic
 /// size among the arguments.
 struct Flops {
@@ -66,6 +77,8 @@ struct FunctionRecord {
   std::vector<VariantRecord> variants;
   std::vector<PackedWeight> packed;
   std::vector<OpRecord> ops;
+  /// Where times are taken.
+  std::vector<StepRecord> steps;
   Flops flops;
   bool hasReference = false;
 };

@@ -52,8 +52,13 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  if (options.profile)
+    pm.addNestedPass<func::FuncOp>(createNMNameSteps());
   // Of memrefs, which calls pass by reference; before anything is expanded.
   pm.addPass(createNMOutlineEqual());
+  // Where each step is one op of the function still.
+  if (options.profile)
+    pm.addPass(createNMMarkSteps());
   // The fast path takes the ops that have its schedule; the reference takes the
   // others, and the format ops.
   pm.addPass(createConvertNMToVector(getVectorOptions(options)));

@@ -90,6 +90,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  if (options.profile)
+    pm.addNestedPass<func::FuncOp>(createNMNameSteps());
   // Packing, before it is expanded. Equal kernels become one further down.
   NMOutlineEqualOptions outline;
   outline.hostOnly = true;
@@ -168,7 +170,11 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   pm.addPass(createNMPassTensorMaps());
 }
 
-void mlir::nm::buildDeviceMemory(OpPassManager &pm) {
+void mlir::nm::buildDeviceMemory(OpPassManager &pm,
+                                 const NMToNVVMOptions &options) {
+  // Where each step is a launch or a call.
+  if (options.profile)
+    pm.addPass(createNMMarkSteps());
   // While the host's side is memrefs.
   pm.addPass(createNMEncodeTensorMaps());
   // While the host's side is memrefs, and launches name kernels.
@@ -217,7 +223,7 @@ void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);
-  buildDeviceMemory(pm);
+  buildDeviceMemory(pm, options);
   buildKernelBinary(pm, options);
   buildKernelHost(pm);
 }

@@ -134,6 +134,8 @@ static Result<Module> compileAndLoad(const RunOptions &options) {
   if (options.check)
     compileOptions +=
         compileOptions.empty() ? "with-reference" : " with-reference";
+  if (options.profile)
+    compileOptions += compileOptions.empty() ? "profile" : " profile";
   Result<std::string> target = completeTarget(options);
   if (!target)
     return target.error();

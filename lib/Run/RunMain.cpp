@@ -6,6 +6,7 @@
 #include "Check.h"
 #include "Compile.h"
 #include "Inputs.h"
+#include "ProfileTable.h"
 #include "Program.h"
 #include "Results.h"
 #include "RunOptions.h"
@@ -105,7 +106,7 @@ static Work workOf(const FunctionInfo &info, const Function &function,
 
 static Result<Ceilings> measureIfTiming(const Function &function,
                                         const RunOptions &options) {
-  if (!options.bench)
+  if (!options.bench && !options.profile)
     return Ceilings();
   if (!function.device().isCpu())
     return cudaCeilings(function.device());
@@ -172,6 +173,12 @@ static int runFunction(const Module &module, const Function &function,
     if (!timed)
       return kProgram.fail(timed.error());
   }
+  if (options.profile)
+    if (Status profiled =
+            profileFunction(function, module.info(function), args,
+                            results->tensors(), *ceilings, *options.profile);
+        !profiled)
+      return kProgram.fail(profiled.error());
   return passed ? kSuccess : kFailure;
 }
 
@@ -192,6 +199,9 @@ static void listFunctions(const Module &module) {
     for (const OpInfo &op : function.ops)
       std::printf("  %s: %s: %s\n", op.loc.c_str(), op.strategy.c_str(),
                   op.remark.c_str());
+    for (const StepInfo &step : function.steps)
+      std::printf("  step: %s: %s%s%s\n", step.loc.c_str(), step.name.c_str(),
+                  step.kernel.empty() ? "" : " by ", step.kernel.c_str());
   }
 }
 

@@ -8,6 +8,7 @@ using namespace nm;
 
 static constexpr int64_t kMaxThreads = 4096;
 static constexpr int64_t kMaxSize = int64_t(1) << 40;
+static constexpr int64_t kMaxRuns = 1'000'000;
 static constexpr int64_t kMaxDevice = 1023;
 static constexpr int64_t kMaxSeed = INT64_MAX;
 
@@ -72,6 +73,16 @@ static const OptionEntry<RunOptions> kOptions[] = {
       "in up to 1 GiB of memory, or are those of a CUDA device's clocks"},
      [](RunOptions &o, const std::string &v) {
        return store(o.bench, parsePositive(v.empty() ? "1" : v));
+     }},
+    {{"profile", Takes::OptionalValue, "RUNS",
+      "Print the time of each step of the function, the median of so many "
+      "runs\n"
+      "(default 20), with its place in the source, the bytes a second of its\n"
+      "operands, and its share of the roofline; needs an .mlir file, or a "
+      "module\n"
+      "made by nm-compile --profile"},
+     [](RunOptions &o, const std::string &v) {
+       return store(o.profile, parseInteger(v.empty() ? "20" : v, 1, kMaxRuns));
      }},
     {{"threads", Takes::Value, "N",
       "How many threads to use (default NM_NUM_THREADS, or all processors)"},

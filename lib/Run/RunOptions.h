@@ -31,6 +31,8 @@ struct RunOptions {
   std::optional<double> tolerance;
   /// Seconds to time for.
   std::optional<double> bench;
+  /// Runs to take the times of steps of.
+  std::optional<int64_t> profile;
   bool list = false;
   bool help = false;
   bool version = false;

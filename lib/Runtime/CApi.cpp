@@ -2,6 +2,7 @@
 
 #include "nm-c/Runtime.h"
 
+#include "CApiFunction.h"
 #include "CApiTensor.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
@@ -14,26 +15,6 @@
 #include <utility>
 
 using namespace nm;
-
-struct NmModule {
-  Module module;
-};
-
-struct NmFunction {
-  Function function;
-  /// The module's.
-  const FunctionInfo *info;
-  /// Condensed weights by argument, until they are packed.
-  std::map<size_t, Weight> condensed;
-  /// Packed weights, one per encoded argument in order.
-  std::vector<Weight> packed;
-  bool isPacked = false;
-  std::mutex packing;
-};
-
-struct NmCall {
-  PreparedCall call;
-};
 
 static std::string place(const char *what, int64_t i) {
   return std::string(what) + " " + std::to_string(i);
@@ -519,38 +500,6 @@ NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
   return copyMessage(call(*function, args, numArgs, results, numResults));
 }
 
-NM_RUNTIME_API int64_t nmFunctionGetNumProducts(const NmFunction *function) {
-  return function ? int64_t(function->info->ops.size()) : -1;
-}
-
-NM_RUNTIME_API int nmFunctionGetProduct(const NmFunction *function,
-                                        int64_t index,
-                                        NmProductRecord *record) {
-  if (!record || index < 0 || index >= nmFunctionGetNumProducts(function))
-    return 1;
-  const OpInfo &op = function->info->ops[size_t(index)];
-  const double unknown = std::nan("");
-  record->op = op.op.c_str();
-  record->pattern = op.pattern.c_str();
-  record->m = op.m;
-  record->n = op.n;
-  record->k = op.k;
-  record->dtype = op.dtype.c_str();
-  record->strategy = op.strategy.c_str();
-  record->schedule = op.schedule.c_str();
-  record->source = op.source.c_str();
-  record->fallsBack = op.fallsBack;
-  record->reason = op.reason.c_str();
-  record->estimate = op.estimate.value_or(unknown);
-  record->denseEstimate = op.denseEstimate.value_or(unknown);
-  record->multiplyFloor = op.multiplyFloor.value_or(unknown);
-  record->memoryFloor = op.memoryFloor.value_or(unknown);
-  record->sharedBytes = op.sharedBytes.value_or(-1);
-  record->place = op.loc.c_str();
-  record->remark = op.remark.c_str();
-  return 0;
-}
-
 NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,
                                   int64_t numArgs, const NmTensor *results,
                                   int64_t numResults, NmCall **call) {
@@ -561,7 +510,8 @@ NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,
       prepare(*function, args, numArgs, results, numResults);
   if (!prepared)
     return copyMessage(prepared.error());
-  *call = new NmCall{std::move(*prepared)};
+  *call = new NmCall{std::move(*prepared), function->info,
+                     function->function.device()};
   return nullptr;
 }
 

@@ -224,6 +224,15 @@ static OpInfo readOp(JsonReader json) {
   return op;
 }
 
+static StepInfo readStep(JsonReader json) {
+  StepInfo step;
+  step.name = json.member("name").text();
+  step.kernel = json.member("kernel").text();
+  step.loc = json.member("loc").text();
+  step.bytes = json.member("bytes").integer();
+  return step;
+}
+
 static void readOptional(JsonReader json, FunctionInfo &function) {
   if (JsonReader equal = json.optionalMember("equal_dims"))
     for (JsonReader list : equal.items()) {
@@ -243,6 +252,9 @@ static void readOptional(JsonReader json, FunctionInfo &function) {
   if (JsonReader ops = json.optionalMember("ops"))
     for (JsonReader op : ops.items())
       function.ops.push_back(readOp(op));
+  if (JsonReader steps = json.optionalMember("steps"))
+    for (JsonReader step : steps.items())
+      function.steps.push_back(readStep(step));
   if (JsonReader flops = json.optionalMember("flops"))
     function.flops = flops.number();
   if (JsonReader perRow = json.optionalMember("flops_per_row"))

@@ -21,6 +21,7 @@ from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
 from ._packed import free_packed, packed_bytes, set_packed_limit
 from ._pattern import AxisWarning, Pattern
+from ._profile import Profile, Step
 from ._prune import Pruned, PruneReport, prune, wanda_scores
 from ._quantize import Quantized, quantize
 from ._records import ProductRecord
@@ -35,8 +36,8 @@ __all__ = [
     "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
     "Diagnostic", "Error",
     "FileFormatError", "FileWarning", "Function", "Module", "Pattern", "PatternError",
-    "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "Quantized", "ShapeError",
-    "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
+    "PreparedMatmul", "ProductRecord", "Profile", "PruneReport", "Pruned", "Quantized", "ShapeError",
+    "SparseTensor", "Step", "TensorType", "Window", "cache_dir", "check", "clear_cache",
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
     "free_packed", "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
     "matmul", "packed_bytes", "precompile", "prepare", "prune", "quantize", "save_weights",

@@ -14,7 +14,7 @@ from ._module import Module
 from ._progress import steps_shown
 
 # Options that take no value: nm.compile_options() has no value in their texts.
-_FLAGS = ("with-reference",)
+_FLAGS = ("with-reference", "profile")
 _SEVERITIES = ("error", "warning", "remark", "note")
 
 

@@ -101,6 +101,8 @@ _RUNTIME = {
     "nmCallFree": (None, [c_void_p]),
     # An address, so that ctypes makes no object for a pointer.
     "nmCallRun": (c_void_p, [c_void_p, c_void_p, c_void_p]),
+    "nmCallProfile": (c_void_p, [c_void_p, c_void_p, c_void_p, c_int64,
+                                 POINTER(c_double)]),
     "mgpuStreamSynchronize": (None, [c_void_p]),
     "nmPatternParse": (c_void_p, [c_char_p, POINTER(NmPattern)]),
     "nmPatternVerify": (c_void_p, [POINTER(NmPattern)]),

@@ -19,6 +19,7 @@ from ._errors import (DTypeError, Error, Diagnostic, PatternError, ShapeError,
                       reading)
 from ._files import written_whole
 from ._pattern import Pattern, read_pattern
+from ._profile import Profile, profile
 from ._records import ProductRecord, read_record
 from ._sparse import SparseTensor
 
@@ -120,6 +121,11 @@ class Module:
         """Calls the module's only function; see Function."""
         return self.only_function()(*args, out=out)
 
+    def profile(self, *args: Any, runs: int = 20) -> Profile:
+        """The time of each step of the module's only function; see
+        Function.profile."""
+        return self.only_function().profile(*args, runs=runs)
+
     def save(self, path: str | os.PathLike) -> None:
         """Writes the shared object that was loaded to `path`, for nm.load and nm-run,
         also where another has taken its place since."""
@@ -195,6 +201,23 @@ class Function:
         if len(self._bound) > _KEPT_BINDINGS:
             self._bound.popitem(last=False)
         return kept[0](*plain, out=out)
+
+    def profile(self, *args: Any, runs: int = 20) -> Profile:
+        """The time of each step of the function on `args`, which are those of a call:
+        the median of `runs` runs after one that is not timed. An argument that the
+        function updates is updated by every run. On a CUDA device the call is a graph,
+        in which no kernel starts before the one before it ends.
+
+        Raises:
+            Error: the module was compiled without ``profile=True``.
+        """
+        if len(args) != len(self.args):
+            raise Error(f"@{self.name}: expected {len(self.args)} arguments, but "
+                        f"got {len(args)}")
+        weights = [args[i] for i in self.weights]
+        plain = tuple(arg for i, arg in enumerate(args) if i not in self.weights)
+        bound = self.bind(*weights, device=self._device_of(list(plain)))
+        return bound.profile(*plain, runs=runs)
 
     def _device_of(self, arrays: list) -> int:
         if self.target != "cuda" or not arrays:
@@ -309,6 +332,10 @@ class BoundFunction:
             if len(self._calls) > _KEPT_CALLS:
                 self._calls.popitem(last=False)
         return call.run(args, out)
+
+    def profile(self, *args: Any, runs: int = 20) -> Profile:
+        """The time of each step of a call on `args`; see Function.profile."""
+        return profile(self, args, runs)
 
     def prepare(self, *args: Any) -> PreparedCall:
         """A call for arguments of just these kinds, shapes, strides and types,

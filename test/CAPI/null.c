@@ -200,6 +200,33 @@ static void call_nmCallRun(void) {
   nmCallFree(call);
   nmFunctionFree(add);
 }
+static void call_nmFunctionGetNumSteps(void) {
+  EXPECT(nmFunctionGetNumSteps(NULL) == -1);
+  EXPECT(nmFunctionGetNumSteps(function) == 0);
+}
+static void call_nmFunctionGetStep(void) {
+  NmStep step;
+  EXPECT(nmFunctionGetStep(NULL, 0, &step) != 0);
+  EXPECT(nmFunctionGetStep(function, 0, &step) != 0);
+  EXPECT(nmFunctionGetStep(function, 0, NULL) != 0);
+}
+static void call_nmCallProfile(void) {
+  NmFunction *add = makeAdd();
+  NmCall *call = NULL;
+  NmTensor bytes = kTensor;
+  bytes.type = NM_I8;
+  const NmTensor args[] = {bytes, bytes};
+  SUCCEEDS(nmCallCreate(add, args, 2, args, 1, &call));
+  void *const addresses[] = {data, data, data};
+  double seconds = 0;
+  FAILS(nmCallProfile(NULL, addresses, NULL, 1, &seconds), "NULL");
+  FAILS(nmCallProfile(call, NULL, NULL, 1, &seconds), "NULL");
+  FAILS(nmCallProfile(call, addresses, NULL, 1, NULL), "NULL");
+  FAILS(nmCallProfile(call, addresses, NULL, 1, &seconds),
+        "expected a function with steps, but it has none");
+  nmCallFree(call);
+  nmFunctionFree(add);
+}
 
 /*===----------------------------------------------------------------------===*\
 |* Format.h
@@ -389,6 +416,9 @@ static void (*const kCases[])(void) = {
     call_nmCallCreate,
     call_nmCallFree,
     call_nmCallRun,
+    call_nmFunctionGetNumSteps,
+    call_nmFunctionGetStep,
+    call_nmCallProfile,
     call_nmPatternParse,
     call_nmPatternVerify,
     call_nmPatternPrint,

@@ -32,6 +32,8 @@ struct CompileOptions {
   std::string target = "cpu";
   Emit emit = Emit::SharedObject;
   bool withReference = false;
+  /// Whether functions tell the runtime when each of their steps is over.
+  bool profile = false;
   bool detectWeights = true;
   /// What products of f32 may be computed by that do not say it.
   std::string arithmetic = "f32";

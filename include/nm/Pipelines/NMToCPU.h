@@ -40,6 +40,10 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       llvm::cl::desc("processor features to compile for, as LLVM names them; "
                      "empty takes the host's"),
       llvm::cl::init("")};
+  Option<bool> profile{
+      *this, "profile",
+      llvm::cl::desc("let functions say when each of their steps is over"),
+      llvm::cl::init(false)};
   Option<int64_t> minTaskElements{
       *this, "min-task-elements",
       llvm::cl::desc("elements of a task that linalg ops beside the products "

@@ -52,6 +52,10 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
           "let a kernel start while the one before it ends, on sm_90 "
           "and newer"),
       llvm::cl::init(true)};
+  Option<bool> profile{
+      *this, "profile",
+      llvm::cl::desc("let functions say when each of their steps is over"),
+      llvm::cl::init(false)};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "
@@ -85,7 +89,7 @@ void buildLaunches(OpPassManager &pm, const NMToNVVMOptions &options);
 void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options);
 /// Launches are queued on the caller's stream, and temporaries and constants
 /// are on its device (`--emit=nvvm` too).
-void buildDeviceMemory(OpPassManager &pm);
+void buildDeviceMemory(OpPassManager &pm, const NMToNVVMOptions &options);
 /// Kernels become a binary of the format that `options` say.
 void buildKernelBinary(OpPassManager &pm, const NMToNVVMOptions &options);
 /// The host side, which launches kernels and packs weights, becomes LLVM. Last:

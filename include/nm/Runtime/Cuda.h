@@ -87,6 +87,10 @@ private:
   void *before;
 };
 
+/// Waits for all that is queued on `stream`, which is of `device`; NULL is the
+/// legacy default stream.
+NM_RUNTIME_API Status synchronizeStream(Device device, void *stream);
+
 /// A stream of its own, which does not wait for the legacy default stream.
 class NM_RUNTIME_API CudaStream {
 public:

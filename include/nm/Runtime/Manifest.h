@@ -33,6 +33,8 @@
 //                  "shared_bytes": 86016, "falls_back": false,
 //                  "reason": "...", "loc": "ffn.mlir:4:8",
 //                  "remark": "..." } ],
+//       "steps": [ { "name": "nm.spmm <2:4> simt", "kernel": "ffn_kernel",
+//                    "loc": "ffn.mlir:4:8", "bytes": 81920 } ],
 //       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
 //
 // A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
@@ -52,8 +54,11 @@
 // `constant_bytes` are read from the module itself. `ops` are the products,
 // with the fields of #nm.record, which are absent where they are there, and the
 // schedule as text and by its parameters; a CPU's have "threads" and "lanes" in
-// place of "chip". `encoding`, `equal_dims`, `pack`, `reference`, `ops`,
-// `processor_features` and the three counts may be absent or null.
+// place of "chip". `steps` say what a module that can be profiled does between
+// the times that it takes, in order; "kernel" is empty for what is no launch,
+// and "bytes", of the operands, are -1 where not known. `encoding`,
+// `equal_dims`, `pack`, `reference`, `ops`, `steps`, `processor_features` and
+// the three counts may be absent or null.
 //
 // A compiled function writes to no argument but those with "updated": true,
 // which it updates in place; it takes row-major memory aligned to the element,
@@ -180,6 +185,17 @@ struct OpInfo {
   std::optional<int64_t> sharedBytes;
 };
 
+/// What a function does between two times that it takes.
+struct StepInfo {
+  /// The ops that it computes, as `nm.spmm <2:4> simt + linalg.fill`.
+  std::string name;
+  /// Empty for what is no launch.
+  std::string kernel;
+  std::string loc;
+  /// Of its operands, each counted once; -1 where not known.
+  int64_t bytes = -1;
+};
+
 /// A function's code for one chip.
 struct VariantInfo {
   /// `sm_90a`, `sm_90a+ptx`.
@@ -203,6 +219,8 @@ struct FunctionInfo : Signature {
   std::vector<VariantInfo> variants;
   std::optional<Signature> reference;
   std::vector<OpInfo> ops;
+  /// Empty where the module was not compiled to be profiled.
+  std::vector<StepInfo> steps;
   double flops = 0;
   double flopsPerRow = 0;
   double constantBytes = 0;

@@ -8,6 +8,9 @@
 
 namespace mlir::nm {
 
+/// What a function does in which order, as `nm-mark-steps` describes it.
+inline constexpr StringLiteral kSteps("nm.steps");
+
 #define GEN_PASS_DECL
 #include "nm/Transforms/Passes.h.inc"
 

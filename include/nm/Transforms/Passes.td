@@ -506,5 +506,6 @@ def NMSinkConstants : Pass<"nm-sink-constants", "::mlir::func::FuncOp"> {
 }
 
 include "nm/Transforms/KernelPasses.td"
+include "nm/Transforms/ProfilePasses.td"
 
 #endif // NM_TRANSFORMS_PASSES_TD

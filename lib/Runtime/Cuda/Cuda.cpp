@@ -107,6 +107,15 @@ static void releaseOn(Device device, Release release) {
     release(scope->api());
 }
 
+Status nm::synchronizeStream(Device device, void *stream) {
+  Result<ContextScope> scope = ContextScope::enter(device.ordinal);
+  if (!scope)
+    return scope.error();
+  return scope->driver().check(
+      "cuStreamSynchronize",
+      scope->api().cuStreamSynchronize(static_cast<Stream>(stream)));
+}
+
 CudaStream::CudaStream(CudaStream &&other) noexcept
     : stream(std::exchange(other.stream, nullptr)), onDevice(other.onDevice) {}
 
@@ -137,12 +146,7 @@ Result<CudaStream> CudaStream::create(Device device) {
 }
 
 Status CudaStream::synchronize() const {
-  Result<ContextScope> scope = ContextScope::enter(onDevice.ordinal);
-  if (!scope)
-    return scope.error();
-  return scope->driver().check(
-      "cuStreamSynchronize",
-      scope->api().cuStreamSynchronize(static_cast<Stream>(stream)));
+  return synchronizeStream(onDevice, stream);
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,7 @@ enum Flag : unsigned {
   kStreamNonBlocking = 1,
   kEventDefault = 0,
   kEventDisableTiming = 2,
+  kEventRecordExternal = 1,
   kMemAttachGlobal = 1,
   kCaptureNone = 0,
   kCaptureThreadLocal = 1,
@@ -184,6 +185,8 @@ struct Api {
   int (*cuEventCreate)(Event *event, unsigned flags);
   int (*cuEventDestroy)(Event event); // cuEventDestroy_v2
   int (*cuEventRecord)(Event event, Stream stream);
+  /// Null where a driver lacks it.
+  int (*cuEventRecordWithFlags)(Event event, Stream stream, unsigned flags);
   int (*cuEventSynchronize)(Event event);
   int (*cuEventElapsedTime)(float *milliseconds, Event start, Event end);
 

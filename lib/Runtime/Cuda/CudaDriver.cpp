@@ -126,6 +126,7 @@ Status Driver::findEntries() {
   need(entries.cuGraphExecDestroy, "cuGraphExecDestroy");
   need(entries.cuGraphDestroy, "cuGraphDestroy");
   find(entries.cuLaunchKernelEx, "cuLaunchKernelEx");
+  find(entries.cuEventRecordWithFlags, "cuEventRecordWithFlags");
   find(entries.cuStreamIsCapturing, "cuStreamIsCapturing");
   find(entries.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   if (missing)

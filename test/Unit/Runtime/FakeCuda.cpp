@@ -439,6 +439,11 @@ EXPORT int cuEventRecord(void *event, void *) {
   static_cast<Event *>(event)->time = std::chrono::steady_clock::now();
   return 0;
 }
+EXPORT int cuEventRecordWithFlags(void *event, void *, unsigned flags) {
+  ENTER("cuEventRecordWithFlags", std::to_string(flags));
+  static_cast<Event *>(event)->time = std::chrono::steady_clock::now();
+  return 0;
+}
 EXPORT int cuEventSynchronize(void *) {
   ENTER("cuEventSynchronize");
   return 0;
