@@ -102,6 +102,8 @@ public:
   }
 
   void runAfterPass(Pass *pass, Operation *op) override {
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      recordTemporaries(pass, function);
     auto module = dyn_cast<ModuleOp>(op);
     if (!records || !module)
       return;
@@ -122,6 +124,15 @@ public:
   }
 
 private:
+  void recordTemporaries(Pass *pass, func::FuncOp function) {
+    auto bytes = function->getAttrOfType<IntegerAttr>(kTemporaryBytes);
+    if (!records || !bytes || pass->getArgument() != "nm-plan-memory")
+      return;
+    for (FunctionRecord &record : *records)
+      if (record.signature.name == function.getName())
+        record.temporaryBytes = bytes.getInt();
+  }
+
   std::string &failedPass;
   Diagnostics &diagnostics;
   std::vector<FunctionRecord> *records;

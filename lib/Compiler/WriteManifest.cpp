@@ -205,6 +205,8 @@ static void writeFunction(OStream &json, const FunctionRecord &function) {
     });
   writeOps(json, function);
   writeSteps(json, function);
+  if (function.temporaryBytes)
+    json.attribute("temporary_bytes", *function.temporaryBytes);
   json.attribute("flops", function.flops.fixed);
   json.attribute("flops_per_row", function.flops.perRow);
 }

@@ -79,6 +79,8 @@ struct FunctionRecord {
   std::vector<OpRecord> ops;
   /// Where times are taken.
   std::vector<StepRecord> steps;
+  /// Of its temporaries; absent where their sizes are dynamic.
+  std::optional<int64_t> temporaryBytes;
   Flops flops;
   bool hasReference = false;
 };

@@ -175,6 +175,8 @@ void mlir::nm::buildDeviceMemory(OpPassManager &pm,
   // Where each step is a launch or a call.
   if (options.profile)
     pm.addPass(createNMMarkSteps());
+  // Where all temporaries are known.
+  pm.addNestedPass<func::FuncOp>(createNMPlanMemory());
   // While the host's side is memrefs.
   pm.addPass(createNMEncodeTensorMaps());
   // While the host's side is memrefs, and launches name kernels.

@@ -199,6 +199,9 @@ static void listFunctions(const Module &module) {
     for (const OpInfo &op : function.ops)
       std::printf("  %s: %s: %s\n", op.loc.c_str(), op.strategy.c_str(),
                   op.remark.c_str());
+    if (function.temporaryBytes > 0)
+      std::printf("  temporaries: %" PRId64 " bytes of the device's memory\n",
+                  function.temporaryBytes);
     for (const StepInfo &step : function.steps)
       std::printf("  step: %s: %s%s%s\n", step.loc.c_str(), step.name.c_str(),
                   step.kernel.empty() ? "" : " by ", step.kernel.c_str());

@@ -255,6 +255,8 @@ static void readOptional(JsonReader json, FunctionInfo &function) {
   if (JsonReader steps = json.optionalMember("steps"))
     for (JsonReader step : steps.items())
       function.steps.push_back(readStep(step));
+  if (JsonReader bytes = json.optionalMember("temporary_bytes"))
+    function.temporaryBytes = bytes.integer();
   if (JsonReader flops = json.optionalMember("flops"))
     function.flops = flops.number();
   if (JsonReader perRow = json.optionalMember("flops_per_row"))

@@ -5,7 +5,8 @@
 // the product takes. cuBLAS wants m whole as well, and gets a transposition.
 // CHECK-LABEL: func @ragged(
 // CHECK-SAME: %[[A:[^:]*]]: memref<4096x777xf16>
-// CHECK: gpu.alloc {{.*}} : memref<4096x832xf16>
+// CHECK: gpu.alloc {{.*}} : memref<6815744xi8>
+// CHECK: builtin.unrealized_conversion_cast {{.*}} to memref<4096x832xf16>
 // CHECK: %[[ROWS:.*]] = memref.subview %{{.*}}[0, 0] [4096, 777] [1, 1] : memref<4096x832xf16> to memref<4096x777xf16, strided<[832, 1]>>
 // CHECK: gpu.launch_func {{.*}} args(%[[A]] : memref<4096x777xf16>, %[[ROWS]] : memref<4096x777xf16, strided<[832, 1]>>)
 // CHECK: gpu.launch_func {{.*}} %[[ROWS]] : memref<4096x777xf16, strided<[832, 1]>>
@@ -13,7 +14,8 @@
 // CHECK: return
 
 // DENSE-LABEL: func @ragged(
-// DENSE: gpu.alloc {{.*}} : memref<777x4096xf16>
+// DENSE: gpu.alloc {{.*}} : memref<{{[0-9]+}}xi8>
+// DENSE: builtin.unrealized_conversion_cast {{.*}} to memref<777x4096xf16>
 // DENSE: gpu.launch_func
 // DENSE: call @nmCublasTryMultiply(%c777, %c4096, %c4096, {{.*}}, %c4096, %c4096, %c4096,
 #a = affine_map<(m, n, k) -> (k, m)>

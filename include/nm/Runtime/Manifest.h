@@ -35,7 +35,8 @@
 //                  "remark": "..." } ],
 //       "steps": [ { "name": "nm.spmm <2:4> simt", "kernel": "ffn_kernel",
 //                    "loc": "ffn.mlir:4:8", "bytes": 81920 } ],
-//       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
+//       "temporary_bytes": 4096, "flops": 0, "flops_per_row": 32768,
+//       "constant_bytes": 0 } ] }
 //
 // A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
 // per argument, two (values, indices) for an encoded one that is not packed,
@@ -56,9 +57,10 @@
 // schedule as text and by its parameters; a CPU's have "threads" and "lanes" in
 // place of "chip". `steps` say what a module that can be profiled does between
 // the times that it takes, in order; "kernel" is empty for what is no launch,
-// and "bytes", of the operands, are -1 where not known. `encoding`,
-// `equal_dims`, `pack`, `reference`, `ops`, `steps`, `processor_features` and
-// the three counts may be absent or null.
+// and "bytes", of the operands, are -1 where not known. A call takes
+// `temporary_bytes` of a GPU's memory, and more where sizes are dynamic.
+// `encoding`, `equal_dims`, `pack`, `reference`, `ops`, `steps`,
+// `processor_features` and the four counts may be absent or null.
 //
 // A compiled function writes to no argument but those with "updated": true,
 // which it updates in place; it takes row-major memory aligned to the element,
@@ -221,6 +223,8 @@ struct FunctionInfo : Signature {
   std::vector<OpInfo> ops;
   /// Empty where the module was not compiled to be profiled.
   std::vector<StepInfo> steps;
+  /// Of the temporaries whose sizes are static.
+  int64_t temporaryBytes = 0;
   double flops = 0;
   double flopsPerRow = 0;
   double constantBytes = 0;

@@ -123,6 +123,46 @@ def NMPinRegisters : Pass<"nm-pin-registers", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def NMPlanMemory : Pass<"nm-plan-memory", "::mlir::func::FuncOp"> {
+  let summary = "one allocation for the temporaries of a function";
+  let description = [{
+    All allocations of static sizes in a function's body that are released there
+    become places in one allocation. Two of them share bytes where one is released
+    before the other is made. The largest is placed first, each at the lowest
+    offset that is free while it lives, a multiple of 256 bytes. The attribute
+    `nm.temporary_bytes` says how large the allocation is.
+
+    On a GPU this leaves no allocation and no release between two kernels of a
+    stream: in a captured graph each would be a node of its own, and a kernel
+    starts early only behind another kernel.
+
+    Before:
+    ```mlir
+    %a = memref.alloc() : memref<64xf32>
+    gpu.launch_func @kernels::@f ... args(%x : memref<64xf32>, %a : memref<64xf32>)
+    %b = memref.alloc() : memref<64xf32>
+    gpu.launch_func @kernels::@g ... args(%a : memref<64xf32>, %b : memref<64xf32>)
+    memref.dealloc %a : memref<64xf32>
+    gpu.launch_func @kernels::@h ... args(%b : memref<64xf32>, %y : memref<64xf32>)
+    memref.dealloc %b : memref<64xf32>
+    ```
+    After:
+    ```mlir
+    %all = memref.alloc() {alignment = 256 : i64} : memref<512xi8>
+    %a = <a memref at byte 0 of %all>
+    gpu.launch_func @kernels::@f ... args(%x : memref<64xf32>, %a : memref<64xf32>)
+    %b = <a memref at byte 256 of %all>
+    gpu.launch_func @kernels::@g ... args(%a : memref<64xf32>, %b : memref<64xf32>)
+    gpu.launch_func @kernels::@h ... args(%b : memref<64xf32>, %y : memref<64xf32>)
+    memref.dealloc %all : memref<512xi8>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
   let summary = "launches and memory on the caller's stream and device";
   let description = [{

@@ -11,6 +11,9 @@ namespace mlir::nm {
 /// What a function does in which order, as `nm-mark-steps` describes it.
 inline constexpr StringLiteral kSteps("nm.steps");
 
+/// Bytes of the allocation that `nm-plan-memory` makes.
+inline constexpr StringLiteral kTemporaryBytes("nm.temporary_bytes");
+
 #define GEN_PASS_DECL
 #include "nm/Transforms/Passes.h.inc"
 

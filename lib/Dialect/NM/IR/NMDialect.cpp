@@ -97,6 +97,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {kArithmeticAttr, isAttribute<ArithmeticAttr>, "an #nm.arithmetic"},
     {kRecordAttr, isAttribute<RecordAttr>, "an #nm.record"},
     {"nm.host", isAttribute<UnitAttr>, "a unit attribute"},
+    {"nm.temporary_bytes", isCount, "a number of bytes, of type i64"},
     {"nm.steps", isAttribute<ArrayAttr>, "an array"},
     {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
     {"nm.windows", isCount, "a number of rows, of type i64"},

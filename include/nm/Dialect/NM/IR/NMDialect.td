@@ -36,6 +36,7 @@ def NM_Dialect : Dialect {
     | a linalg op | `nm.arithmetic` | an `#nm.arithmetic`: what the product may be computed by |
     | a product | `nm.record` | an `#nm.record`: what its schedule was chosen by |
     | a function | `nm.host` | it packs weights, on the host, when they are loaded |
+    | a function | `nm.temporary_bytes` | the bytes of the allocation that its temporaries share |
     | a function | `nm.steps` | what it does in which order, as `nm-mark-steps` describes it |
     | an op of a kernel | `nm.overlays_tiles` | its memory is that of tiles which are no longer needed |
     | a linalg op | `nm.windows` | it repeats rows of k, so that windows of as many are groups of four rows of which neighbours share two |
