@@ -326,6 +326,13 @@ void nmCallFree(NmCall *call);
  * nmFunctionCallOnStream. Calls from several threads at once are allowed. */
 char *nmCallRun(const NmCall *call, void *const *data, void *stream);
 
+/** Has nmCallRun replay calls as CUDA graphs, one for each set of addresses, of
+ * which `most` are kept: those of the addresses that were used last. Addresses
+ * are called as they are the first time, captured the second, and replayed from
+ * then on. Where the stream captures already, or kernels check indices, a call
+ * is made as it is. Before the first call; 0 graphs is none. */
+char *nmCallKeepGraphs(NmCall *call, int64_t most);
+
 /*===----------------------------------------------------------------------===*\
 |* The time of each step
 \*===----------------------------------------------------------------------===*/

@@ -511,7 +511,8 @@ NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,
   if (!prepared)
     return copyMessage(prepared.error());
   *call = new NmCall{std::move(*prepared), function->info,
-                     function->function.device()};
+                     function->function.device(),
+                     size_t(numArgs) + size_t(numResults), nullptr};
   return nullptr;
 }
 
@@ -522,6 +523,22 @@ NM_RUNTIME_API char *nmCallRun(const NmCall *call, void *const *data,
   if (char *message = refuseNull({{"a call", call}, {"addresses", data}}))
     return message;
   CurrentStreamScope current(stream);
-  return copyMessage(call->call.run(data));
+  if (!call->graphs)
+    return copyMessage(call->call.run(data));
+  return copyMessage(call->graphs->run({data, data + call->numAddresses},
+                                       [&] { return call->call.run(data); }));
+}
+
+NM_RUNTIME_API char *nmCallKeepGraphs(NmCall *call, int64_t most) {
+  if (char *message = refuseNull({{"a call", call}}))
+    return message;
+  if (call->device.isCpu())
+    return copyMessage(Error{"expected a function that runs on a CUDA device "
+                             "with graphs, but this one runs on cpu"});
+  if (most < 0)
+    return copyMessage(
+        Error{"expected 0 graphs or more, but got " + std::to_string(most)});
+  call->graphs = std::make_unique<CallGraphs>(call->device, size_t(most));
+  return nullptr;
 }
 }

@@ -3,9 +3,11 @@
 #ifndef NM_LIB_RUNTIME_CAPIFUNCTION_H
 #define NM_LIB_RUNTIME_CAPIFUNCTION_H
 
+#include "nm/Runtime/CallGraphs.h"
 #include "nm/Runtime/Module.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -30,6 +32,10 @@ struct NmCall {
   /// The module's.
   const nm::FunctionInfo *info;
   nm::Device device;
+  /// How many addresses a call takes.
+  size_t numAddresses;
+  /// Where its calls are replayed as graphs.
+  std::unique_ptr<nm::CallGraphs> graphs;
 };
 
 #endif // NM_LIB_RUNTIME_CAPIFUNCTION_H

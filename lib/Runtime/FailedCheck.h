@@ -28,6 +28,9 @@ namespace nm::cuda {
 /// A record that the current device can write to; null after an error, which is
 /// recorded, and while the current stream captures a graph.
 int64_t *openChecks();
+/// Whether openChecks has given this thread no record for that reason since it
+/// was asked last.
+bool takeSkippedChecks();
 /// What is queued on the current stream is what closeChecks waits for.
 void markChecks(int64_t *record);
 void closeChecks(int64_t *record, std::string_view texts);

@@ -90,8 +90,11 @@ class PreparedCall:
             self._bound._handle.address, (lib.NmTensor * len(args))(*args), len(args),
             (lib.NmTensor * len(results))(*results), len(results), handle),
             ShapeError)
-        return lib.Handle(handle.value or 0, lib.runtime.nmCallFree,
+        call = lib.Handle(handle.value or 0, lib.runtime.nmCallFree,
                           self._bound._handle)
+        if self._bound.graphs:
+            lib.check(lib.runtime.nmCallKeepGraphs(call.address, self._bound.graphs))
+        return call
 
     def _argument(self, i: int, array: Any, layout: Layout | None
                   ) -> lib.NmTensor:

@@ -101,6 +101,7 @@ _RUNTIME = {
     "nmCallFree": (None, [c_void_p]),
     # An address, so that ctypes makes no object for a pointer.
     "nmCallRun": (c_void_p, [c_void_p, c_void_p, c_void_p]),
+    "nmCallKeepGraphs": (c_void_p, [c_void_p, c_int64]),
     "nmCallProfile": (c_void_p, [c_void_p, c_void_p, c_void_p, c_int64,
                                  POINTER(c_double)]),
     "mgpuStreamSynchronize": (None, [c_void_p]),

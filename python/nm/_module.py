@@ -173,16 +173,24 @@ class Function:
         self._bound: OrderedDict = OrderedDict()
 
     def bind(self, *weights: Any, device: int = 0,
-             like: Iterable[BoundFunction] = ()) -> BoundFunction:
+             like: Iterable[BoundFunction] = (), graphs: int = 0) -> BoundFunction:
         """The function with its weights packed for it, one for each encoded
         argument in order; `device` is the CUDA device that it then runs on.
         `like` are functions with the same weights: what one of them has packed
         as this one wants it is kept once.
 
+        With `graphs`, calls on a CUDA device are replayed as CUDA graphs, in which the
+        launches of a function's kernels have no gaps: one for each kind of arguments and
+        each set of addresses that comes a second time, of which the last `graphs` are
+        kept. Give `out` and the same arrays, or arrays of a library that hands out the
+        same memory again, as PyTorch does. A call that a stream is capturing, and one
+        whose kernels check indices, is made as it is.
+
         Raises:
             PatternError: a weight breaks its pattern.
+            Error: `graphs` is negative, or given for a module that is not for CUDA.
         """
-        return BoundFunction(self, weights, device, like)
+        return BoundFunction(self, weights, device, like, graphs)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         if len(args) != len(self.args):
@@ -236,11 +244,18 @@ class BoundFunction:
     Attributes:
         function: the function.
         device: ``(0, 0)`` for the host, ``(1, n)`` for CUDA device n.
+        graphs: how many CUDA graphs each kind of call keeps.
     """
 
     def __init__(self, function: Function, weights: tuple, device: int,
-                 like: Iterable[BoundFunction] = ()):
+                 like: Iterable[BoundFunction] = (), graphs: int = 0):
+        if graphs < 0:
+            raise Error(f"expected 0 graphs or more, but got {graphs}")
+        if graphs and function.target != "cuda":
+            raise Error(f"expected a module for cuda with graphs, but got one for "
+                        f"{function.target}")
         self.function = function
+        self.graphs = graphs
         # The simulator takes memory of the host.
         on_cuda = function.target == "cuda"
         self.device = (lib.CUDA, device) if on_cuda else (lib.CPU, 0)

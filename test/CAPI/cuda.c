@@ -81,6 +81,13 @@ static void testCall(const NmModule *module) {
   mgpuMemcpy(tensorC.data, zeros, sizeof zeros, NULL);
   SUCCEEDS(nmCallRun(call, data, NULL));
   expectC(&tensorC);
+  FAILS(nmCallKeepGraphs(call, -1), "expected 0 graphs or more, but got -1");
+  SUCCEEDS(nmCallKeepGraphs(call, 2));
+  for (int i = 0; i < 3; ++i) {
+    mgpuMemcpy(tensorC.data, zeros, sizeof zeros, NULL);
+    SUCCEEDS(nmCallRun(call, data, NULL));
+    expectC(&tensorC);
+  }
   nmCallFree(call);
   NmTensor bad = tensorA;
   bad.device = (NmDeviceKind)9;

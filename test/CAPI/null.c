@@ -210,6 +210,18 @@ static void call_nmFunctionGetStep(void) {
   EXPECT(nmFunctionGetStep(function, 0, &step) != 0);
   EXPECT(nmFunctionGetStep(function, 0, NULL) != 0);
 }
+static void call_nmCallKeepGraphs(void) {
+  NmFunction *add = makeAdd();
+  NmCall *call = NULL;
+  NmTensor bytes = kTensor;
+  bytes.type = NM_I8;
+  const NmTensor args[] = {bytes, bytes};
+  SUCCEEDS(nmCallCreate(add, args, 2, args, 1, &call));
+  FAILS(nmCallKeepGraphs(NULL, 1), "NULL");
+  FAILS(nmCallKeepGraphs(call, 1), "expected a function that runs on a CUDA");
+  nmCallFree(call);
+  nmFunctionFree(add);
+}
 static void call_nmCallProfile(void) {
   NmFunction *add = makeAdd();
   NmCall *call = NULL;
@@ -418,6 +430,7 @@ static void (*const kCases[])(void) = {
     call_nmCallRun,
     call_nmFunctionGetNumSteps,
     call_nmFunctionGetStep,
+    call_nmCallKeepGraphs,
     call_nmCallProfile,
     call_nmPatternParse,
     call_nmPatternVerify,

@@ -255,6 +255,47 @@ def test_torch_streams_and_graphs(draw):
                           reference(library.get(x), dense, 1)) < 2e-6
 
 
+LINEAR = """
+func.func @linear(%x: tensor<33x192xf32>, %w: tensor<192x136xf32, #nm.encoding<2:4>>) -> tensor<33x136xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<33x136xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<33x136xf32>) -> tensor<33x136xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<33x192xf32>, tensor<192x136xf32, #nm.encoding<2:4>>)
+    outs(%z : tensor<33x136xf32>) -> tensor<33x136xf32>
+  %r = linalg.exp ins(%p : tensor<33x136xf32>) outs(%e : tensor<33x136xf32>) -> tensor<33x136xf32>
+  return %r : tensor<33x136xf32>
+}
+"""
+
+
+@needs_device
+def test_calls_are_replayed_as_graphs(draw):
+    torch = pytest.importorskip("torch")
+    dense = draw.weight((K, N), "2:4") / 16
+    function = nm.compile(LINEAR, "cuda")["linear"]
+    bound = function.bind(nm.compress(dense, "2:4"), graphs=2)
+    arrays = [torch.empty(33, K, device="cuda") for _ in range(3)]
+    out = torch.empty(33, N, device="cuda")
+    # As it is, captured, replayed; three sets of addresses for two graphs.
+    for turn in range(5):
+        for x in arrays:
+            x.normal_()
+            out.fill_(float("nan"))
+            bound(x, out=out)
+            expected = np.exp(reference(x.cpu().numpy(), dense, 0))
+            assert relative_error(out.cpu().numpy(), expected) < 1e-5
+
+
+@needs_device
+def test_steps_have_times(draw):
+    torch = pytest.importorskip("torch")
+    w = nm.compress(draw.weight((K, N), "2:4") / 16, "2:4")
+    profile = nm.compile(LINEAR, "cuda", profile=True).profile(
+        torch.randn(33, K, device="cuda"), w, runs=5)
+    assert all(0 < step.us < 1e4 for step in profile)
+    assert any("nm.spmm" in step.name and step.kernel for step in profile)
+
+
 @needs_device
 def test_torch_layer(draw):
     """NMLinear on a device, compiled, with CUDA graphs of torch's own, and with

@@ -547,3 +547,11 @@ def test_missing_llvm_says_what_to_install(monkeypatch):
     assert not nm.has_compiler()
     with pytest.raises(nm.CompilerNotFoundError, match="apt-get install libmlir-22"):
         nm.compile(TEXT, cache=False)
+
+
+def test_graphs_are_for_devices():
+    function = nm.compile(TWO)["same"]
+    with pytest.raises(nm.Error, match="expected a module for cuda with graphs, but got one for cpu"):
+        function.bind(graphs=2)
+    with pytest.raises(nm.Error, match="expected 0 graphs or more, but got -1"):
+        function.bind(graphs=-1)

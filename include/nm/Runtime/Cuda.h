@@ -147,7 +147,11 @@ public:
   static Result<CudaGraph> capture(const CudaStream &stream,
                                    const std::function<Status()> &body);
 
-  Status launch(const CudaStream &stream) const;
+  Status launch(const CudaStream &stream) const {
+    return launch(stream.handle());
+  }
+  /// On a stream of the device; NULL is the legacy default stream.
+  Status launch(void *stream) const;
 
 private:
   CudaGraph(void *exec, Device device) : exec(exec), device(device) {}

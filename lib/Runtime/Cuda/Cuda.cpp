@@ -261,12 +261,11 @@ Result<CudaGraph> CudaGraph::capture(const CudaStream &stream,
   return CudaGraph(*exec, stream.device());
 }
 
-Status CudaGraph::launch(const CudaStream &stream) const {
+Status CudaGraph::launch(void *stream) const {
   Result<ContextScope> scope = ContextScope::enter(device.ordinal);
   if (!scope)
     return scope.error();
   return scope->driver().check(
-      "cuGraphLaunch",
-      scope->api().cuGraphLaunch(static_cast<GraphExec>(exec),
-                                 static_cast<Stream>(stream.handle())));
+      "cuGraphLaunch", scope->api().cuGraphLaunch(static_cast<GraphExec>(exec),
+                                                  static_cast<Stream>(stream)));
 }

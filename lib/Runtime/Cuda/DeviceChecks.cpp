@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 using namespace nm;
@@ -119,14 +120,23 @@ static bool isCapturing(const ContextScope &scope) {
          status != kCaptureNone;
 }
 
+/// Whether this thread's calls had no record for their checks.
+static thread_local bool hasSkippedChecks = false;
+
+bool cuda::takeSkippedChecks() {
+  return std::exchange(hasSkippedChecks, false);
+}
+
 int64_t *cuda::openChecks() {
   Result<ContextScope> scope = ContextScope::enterCurrentOr(0);
   if (!scope) {
     recordError(scope.error());
     return nullptr;
   }
-  if (isCapturing(*scope))
+  if (isCapturing(*scope)) {
+    hasSkippedChecks = true;
     return nullptr;
+  }
   Result<int64_t *> record = getPool().open(*scope);
   if (record)
     return *record;
