@@ -174,6 +174,11 @@ Operation *LayoutRewriter::rebuildProduct(SpMMOp op) {
 
 Operation *LayoutRewriter::rebuildLinalg(linalg::LinalgOp op) {
   Operation *clone = rewriter.clone(*op);
+  // A fill is one in any layout, which products look for.
+  if (auto fill = dyn_cast<linalg::FillOp>(clone)) {
+    fill.getOutputsMutable()[0].set(get(op.getDpsInitsMutable()[0]));
+    return fill;
+  }
   linalg::GenericOp generic = dyn_cast<linalg::GenericOp>(clone);
   if (!generic) {
     rewriter.setInsertionPoint(clone);

@@ -174,3 +174,24 @@ func.func @loop(%x: tensor<96x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi
   }
   return %y : tensor<96x64xf16>
 }
+
+// -----
+
+// A fill of a view stays a fill in the other layout.
+// CHECK-LABEL: func @filled_view
+// CHECK: %[[VIEW:.*]] = tensor.collapse_shape %{{.*}} {{\[}}[0], [1, 2]] : tensor<128x4x24xf16> into tensor<128x96xf16>
+// CHECK: %[[ZEROS:.*]] = linalg.fill ins(%{{.*}} : f16) outs(%[[VIEW]] : tensor<128x96xf16>) -> tensor<128x96xf16>
+// CHECK: nm.spmm <2:4> transpose_a transpose_c ins({{.*}}) outs(%[[ZEROS]] : tensor<128x96xf16>)
+// CHECK: nm.spmm <2:4> transpose_a ins(
+func.func @filled_view(%x: tensor<96x64xf16>, %v1: tensor<32x128xf16>, %i1: tensor<32x128xi8>,
+                       %v2: tensor<64x32xf16>, %i2: tensor<64x32xi8>) -> tensor<96x32xf16> {
+  %zero = arith.constant 0.0 : f16
+  %e1 = tensor.empty() : tensor<4x24x128xf16>
+  %c1 = tensor.collapse_shape %e1 [[0, 1], [2]] : tensor<4x24x128xf16> into tensor<96x128xf16>
+  %z1 = linalg.fill ins(%zero : f16) outs(%c1 : tensor<96x128xf16>) -> tensor<96x128xf16>
+  %h = nm.spmm <2:4> ins(%x, %v1, %i1 : tensor<96x64xf16>, tensor<32x128xf16>, tensor<32x128xi8>) outs(%z1 : tensor<96x128xf16>) -> tensor<96x128xf16>
+  %e2 = tensor.empty() : tensor<96x32xf16>
+  %z2 = linalg.fill ins(%zero : f16) outs(%e2 : tensor<96x32xf16>) -> tensor<96x32xf16>
+  %r = nm.spmm <2:4> ins(%h, %v2, %i2 : tensor<96x128xf16>, tensor<64x32xf16>, tensor<64x32xi8>) outs(%z2 : tensor<96x32xf16>) -> tensor<96x32xf16>
+  return %r : tensor<96x32xf16>
+}

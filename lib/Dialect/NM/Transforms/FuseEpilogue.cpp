@@ -340,6 +340,26 @@ mlir::nm::fuseEpilogue(RewriterBase &rewriter, SparseProductOpInterface op) {
   return fused;
 }
 
+/// Operands of an epilogue that are split and put together again are taken as
+/// they were, so that the product that makes them is seen to be their source.
+static void skipReshapes(RewriterBase &rewriter, SparseProductOpInterface op) {
+  if (!op.hasEpilogue())
+    return;
+  for (OpOperand &operand : op.getEpilogueOperandsMutable()) {
+    auto collapse = operand.get().getDefiningOp<tensor::CollapseShapeOp>();
+    auto expand = collapse
+                      ? collapse.getSrc().getDefiningOp<tensor::ExpandShapeOp>()
+                      : tensor::ExpandShapeOp();
+    if (!expand || expand.getReassociationIndices() !=
+                       collapse.getReassociationIndices())
+      continue;
+    rewriter.modifyOpInPlace(op, [&] { operand.set(expand.getSrc()); });
+    for (Operation *reshape : {collapse.getOperation(), expand.getOperation()})
+      if (reshape->use_empty())
+        rewriter.eraseOp(reshape);
+  }
+}
+
 namespace {
 struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
   void runOnOperation() override {
@@ -353,6 +373,8 @@ struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
     products.clear();
     getOperation()->walk(
         [&](SparseProductOpInterface op) { products.push_back(op); });
+    for (SparseProductOpInterface op : products)
+      skipReshapes(rewriter, op);
     for (SparseProductOpInterface op : products)
       narrowSums(rewriter, op);
   }

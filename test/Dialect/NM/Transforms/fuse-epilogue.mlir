@@ -270,3 +270,36 @@ func.func @rounded_sums(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<
   } -> tensor<5x48xf16>
   return %r : tensor<5x48xf16>
 }
+
+// -----
+
+// The same of products whose rows are those of several sequences: the reader
+// takes the sums as they were before they were split.
+
+// CHECK-LABEL: func.func @rounded_sums_of_sequences
+// CHECK: %[[GATE:.*]] = nm.spmm {{.*}} -> tensor<6x48xf16> epilogue {
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: nm.spmm {{.*}} epilogue ins(%[[GATE]] : tensor<6x48xf16>)
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f16):
+func.func @rounded_sums_of_sequences(%a: tensor<6x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %w: tensor<32x48xf16>, %j: tensor<32x48xi8>) -> tensor<2x3x48xf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x48xf32>
+  %h = tensor.empty() : tensor<2x3x48xf16>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<6x48xf32>) -> tensor<6x48xf32>
+  %up = nm.spmm <2:4> ins(%a, %v, %i : tensor<6x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<6x48xf32>) -> tensor<6x48xf32>
+  %ups = tensor.expand_shape %up [[0, 1], [2]] output_shape [2, 3, 48] : tensor<6x48xf32> into tensor<2x3x48xf32>
+  %gate = nm.spmm <2:4> ins(%a, %w, %j : tensor<6x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<6x48xf32>) -> tensor<6x48xf32>
+  %gates = tensor.expand_shape %gate [[0, 1], [2]] output_shape [2, 3, 48] : tensor<6x48xf32> into tensor<2x3x48xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (b, m, n)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%gates, %ups : tensor<2x3x48xf32>, tensor<2x3x48xf32>) outs(%h : tensor<2x3x48xf16>) {
+  ^bb0(%g: f32, %u: f32, %o: f16):
+    %x = arith.truncf %g : f32 to f16
+    %y = arith.truncf %u : f32 to f16
+    %z = arith.mulf %x, %y : f16
+    linalg.yield %z : f16
+  } -> tensor<2x3x48xf16>
+  return %r : tensor<2x3x48xf16>
+}
