@@ -1,6 +1,7 @@
 """Weights from files and forms of others."""
 
 import json
+import re
 
 import nm
 import numpy as np
@@ -157,6 +158,36 @@ def test_marlin_is_refused(tmp_path):
         "q.B_24": np.zeros((4, 4), np.int32)})
     with pytest.raises(nm.FileFormatError, match="q.B_24.*pack-quantized"):
         nm.io.open_weights(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize("parts, text", [
+    (("l.weight_packed", "l.meta"), "marlin-24"),
+    (("l._weight_packed", "l._weight_meta"), "SparseSemiStructuredTensor.*from_cutlass"),
+    (("l.weight.packed", "l.weight.meta"), "SparseSemiStructuredTensor.*from_cutlass"),
+])
+def test_parts_of_semi_structured_tensors_are_refused(draw, tmp_path, parts, text):
+    write_safetensors(tmp_path / "m.safetensors", {
+        parts[0]: draw.array(64, 32).astype(np.float16), parts[1]: np.zeros((64, 4), np.int16)})
+    with pytest.raises(nm.FileFormatError, match=f"{re.escape(parts[0])}.*{text}"):
+        nm.io.open_weights(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize("kind", ["Int8Tensor", "Float8Tensor", "Int4TilePackedTo4dTensor"])
+def test_classes_of_torchao_are_refused(tmp_path, kind):
+    # As its save_file writes them: parts, and metadata for each of the tensors.
+    tensors = {"l._weight_qdata": np.ones((32, 64), np.int8),
+               "l._weight_scale": np.ones((32, 1), np.float32),
+               "l.bias": np.zeros(32, np.float32)}
+    about = {"tensor_names": json.dumps(["l.weight", "l.bias"]),
+             "l.bias": json.dumps({"_type": "Tensor"}),
+             "l.weight": json.dumps({"_type": kind, "_data": {"block_size": [1, 64]}})}
+    write_safetensors(tmp_path / "model.safetensors", tensors, about)
+    for path in (tmp_path / "model.safetensors", tmp_path):
+        with pytest.raises(nm.FileFormatError, match=f"l.weight: .*{kind}.*sparsify"):
+            nm.io.open_weights(path)
+    write_safetensors(tmp_path / "plain.safetensors", {"l.weight": np.eye(4, dtype=np.float32)}, {
+        "l.weight": json.dumps({"_type": "Tensor"}), "note": '{"_type": ['})
+    assert list(nm.io.open_weights(tmp_path / "plain.safetensors")) == ["l.weight"]
 
 
 # One ONNX file byte by byte, so that the reader is tested without the package.

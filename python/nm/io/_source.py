@@ -24,6 +24,7 @@ from ._pack_quantized import PARTS, Packed, group_sizes, packed_weights
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 from ._onnx_nodes import LOOKED_UP, Quantization
+from ._refused import refuse_laid_out
 from ._shards import shards_of
 
 _BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
@@ -43,7 +44,6 @@ _REFUSED = {
 _REFUSED.update({".pth": _REFUSED[".pt"], ".bin": _REFUSED[".pt"],
                  ".ckpt": _REFUSED[".pt"], ".pkl": _REFUSED[".pt"],
                  ".keras": _REFUSED[".h5"], ".hdf5": _REFUSED[".h5"]})
-_MARLIN_PARTS = (".B_24", ".meta")
 
 
 # Of transformers, models with its Conv1D, whose weights are [in, out], and how they call
@@ -397,7 +397,7 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
             source._condensed[name] = weight
             if weight._quantization is not None:
                 _add_dequantized(source, file, name, weight)
-    _refuse_marlin(file)
+    refuse_laid_out(file)
     if any(name.endswith(".weight_packed") for name in file):
         sizes = group_sizes(_read_config(Path(path)))
         for name, packed in packed_weights(file, path, file.info, sizes).items():
@@ -456,18 +456,6 @@ def _add_dequantized(source: WeightSource, file: SafetensorsFile, name: str,
 def _reader(read: Callable, name: str) -> Callable[[], np.ndarray]:
     """Reads tensor `name` when it is called; `read` gives its type, too."""
     return lambda: read(name)[1]
-
-
-def _refuse_marlin(file: SafetensorsFile) -> None:
-    for name in file:
-        if name.endswith(_MARLIN_PARTS[0]) or (
-                name.endswith(".weight_packed")
-                and f"{name[:-len('weight_packed')]}meta" in file):
-            raise FileFormatError(
-                f"{file.path}: {name}: expected dense or bitmask weights, but "
-                "these are of marlin-24, which is laid out for one kernel; save "
-                "the model with save_compressed=False, or with quantization "
-                "format 'pack-quantized' in place of 'marlin-24'")
 
 
 def _add_bitmask(source: WeightSource, file: SafetensorsFile, base: str) -> None:
