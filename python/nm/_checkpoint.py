@@ -31,6 +31,8 @@ _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt",
                   ".msgpack", ".onnx", ".gguf", ".ot", ".tflite")
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"
 _INDICES = "*.safetensors.index.json"
+# Of weights that an error tells of.
+_TOLD_REASONS = 8
 
 
 @dataclass(frozen=True)
@@ -294,9 +296,13 @@ class _Converter:
 
     def _check_found(self, source: str) -> None:
         if self.format != "dense" and not self.report.weights:
-            raise PatternError(
+            reasons = [f"{name}: {reason}" for name, reason in
+                       list(self.report.left_dense.items())[:_TOLD_REASONS]]
+            more = len(self.report.left_dense) - len(reasons)
+            raise PatternError("\n".join([
                 f"{source}: expected weights with an N:M pattern, but of "
-                f"{len(self.report.left_dense)} none has one")
+                f"{len(self.report.left_dense)} none has one", *reasons,
+                *([f"and {more} more"] if more else [])]))
 
     def _copy_others(self, source: Path, target: Path, config: dict | None) -> None:
         for path in sorted(source.rglob("*")):
