@@ -16,6 +16,7 @@ from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
                       Diagnostic, DTypeError, Error, FileFormatError, FileWarning,
                       PatternError, ShapeError)
 from ._formats import CheckReport, Window, check, compress, detect
+from ._forms import set_packed_forms
 from ._library import has_compiler
 from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
@@ -41,5 +42,5 @@ __all__ = [
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
     "free_packed", "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
     "matmul", "packed_bytes", "precompile", "prepare", "prune", "quantize", "save_weights",
-    "set_num_threads", "set_packed_limit", "wanda_scores",
+    "set_num_threads", "set_packed_forms", "set_packed_limit", "wanda_scores",
 ]

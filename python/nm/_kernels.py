@@ -9,9 +9,10 @@ from typing import Any
 from . import _library as lib
 from ._call import PreparedCall
 from ._compile import compile
-from ._errors import CompilerNotFoundError, DeviceError
+from ._errors import CompileError, CompilerNotFoundError, DeviceError
+from ._forms import choose_function, common_schedule, most_forms
 from ._matmul_text import Product
-from ._module import BoundFunction, Module
+from ._module import BoundFunction, Function, Module
 from ._packed import keep_within_limit
 from ._sparse import SparseTensor
 
@@ -21,7 +22,7 @@ FEW_ROWS = 16
 # few shapes or any. Each takes a compilation, and a packed copy of the weight.
 _EXACT_KERNELS = 3
 # Kept with a weight: calls and bound functions are small, packed forms are not, which
-# functions share where they can.
+# functions share where they can: of a CPU so many, of a GPU as _forms says.
 _KEPT_CALLS, _KEPT_BOUND, _KEPT_FORMS = 128, 48, 4
 
 
@@ -57,9 +58,11 @@ def find_kernel(product: Product, device: tuple[int, int]) -> BoundFunction:
                 f"{error}") from None
 
 
-def compile_product(product: Product, rows: int | None, target: str) -> Module:
-    """The product for a number of rows, None for any, from the cache where it is."""
-    options: dict[str, Any] = {}
+def compile_product(product: Product, rows: int | None, target: str,
+                    schedule: str | None = None) -> Module:
+    """The product for a number of rows, None for any, from the cache where it is; by a
+    schedule, or by the fastest."""
+    options: dict[str, Any] = {} if schedule is None else {"schedule": schedule}
     if target.startswith("cuda") and os.uname().machine == "x86_64":
         # The host only launches: what it compiles to need not be of the very
         # processor, and can be carried to another machine.
@@ -83,20 +86,46 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
     w, key = product.w, (device, rows, product.epilogue)
     bound = w._bound.get(key)
     if bound is None:
-        module = compile_product(product, rows, target)
-        bound = module.only_function().bind(
-            w, device=device[1], like=[other for (where, *_), other in
-                                       list(w._bound.items()) if where == device])
+        like = [other for (where, *_), other in list(w._bound.items()) if where == device]
+        function = compile_product(product, rows, target).only_function()
+        if device[0] == lib.CUDA:
+            function = choose_function(
+                function, [other.function for other in like],
+                common_schedule(product, target),
+                lambda schedule: _try_schedule(product, rows, target, schedule))
+        bound = function.bind(w, device=device[1], like=like)
         w._bound[key] = bound
-        while len(w._bound) > _KEPT_BOUND or _count_forms(w) > _KEPT_FORMS:
-            _forget_oldest(w)
+        _forget_surplus(w, device)
         keep_within_limit(w)
     return bound
 
 
-def _count_forms(w: SparseTensor) -> int:
+def _try_schedule(product: Product, rows: int | None, target: str, schedule: str
+                  ) -> Function | None:
+    """The product by a schedule, None where it has none."""
+    try:
+        return compile_product(product, rows, target, schedule).only_function()
+    except (CompileError, CompilerNotFoundError):
+        return None
+
+
+def compile_common(product: Product, rows: int | None, target: str) -> None:
+    """Has the cache know the kernel that few rows take where many have packed a weight."""
+    schedule = common_schedule(product, target)
+    if target.startswith("cuda") and schedule is not None:
+        _try_schedule(product, rows, target, schedule)
+
+
+def _forget_surplus(w: SparseTensor, device: tuple[int, int]) -> None:
+    """Forgets what was bound longest ago, and with it forms that no one else reads."""
+    most = most_forms() if device[0] == lib.CUDA else _KEPT_FORMS
+    while len(w._bound) > _KEPT_BOUND or _count_forms(w, device) > most:
+        _forget_oldest(w, device)
+
+
+def _count_forms(w: SparseTensor, device: tuple[int, int]) -> int:
     return len({min(bound.packed_parts(), default=0)
-                for bound in list(w._bound.values())})
+                for (where, *_), bound in list(w._bound.items()) if where == device})
 
 
 def _pop_oldest(kept: dict) -> Any:
@@ -105,9 +134,10 @@ def _pop_oldest(kept: dict) -> Any:
         return kept.pop(key, None)
 
 
-def _forget_oldest(w: SparseTensor) -> None:
+def _forget_oldest(w: SparseTensor, device: tuple[int, int]) -> None:
     w._drop_calls()
-    bound = _pop_oldest(w._bound)
+    own = next((key for key in list(w._bound) if key[0] == device), None)
+    bound = _pop_oldest(w._bound) if own is None else w._bound.pop(own, None)
     for key, call in list(w._prepared.items()):
         if call._bound is bound:
             w._prepared.pop(key, None)

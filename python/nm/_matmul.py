@@ -13,7 +13,7 @@ from . import _library as lib
 from ._call import Layout, PreparedCall
 from ._compile import resolve_target
 from ._errors import DeviceError, DTypeError, Error, ShapeError
-from ._kernels import FEW_ROWS, compile_product, find_kernel, keep_call
+from ._kernels import FEW_ROWS, compile_common, compile_product, find_kernel, keep_call
 from ._matmul_text import ACTIVATIONS, ARITHMETICS, Product
 from ._records import ProductRecord
 from ._sparse import SparseTensor
@@ -270,6 +270,7 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
         if target == "cpu" and count is not None and count > FEW_ROWS:
             count = None
         remarks += compile_product(product, count, resolved).remarks
+        compile_common(product, count, resolved)
     return remarks
 
 

@@ -1,0 +1,118 @@
+"""Which packed form of a weight the kernels of a GPU read.
+
+Kernels of few and of many rows are fastest on forms of their own. A weight keeps few of
+them: a product takes a kernel that reads a form which the weight has, or which all numbers
+of rows can read, where that is about as fast.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+
+from ._errors import Error
+from ._matmul_text import Product
+from ._module import Function
+
+#: How long a product may take by such a form, over its own.
+_SHARED_SHARE = 1.1
+_MOST = 2
+
+
+def _check_count(count: object, name: str) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise Error(f"expected {name} to be a number of forms from 1 on, but got "
+                    f"{count!r}")
+    return count
+
+
+def _read_count(text: str) -> int:
+    return _check_count(int(text) if text.isdecimal() else text, "NM_PACKED_FORMS")
+
+
+_most = _read_count(os.environ.get("NM_PACKED_FORMS", str(_MOST)))
+
+
+def set_packed_forms(count: int) -> None:
+    """Sets how many packed forms a weight keeps on a GPU at most, 2 from the start, as
+    NM_PACKED_FORMS does for a process. With 1 all numbers of rows are multiplied by kernels
+    that read the form which was packed first: the least memory, and products of few or of
+    many rows may take longer. Forms that are packed stay."""
+    global _most
+    _most = _check_count(count, "count")
+
+
+def most_forms() -> int:
+    return _most
+
+
+def form_of(function: Function) -> tuple:
+    """What tells whether two kernels read the same packed weight; empty where the module
+    does not say."""
+    weights = (function._entry.get("pack") or {}).get("weights") or ()
+    if not weights or not all(weight.get("layout") for weight in weights):
+        return ()
+    return tuple((weight["layout"], str(weight["values"]), str(weight["indices"]))
+                 for weight in weights)
+
+
+def common_schedule(product: Product, target: str) -> str | None:
+    """The schedule of kernels for few rows that read what those for many do."""
+    pattern = product.w.pattern
+    if (pattern.n, pattern.m, tuple(pattern.block)) != (2, 4, (1, 1)) or (
+            product.w.dtype not in ("f16", "bf16")):
+        return None
+    return None if "sm_90" in target else "mma_sp"
+
+
+def choose_function(own: Function, kept: Iterable[Function], common: str | None,
+                    compile_by: Callable[[str], Function | None]) -> Function:
+    """The kernel that a weight takes.
+
+    Args:
+        own: the fastest.
+        kept: those whose packed forms the weight has.
+        common: a schedule whose form all numbers of rows can read, if there is one.
+        compile_by: gives the kernel by a schedule, or None where there is none.
+    """
+    known = {form_of(function): function for function in kept}
+    known.pop((), None)
+    if not form_of(own) or form_of(own) in known:
+        return own
+    may_add = len(known) < _most
+    schedules = {schedule: None for form, function in known.items()
+                 for schedule in _schedules_of(form, function)}
+    if common is not None:
+        schedules[common] = None
+    best, time = None, float("inf")
+    for schedule in schedules:
+        other = compile_by(schedule)
+        if other is None or (form_of(other) not in known
+                             and not (may_add and schedule == common)):
+            continue
+        estimate = _estimate(other)
+        if best is None or estimate < time:
+            best, time = other, estimate
+    if best is None or may_add and time > _SHARED_SHARE * _estimate(own):
+        return own
+    return best
+
+
+def _estimate(function: Function) -> float:
+    """Microseconds; none are known of a schedule that the model would not have made."""
+    if not function.ops or function.ops[0].estimate_us is None:
+        return float("inf")
+    return function.ops[0].estimate_us
+
+
+def _schedules_of(form: tuple, function: Function) -> list[str]:
+    """Schedules whose kernels may read a form."""
+    layout = form[0][0]
+    if "wgmma_pairs" in layout:
+        return ["mma_sp<pairs = true>", "wgmma_sp"]
+    record = function.ops[0] if function.ops else None
+    if record is None or not record.strategy:
+        return []
+    packing = re.search(r"packing = <[^<>]*>", record.schedule)
+    return [f"{record.strategy}<{packing[0]}>" if packing else record.strategy]

@@ -1,0 +1,131 @@
+"""Which packed forms a weight keeps on a GPU."""
+
+from types import SimpleNamespace
+
+import nm
+import numpy as np
+import pytest
+from nm import _forms, _kernels
+from nm._matmul_text import Product
+from nm._pattern import parse_pattern
+
+
+def kernel(layout, microseconds, schedule="#nm.gemv<block = [1, 32, 64]>"):
+    weight = {"layout": layout, "values": {"shape": [1]}, "indices": {"shape": [2]}}
+    record = SimpleNamespace(strategy=schedule[4:].split("<")[0], schedule=schedule,
+                             estimate_us=microseconds)
+    return SimpleNamespace(_entry={"pack": {"weights": [weight]}}, ops=(record,))
+
+
+@pytest.fixture(autouse=True)
+def two_forms():
+    yield
+    nm.set_packed_forms(2)
+
+
+def choose(own, kept=(), common=None, **kernels):
+    asked = []
+
+    def compile_by(schedule):
+        asked.append(schedule)
+        return kernels.get(schedule.split("<")[0])
+
+    return _forms.choose_function(own, kept, common, compile_by), asked
+
+
+def test_a_form_that_is_there_is_taken():
+    own = kernel("few", 5)
+    assert choose(own, [kernel("few", 9), kernel("many", 9)], "mma_sp") == (own, [])
+    # Nor is anything shared of what is packed in a way that no one tells.
+    assert choose(kernel("", 5), [kernel("", 9)])[1] == []
+
+
+def test_a_form_for_all_rows_is_taken_where_it_is_about_as_fast():
+    own, shared = kernel("few", 10), kernel("wgmma_pairs", 10.9)
+    assert choose(own, [], "mma_sp<pairs = true>", mma_sp=shared)[0] is shared
+    many = [kernel("wgmma_pairs", 50, "#nm.wgmma_sp<block = [64, 64, 64]>")]
+    assert choose(own, many, None, mma_sp=shared)[0] is shared
+    slow = kernel("wgmma_pairs", 11.1)
+    assert choose(own, [], "mma_sp<pairs = true>", mma_sp=slow)[0] is own
+    assert choose(own, many, "mma_sp<pairs = true>", mma_sp=slow)[0] is own
+    assert choose(own, [], "mma_sp<pairs = true>")[0] is own
+
+
+def test_no_third_form_is_packed():
+    own = kernel("third", 10)
+    few = kernel("few", 4, "#nm.gemv<block = [1, 32, 64], packing = <panel = 32>>")
+    many = kernel("many", 30, "#nm.wgmma<stages = 4, packing = <panel = 64>>")
+    slow, slower = kernel("few", 40), kernel("many", 80)
+    found, asked = choose(own, [few, many], gemv=slow, wgmma=slower)
+    assert found is slow
+    assert asked == ["gemv<packing = <panel = 32>>", "wgmma<packing = <panel = 64>>"]
+    # Without an estimate it is the last that is taken.
+    assert choose(own, [few, many], gemv=kernel("few", None), wgmma=slower)[0] is slower
+    assert choose(own, [few, many], gemv=kernel("few", None))[0].ops[0].estimate_us is None
+    # Where no kernel reads them, there is no choice.
+    assert choose(own, [few, many], gemv=kernel("other", 1))[0] is own
+    nm.set_packed_forms(3)
+    assert choose(own, [few, many], gemv=slow, wgmma=slower)[0] is own
+
+
+def test_one_form():
+    nm.set_packed_forms(1)
+    own, few = kernel("many", 10), kernel("few", 4)
+    slow = kernel("few", 99)
+    assert choose(own, [few], gemv=slow)[0] is slow
+    assert choose(own, [])[0] is own
+    for count in (0, -1, True, 1.0, None):
+        with pytest.raises(nm.Error, match="number of forms from 1 on"):
+            nm.set_packed_forms(count)
+
+
+def test_the_limit_of_a_process(monkeypatch):
+    assert _forms._read_count("1") == 1
+    for text in ("0", "two", ""):
+        with pytest.raises(nm.Error, match="NM_PACKED_FORMS"):
+            _forms._read_count(text)
+
+
+def product(rows, pattern="2:4", n=4096, k=4096, dtype="bf16"):
+    found = parse_pattern(pattern, None, 1)
+    w = SimpleNamespace(dtype=dtype, pattern=found, shape=(n, k), n=n, k=k)
+    return Product(w, rows, None, False, False)
+
+
+@pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
+@pytest.mark.parametrize("chip", ["sm_80"])
+def test_few_rows_read_what_all_can(chip):
+    target, kept = f"cuda:{chip}", []
+    for rows in (1, 7, 300):
+        each = product(rows)
+        own = _kernels.compile_product(each, rows, target).only_function()
+        kept.append(_forms.choose_function(
+            own, kept, _forms.common_schedule(each, target),
+            lambda schedule, each=each, rows=rows: _kernels._try_schedule(
+                each, rows, target, schedule)))
+    few, also_few, many = map(_forms.form_of, kept)
+    assert few and few == also_few
+    assert chip == "sm_80" or many == few
+
+
+def test_what_all_rows_can_read():
+    assert _forms.common_schedule(product(1), "cuda:sm_80") == "mma_sp"
+    for pattern, dtype in (("1:4", "bf16"), ("2:8", "f16"), ("2:4", "f32"), ("2:4", "i8"),
+                           ("2:4, block = 1x8", "f16")):
+        assert _forms.common_schedule(product(1, pattern, dtype=dtype), "cuda:sm_80") is None
+
+
+def test_what_is_forgotten_first():
+    """Of a device's bound functions the oldest, whose form goes with it."""
+    def bound(form):
+        return SimpleNamespace(packed_parts=lambda: {form: 8})
+
+    w = nm.compress(np.eye(8, dtype=np.float32), "2:4", axis=1)
+    gpu, other = (_kernels.lib.CUDA, 0), (_kernels.lib.CUDA, 1)
+    w._bound.update({(other, 1, ()): bound(9), (gpu, 1, ()): bound(1),
+                     (gpu, 2, ()): bound(2), (gpu, 3, ()): bound(2)})
+    _kernels._forget_surplus(w, gpu)
+    assert len(w._bound) == 4
+    w._bound[gpu, 40, ()] = bound(3)
+    _kernels._forget_surplus(w, gpu)
+    assert [key[:2] for key in w._bound] == [(other, 1), (gpu, 2), (gpu, 3), (gpu, 40)]
