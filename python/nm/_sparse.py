@@ -55,6 +55,8 @@ class SparseTensor:
             announce_axis(f"the weight {self.shape}")
         # Whether its arrays are in memory that others may write to.
         self._is_lent = False
+        # Whether only a layer on a device knows it.
+        self._is_private = False
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}
@@ -135,6 +137,7 @@ class SparseTensor:
         if self._is_lent:
             self._values, self._indices = self._values.copy(), self._indices.copy()
             self._is_lent = False
+        self._is_private = False
         return self
 
     def __reduce__(self):

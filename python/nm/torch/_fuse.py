@@ -104,13 +104,19 @@ class Fusion:
         """Whether the layer's tensors are still where they were put."""
         return self._places[i] == _places(layer)
 
+    def has_parts_of(self, x: Tensor) -> bool:
+        """Whether the layers have been multiplied by this tensor, a plain one then."""
+        return self._state is not None and self._state.x is x
+
     def part(self, i: int, x: Tensor) -> Tensor:
         """The product of the layer with a number, which needs no gradient."""
         state = self._state
         if state is None or state.x is not x or i not in state.left or (
                 state.version != _version(x)):
+            # Neither modules nor Tensor.split are called: they take time, in which a step
+            # of decoding waits for the host.
             state = self._state = _State(
-                x, _version(x), self.layer(x).split(self._sizes, -1),
+                x, _version(x), self.layer.forward(x).split_with_sizes(self._sizes, -1),
                 list(range(len(self._sizes))))
         state.left.remove(i)
         if not state.left:
@@ -127,7 +133,7 @@ class Fusion:
             if layer is None or layer._fused is None or layer._fused[0] is not self:
                 continue
             layer._fused = layer._fast = None
-            layer._is_mapped = layer._lies_in_file = False
+            layer._is_mapped = layer._lies_in_file = layer._lies_on_host = False
             with torch.inference_mode(False), torch.no_grad():
                 for name in _PARTS:
                     own = getattr(layer, name)
@@ -172,7 +178,9 @@ def _merged(layers: Sequence[NMLinear]) -> NMLinear:
             biases[0].new_zeros(layer.out_features) if layer.bias is None else layer.bias
             for layer in layers]) if biases else None
     # Where products read the packed form alone, before views of the tensors are made.
-    merged._lies_in_file = map_tensors((values, indices))
+    is_moved = map_tensors((values, indices))
+    merged._lies_on_host = is_moved and values.is_cuda
+    merged._lies_in_file = is_moved and not values.is_cuda
     merged._is_mapped = True
     merged.values = nn.Parameter(values, requires_grad=False)
     merged.indices = indices

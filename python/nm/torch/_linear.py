@@ -20,7 +20,7 @@ from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
                   check_types, linear_of_tensors, product_with_gradient)
-from ._weights import (LOWER_TYPES, check_indices, copy_tensors, find_weight,
+from ._weights import (LOWER_TYPES, bring_back_weight, check_indices, copy_tensors, find_weight,
                        forget_weight, keep_weight, map_weight, parse_form, share_tensors,
                        write_form)
 
@@ -60,6 +60,7 @@ class NMLinear(nn.Linear):
     _shards: Any = None
     #: The nm.torch.fuse that it is part of, and its number there.
     _fused: Any = None
+    _lies_on_host = False
     #: The class of the dense layer, where that has a weight ``[in, out]``.
     _transposed_class: type | None = None
 
@@ -70,8 +71,9 @@ class NMLinear(nn.Linear):
         nn.Module.__init__(self)
         self._shared: SparseTensor | None = None
         self._fast: FastCalls | None = None
-        # Whether its condensed weight was to be moved to a file, and lies there.
-        self._is_mapped = self._lies_in_file = False
+        # Whether its condensed weight was to be moved to a file, or from a device to the
+        # host, and lies there.
+        self._is_mapped = self._lies_in_file = self._lies_on_host = False
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
         check_fits(self.pattern, (out_features, in_features))
@@ -132,6 +134,7 @@ class NMLinear(nn.Linear):
         layer.indices = indices.to(device)
         if device.type not in ("cpu", "meta"):
             # Copies on a device: calls need not read them back.
+            w._is_private = True
             keep_weight(layer.values, layer.indices, layer._form, w)
         return layer
 
@@ -298,7 +301,8 @@ class NMLinear(nn.Linear):
         """
         self._leave_fusion()
         tensors = self._tensors()
-        self._fast, self._is_mapped, self._lies_in_file = None, False, False
+        self._fast = None
+        self._is_mapped = self._lies_in_file = self._lies_on_host = False
         known = forget_weight(tensors[0]) or known
         if self.values.dtype == torch.float64:
             check_indices(tensors[1], self._form)
@@ -327,8 +331,8 @@ class NMLinear(nn.Linear):
                         or (bias is not None and bias.requires_grad))):
                     y = product(x, values, indices, values if bias is None else bias,
                                 fast.number)
-                elif self.activation is None and not (self.training
-                                                      and values.requires_grad):
+                elif self.activation is None and not self._lies_on_host and not (
+                        self.training and values.requires_grad):
                     return product_with_gradient(x, values, indices, bias, self)
                 if y is not None:
                     return y
@@ -341,9 +345,9 @@ class NMLinear(nn.Linear):
             return False
         if torch.compiler.is_dynamo_compiling():
             return not torch.compiler.is_exporting()
-        if not is_plain(x):
-            return False
         fusion, number = self._fused
+        if not fusion.has_parts_of(x) and not is_plain(x):
+            return False
         if fusion.is_whole(number, self):
             return True
         fusion.dissolve()
@@ -356,17 +360,32 @@ class NMLinear(nn.Linear):
     def train(self, mode: bool = True) -> NMLinear:
         if mode:
             self._leave_fusion()
+            self._bring_back()
         return super().train(mode)
+
+    def _move_out(self, values: Tensor, indices: Tensor) -> None:
+        """Moves the condensed weight, which products do not read, out of memory."""
+        self._is_mapped = True
+        is_moved = map_weight(values, indices, self._form)
+        self._lies_on_host = is_moved and values.is_cuda
+        self._lies_in_file = is_moved and not values.is_cuda
+
+    def _bring_back(self) -> None:
+        """Moves the condensed weight back to its device, where gradients read it."""
+        if self._lies_on_host:
+            self._lies_on_host, self._fast = False, None
+            bring_back_weight(*self._tensors(), self._form)
 
     def _first_call(self, x: Tensor, values: Tensor, indices: Tensor,
                     bias: Tensor | None) -> Tensor:
         """A call after which others like it need less."""
+        if self._lies_on_host and torch.is_grad_enabled():
+            self._bring_back()
         y = self._multiply(x, values, indices, bias, self.activation)
         if values.is_meta or values.dtype == torch.float64 or self._is_trained():
             return y
-        if not self._is_mapped:
-            self._is_mapped = True
-            self._lies_in_file = map_weight(values, indices, self._form)
+        if not self._is_mapped and not (values.is_cuda and torch.is_grad_enabled()):
+            self._move_out(values, indices)
         if product is not None:
             self._learn(x, values, indices, bias, self.activation)
         return y
@@ -461,7 +480,7 @@ class NMLinear(nn.Linear):
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
         return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
-                "_is_mapped": False, "_lies_in_file": False}
+                "_is_mapped": False, "_lies_in_file": False, "_lies_on_host": False}
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

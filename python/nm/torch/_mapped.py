@@ -4,6 +4,9 @@ A product reads the packed form alone. The condensed one is needed to save a lay
 move it, to train it: until then its memory is another program's. Its tensors stay as they
 are, and become a private mapping of a file that no one else can open: what is read of it
 is read from there, what is written is memory of this process, as ever.
+
+Those of a CUDA device move to page-locked memory of the host, at which the device's own
+accesses arrive: they stay tensors of the device, that can be read and written.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Sequence
 
 import torch
@@ -25,14 +29,20 @@ LEAST_BYTES = 1 << 18
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs", "hugetlbfs")
 # What stays free of a disk, as a part of what was.
 _FREE_PART = 4
+# What tensors of a device that lie on the host are there, by address.
+_hosts: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
 
 
 def map_tensors(tensors: Sequence[Tensor]) -> bool:
     """Moves the elements of tensors on the host to a file and maps it; the tensors are
     the same objects afterwards. False where there is no room, or no need."""
     size = sum(tensor.nbytes for tensor in tensors)
+    if size < LEAST_BYTES or not all(map(_can_move, tensors)):
+        return False
+    if tensors[0].is_cuda:
+        return _park(tensors)
     folder = _folder(size)
-    if size < LEAST_BYTES or folder is None or not all(map(_can_move, tensors)):
+    if folder is None:
         return False
     try:
         mapped = [_map(tensor, folder) for tensor in tensors]
@@ -43,10 +53,58 @@ def map_tensors(tensors: Sequence[Tensor]) -> bool:
     return True
 
 
+def bring_back(tensors: Sequence[Tensor]) -> None:
+    """Puts tensors of a device that lie on the host into its own memory again."""
+    for tensor in tensors:
+        if host_of(tensor) is not None:
+            tensor.data = tensor.detach().clone()
+
+
+def host_of(tensor: Tensor) -> Tensor | None:
+    """The elements of a device's tensor that lies on the host, as one of the host."""
+    return _hosts.get(tensor.data_ptr()) if tensor.is_cuda else None
+
+
+class _OnHost:
+    """Memory of the host as arrays of a device, which keep it."""
+
+    def __init__(self, host: Tensor):
+        self.host = host
+        self.__cuda_array_interface__ = {
+            "data": (host.data_ptr(), False), "shape": (host.nbytes,), "typestr": "|u1",
+            "strides": None, "version": 3}
+
+
+def _park(tensors: Sequence[Tensor]) -> bool:
+    device = tensors[0].device
+    if not os.environ.get(_FOLDER, "/") or torch.cuda.is_current_stream_capturing():
+        return False
+    hosts, views = [], []
+    try:
+        with torch.cuda.device(device), torch.inference_mode(False), torch.no_grad():
+            for tensor in tensors:
+                host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+                host.copy_(tensor)
+                raw = torch.as_tensor(_OnHost(host))
+                if raw.device != device or raw.data_ptr() != host.data_ptr():
+                    return False
+                hosts.append(host)
+                views.append(raw.view(tensor.dtype).view(tensor.shape))
+    except (RuntimeError, TypeError):
+        # No room on the host, or a device that does not see its memory.
+        return False
+    for tensor, host, view in zip(tensors, hosts, views):
+        tensor.data = view
+        _hosts[view.data_ptr()] = host
+    return True
+
+
 def _can_move(tensor: Tensor) -> bool:
     """Whether its memory is a plain tensor's, whole and no one else's."""
-    return (tensor.is_cpu and tensor.is_contiguous() and not tensor.is_inference()
-            and not tensor.is_shared() and tensor.storage_offset() == 0
+    is_shared = tensor.is_cpu and tensor.is_shared()
+    return ((tensor.is_cpu or tensor.is_cuda) and tensor.is_contiguous()
+            and not tensor.is_inference() and not is_shared
+            and tensor.storage_offset() == 0 and host_of(tensor) is None
             and tensor.untyped_storage().nbytes() == tensor.nbytes > 0)
 
 

@@ -6,6 +6,7 @@ import os
 import resource
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from .._packed import packed_bytes
@@ -21,11 +22,15 @@ class MemoryReport:
     Attributes:
         dense: of the same weights with their zeros.
         condensed: of values and indices that lie in memory, or on their device.
-        mapped: of those that lie in a file until something reads them.
+        mapped: of those that lie in a file, or of a device's on the host, until something
+            reads them.
         packed: of the forms that products read.
         resident: what the process has of the host's memory now; None where the system
             does not tell.
         peak: the most that it had.
+        device: what PyTorch and packed forms have of the memory of the layers' device, a
+            CUDA device; None of a CPU.
+        device_peak: the most that PyTorch had there, and the packed forms now.
     """
 
     dense: int
@@ -34,6 +39,8 @@ class MemoryReport:
     packed: int
     resident: int | None
     peak: int
+    device: int | None = None
+    device_peak: int | None = None
 
     @property
     def share(self) -> float | None:
@@ -46,7 +53,13 @@ class MemoryReport:
         return (f"weights: dense {_megabytes(self.dense)}, condensed "
                 f"{_megabytes(self.condensed)} in memory and {_megabytes(self.mapped)} "
                 f"mapped, packed {_megabytes(self.packed)}{share}; the process"
-                f"{resident} had {_megabytes(self.peak)} at most")
+                f"{resident} had {_megabytes(self.peak)} at most{self._of_device()}")
+
+    def _of_device(self) -> str:
+        if self.device is None or self.device_peak is None:
+            return ""
+        return (f"; the device has {_megabytes(self.device)}, had "
+                f"{_megabytes(self.device_peak)} at most")
 
 
 def memory(model: nn.Module) -> MemoryReport:
@@ -62,7 +75,7 @@ def memory(model: nn.Module) -> MemoryReport:
         dense += layer.in_features * layer.out_features * values.element_size()
         # Of layers that are fused one has the weight of all.
         holder = layer if layer._fused is None else layer._fused[0].layer
-        if holder._lies_in_file:
+        if holder._lies_in_file or holder._lies_on_host:
             mapped += size
         else:
             condensed += size
@@ -70,7 +83,14 @@ def memory(model: nn.Module) -> MemoryReport:
             weights.update({id(each): each for each in (w, *w._torch_converted.values())})
     packed = packed_bytes(*weights.values()) if weights else 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return MemoryReport(dense, condensed, mapped, packed, _resident(), peak)
+    devices = {layer.values.device for layer in layers if layer.values.is_cuda}
+    return MemoryReport(dense, condensed, mapped, packed, _resident(), peak,
+                        *(_of_devices(devices, packed) if devices else ()))
+
+
+def _of_devices(devices: set[torch.device], packed: int) -> tuple[int, int]:
+    return (packed + sum(map(torch.cuda.memory_allocated, devices)),
+            packed + sum(map(torch.cuda.max_memory_allocated, devices)))
 
 
 def _resident() -> int | None:

@@ -22,7 +22,7 @@ from .. import _arrays
 from .._errors import DeviceError, DTypeError, Error, PatternError
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor, find_sparse
-from ._mapped import map_tensors
+from ._mapped import bring_back, host_of, map_tensors
 
 
 #: The types that a weight of floats may be multiplied in, beside its own.
@@ -129,15 +129,42 @@ def known_weight(values: Tensor) -> SparseTensor | None:
 
 
 def map_weight(values: Tensor, indices: Tensor, form: str) -> bool:
-    """Moves the tensors of a weight that is packed out of memory, where they are on the
-    host: calls read its packed form alone. Returns whether they are there now."""
+    """Moves the tensors of a weight that is packed out of memory, of the host or of a
+    device: calls read its packed form alone. Returns whether they are there now."""
     w = find_weight(values, indices, form)
-    if not (w._is_lent and w._bound and map_tensors((values, indices))):
+    if not (w._bound and (w._is_lent or values.is_cuda)
+            and map_tensors((values, indices))):
         return False
-    w._values = _arrays.as_numpy(_arrays.KINDS["torch"].to_host(values))
-    w._indices = indices.detach().numpy()
+    if w._is_lent or w._is_private:
+        w._values, w._indices, _ = _arrays_of(values, indices)
+        w._is_lent = True
     keep_weight(values, indices, form, w)
     return True
+
+
+def bring_back_weight(values: Tensor, indices: Tensor, form: str) -> None:
+    """Moves the tensors of a weight on a device to its memory, and keeps what is packed."""
+    w = find_weight(values, indices, form)
+    bring_back((values, indices))
+    if w._is_lent:
+        # Its arrays are what the tensors were.
+        w._is_lent, w._is_private = False, True
+    keep_weight(values, indices, form, w)
+
+
+def _arrays_of(values: Tensor, indices: Tensor) -> tuple[np.ndarray, np.ndarray, str]:
+    """The elements on the host, without a copy where they are there, and their type."""
+    values, indices = (_on_host(tensor.detach()) for tensor in (values, indices))
+    view = _arrays.KINDS["torch"].to_host(values)
+    return _arrays.as_numpy(view), indices.cpu().numpy(), view.dtype
+
+
+def _on_host(tensor: Tensor) -> Tensor:
+    host = host_of(tensor)
+    if host is None:
+        return tensor
+    torch.cuda.current_stream(tensor.device).synchronize()
+    return host
 
 
 def forget_weight(values: Tensor) -> SparseTensor | None:
@@ -181,18 +208,19 @@ def _make_weight(values: Tensor, indices: Tensor, form: str,
             raise DeviceError(
                 f"expected {name} that a call before the capture of a CUDA graph has "
                 "packed, but they are new or have changed; call once before it")
-    view = _arrays.KINDS["torch"].to_host(values)
-    raw, places = _arrays.as_numpy(view), indices.detach().cpu().numpy()
+    raw, places, dtype = _arrays_of(values, indices)
     pattern, shape = parse_form(form)
-    if (known is not None and known.dtype == view.dtype and known.pattern == pattern
+    if (known is not None and known.dtype == dtype and known.pattern == pattern
             and known.shape == shape
             and np.array_equal(raw, known._values)
             and np.array_equal(places, known._indices)):
         return known
-    if not values.is_cpu:
-        return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
+    if not (values.is_cpu or host_of(values) is not None):
+        w = SparseTensor(np.array(raw), np.array(places), shape, pattern, dtype)
+        w._is_private = True
+        return w
     # Without a copy: it is known as long as no one has written to the tensors.
-    w = SparseTensor(raw, places, shape, pattern, view.dtype)
+    w = SparseTensor(raw, places, shape, pattern, dtype)
     w._is_lent = True
     return w
 
