@@ -2,16 +2,20 @@
 and N:M, as it is and with a static cache, which transformers compiles. It needs one GPU and
 the package transformers:
 
-    python3 measure_generate.py --layers=16
+    python3 measure_generate.py --layers=16 --csv=generate.csv
 
-Tokens a second are of the answer, with the time of the prompt in it; the second figure is
-without.
+Tokens a second are of the answer, with the time of the prompt in it. Models take turns
+while they are not compiled, before any of them is: what the host does beside, and what a
+compilation leaves in a process, slow all calls down. `memory` are the weights' forms on the
+device over dense weights; `resident` is all of the device's memory behind it, `peak` the most
+that PyTorch had while the model was made, called and compiled, and packed forms.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import csv
 import gc
 import time
 
@@ -22,6 +26,7 @@ from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 PATTERNS = ["2:4", "8:32, block = 1x64"]
+ROUNDS = 4
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -33,6 +38,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--type", choices=("bf16", "f16"), default="bf16")
     parser.add_argument("--no-fuse", action="store_true",
                         help="leave query, key and value, gate and up apart")
+    parser.add_argument("--csv", help="write the table to this file, a line at a time")
     return parser.parse_args()
 
 
@@ -49,28 +55,64 @@ def make_model(layers: int, dtype: torch.dtype) -> nn.Module:
     return model
 
 
-def generate(model: nn.Module, prompt: torch.Tensor, tokens: int, is_static: bool
-             ) -> tuple[float, torch.Tensor]:
-    """Seconds, and what came of it."""
+def generate(model: nn.Module, prompt: torch.Tensor, tokens: int, is_static: bool) -> float:
+    """Seconds."""
     options = {"cache_implementation": "static"} if is_static else {}
     torch.cuda.synchronize()
     start = time.perf_counter()
-    result = model.generate(prompt, max_new_tokens=tokens, min_new_tokens=tokens,
-                            do_sample=False, **options)
+    model.generate(prompt, max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False,
+                   **options)
     torch.cuda.synchronize()
-    return time.perf_counter() - start, result
+    return time.perf_counter() - start
 
 
-def measure(name: str, model: nn.Module, prompt: torch.Tensor, tokens: int) -> None:
-    for is_static in (False, True):
-        for _ in range(2 if is_static else 1):
-            generate(model, prompt, tokens, is_static)  # Compiles, or packs.
-        whole = min(generate(model, prompt, tokens, is_static)[0] for _ in range(3))
-        # Without a cache of another size, for which all would be compiled anew.
-        first = min(generate(model, prompt, 1, False)[0] for _ in range(3))
-        print(f"{name}, {'static cache, compiled' if is_static else 'eager'}: "
-              f"{tokens / whole:.1f} tokens/s, {(tokens - 1) / (whole - first):.1f} after "
-              f"the prompt, which takes {first * 1e3:.1f} ms", flush=True)
+def sparsified(model: nn.Module, pattern: str, fuse: bool, prompt: torch.Tensor) -> nn.Module:
+    sparse = copy.deepcopy(model)
+    nm.torch.sparsify(sparse, {"lm_head": None, "*": pattern}, prune=True, force=True)
+    if fuse:
+        nm.torch.fuse(sparse, prompt)
+    return sparse
+
+
+def describe_memory(model: nn.Module, peak: int) -> dict:
+    gc.collect()
+    torch.cuda.empty_cache()
+    free, total = torch.cuda.mem_get_info()
+    report = nm.torch.memory(model)
+    return {"memory": "1" if report.share is None else f"{report.share:.2f}",
+            "resident, GB": f"{(total - free) / 1e9:.1f}",
+            "peak, GB": f"{(peak + report.packed) / 1e9:.1f}"}
+
+
+def time_by_turns(models: dict[str, nn.Module], prompt: torch.Tensor, tokens: int
+                  ) -> dict[str, float]:
+    """Tokens a second, as they are."""
+    best = dict.fromkeys(models, float("inf"))
+    for model in models.values():
+        generate(model, prompt, tokens, False)  # Packs.
+    for _ in range(ROUNDS):
+        for name, model in models.items():
+            best[name] = min(best[name], generate(model, prompt, tokens, False))
+    return {name: tokens / seconds for name, seconds in best.items()}
+
+
+def time_compiled(model: nn.Module, prompt: torch.Tensor, tokens: int) -> dict:
+    torch._dynamo.reset()
+    start = time.perf_counter()
+    for _ in range(2):
+        generate(model, prompt, tokens, True)
+    compiling = time.perf_counter() - start
+    seconds = min(generate(model, prompt, tokens, True) for _ in range(ROUNDS))
+    return {"compiled": f"{tokens / seconds:.1f}", "compiling, s": f"{compiling:.0f}"}
+
+
+def write(path: str | None, lines: list[dict]) -> None:
+    print(lines[-1], flush=True)
+    if path:
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
 
 
 @torch.no_grad()
@@ -83,18 +125,25 @@ def main() -> None:
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {arguments.layers} "
           f"layers of {arguments.type}, {arguments.prompt} tokens in, {arguments.answer} out",
           flush=True)
-    measure("dense", model, prompt, arguments.answer)
+    models, memory, peaks = {"dense": model}, {}, {}
     for pattern in arguments.pattern or PATTERNS:
-        torch._dynamo.reset()
-        sparse = copy.deepcopy(model)
-        nm.torch.sparsify(sparse, {"lm_head": None, "*": pattern}, prune=True, force=True)
-        if not arguments.no_fuse:
-            nm.torch.fuse(sparse, prompt)
-        measure(pattern, sparse, prompt, arguments.answer)
-        print(f"{pattern}: {nm.torch.memory(sparse)}", flush=True)
-        del sparse
-        gc.collect()
-        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        start, before = time.perf_counter(), torch.cuda.memory_allocated()
+        models[pattern] = sparsified(model, pattern, not arguments.no_fuse, prompt)
+        generate(models[pattern], prompt, 2, False)
+        print(f"{pattern}: made and packed in {time.perf_counter() - start:.0f} s",
+              flush=True)
+        memory[pattern] = describe_memory(
+            models[pattern], torch.cuda.max_memory_allocated() - before)
+    eager = time_by_turns(models, prompt, arguments.answer)
+    print(eager, flush=True)
+    lines = []
+    for name, each in models.items():
+        lines.append({
+            "weights": name, "as it is": f"{eager[name]:.1f}",
+            **time_compiled(each, prompt, arguments.answer),
+            **(memory.get(name) or describe_memory(each, 0))})
+        write(arguments.csv, lines)
 
 
 if __name__ == "__main__":
