@@ -104,10 +104,6 @@ class Fusion:
         """Whether the layer's tensors are still where they were put."""
         return self._places[i] == _places(layer)
 
-    def has_parts_of(self, x: Tensor) -> bool:
-        """Whether the layers have been multiplied by this tensor, a plain one then."""
-        return self._state is not None and self._state.x is x
-
     def part(self, i: int, x: Tensor) -> Tensor:
         """The product of the layer with a number, which needs no gradient."""
         state = self._state

@@ -345,9 +345,9 @@ class NMLinear(nn.Linear):
             return False
         if torch.compiler.is_dynamo_compiling():
             return not torch.compiler.is_exporting()
-        fusion, number = self._fused
-        if not fusion.has_parts_of(x) and not is_plain(x):
+        if not is_plain(x):
             return False
+        fusion, number = self._fused
         if fusion.is_whole(number, self):
             return True
         fusion.dissolve()
