@@ -258,3 +258,15 @@ def test_memory(monkeypatch):
     report = nm.torch.sparsify(nn.Sequential(Block()).eval(), "2:4", x, prune=True,
                                force=True, fuse=True)
     assert report.fused.groups and "one product" in str(report)
+
+
+@torch.no_grad()
+def test_weights_are_packed_once_they_are_one():
+    model, x = sparse_block(), torch.randn(3, 64)
+    wanted = copy.deepcopy(model)(x)
+    nm.torch.fuse(model, x)
+    assert nm.torch.memory(model).packed == 0
+    assert not any("forward" in vars(layer) for layer in model.modules())
+    error = (model(x) - wanted).norm() / wanted.norm()
+    assert error < 1e-5
+    assert nm.torch.memory(model).packed > 0

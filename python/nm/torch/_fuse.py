@@ -21,8 +21,9 @@ from .._errors import Error
 from .._table import format_table
 from ._fast import is_plain
 from ._inputs import run_examples
-from ._linear import NMLinear
+from ._linear import NMLinear, _has_gradient
 from ._mapped import map_tensors
+from ._op import apply_activation
 from ._optimizers import tell_of_replaced
 from ._weights import HOLDER, forget_weight
 
@@ -253,11 +254,14 @@ def _fed_alike(model: nn.Module, example: Any, run: Any) -> list[tuple[str, list
               if isinstance(layer, NMLinear)}
     handles = [layer.register_forward_pre_hook(hook_for(name))
                for name, layer in layers.items()]
+    unpacked = [layer for layer in layers.values() if _multiply_unpacked(layer)]
     try:
         run_examples(model, [] if example is None else [example], run)
     finally:
         for handle in handles:
             handle.remove()
+        for layer in unpacked:
+            del layer.forward
     alike: dict[tuple, list[str]] = {}
     for name, found in calls.items():
         if len(found) == 1:
@@ -265,6 +269,22 @@ def _fed_alike(model: nn.Module, example: Any, run: Any) -> list[tuple[str, list
             parent, _, last = name.rpartition(".")
             alike.setdefault((parent, id(x), version), []).append(last)
     return [(parent, names) for (parent, _, _), names in alike.items() if len(names) > 1]
+
+
+def _multiply_unpacked(layer: NMLinear) -> bool:
+    """Has a layer multiply by its dense weight, where it can: to pack a weight takes time,
+    and weights that become one are packed together."""
+    if layer._shards is not None or layer._fused is not None or "forward" in vars(layer) or (
+            not _has_gradient(layer.values.dtype) or layer.values.is_meta):
+        return False
+
+    def forward(x: Tensor) -> Tensor:
+        weight = layer.dense_weight().detach()
+        return apply_activation(nn.functional.linear(x, weight, layer.bias),
+                                layer.activation)
+
+    layer.forward = forward  # type: ignore[method-assign]
+    return True
 
 
 def _split(model: nn.Module, module: str, names: list[str]
