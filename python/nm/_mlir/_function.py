@@ -233,6 +233,60 @@ class FunctionText:
                              (b, [order.index(loop) for loop in b_loops])], zeros,
                             [order.index(loop) for loop in out_loops], kinds, code)
 
+    def mapped(self, loops: Sequence[str], reduced: Sequence[str],
+               inputs: Sequence[tuple[Tensor, str]], init: Tensor, of_init: str,
+               code: ScalarCode) -> Tensor:
+        """A linalg.generic over named loops; each operand has an affine expression of
+        them for each of its dimensions."""
+        result = Tensor(self.fresh(), init.shape, init.element)
+        maps = ", ".join(f"affine_map<({', '.join(loops)}) -> ({each})>"
+                         for each in (*(of for _, of in inputs), of_init))
+        kinds = ", ".join('"reduction"' if loop in reduced else '"parallel"'
+                          for loop in loops)
+        names = ", ".join(tensor.name for tensor, _ in inputs)
+        types = ", ".join(tensor.type for tensor, _ in inputs)
+        self.line(f"{result.name} = linalg.generic {{indexing_maps = [{maps}], "
+                  f"iterator_types = [{kinds}]}} ins({names} : {types}) "
+                  f"outs({init.name} : {init.type}) {{")
+        elements = [Scalar(self.fresh(), tensor.element)
+                    for tensor in (*(tensor for tensor, _ in inputs), init)]
+        self.line("^bb0(" + ", ".join(f"{each.name}: {each.element}"
+                                      for each in elements) + "):")
+        given = code(Body(self, "  "), *elements)
+        self.line(f"  linalg.yield {given.name} : {given.element}")
+        self.line(f"}} -> {result.type}")
+        return result
+
+    def convolve(self, name: str, image: Tensor, filter_: Tensor, init: Tensor,
+                 strides: Sequence[int], dilations: Sequence[int]) -> Tensor:
+        """A convolution of linalg's."""
+        result = Tensor(self.fresh(), init.shape, init.element)
+        steps = ", ".join(
+            f"{kind} = dense<{list(each)}> : tensor<{len(each)}xi64>"
+            for kind, each in (("dilations", dilations), ("strides", strides)))
+        self.line(f"{result.name} = linalg.{name} {{{steps}}} ins({image.name}, "
+                  f"{filter_.name} : {image.type}, {filter_.type}) outs({init.name} : "
+                  f"{init.type}) -> {init.type}")
+        return result
+
+    def filter(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
+        """A filter, output channels and input channels first, of its matrix
+        [out, taps and channels]."""
+        out = weight.shape[0]
+        expanded = Tensor(self.fresh(), (out, *reduced), weight.element)
+        places = range(1, 1 + len(reduced))
+        self.line(f"{expanded.name} = tensor.expand_shape {weight.name} "
+                  f"{_listed([range(1), places])} output_shape "
+                  f"{list(expanded.shape)} : {weight.type} into {expanded.type}")
+        order = [0, len(reduced), *places[:-1]]
+        shape = [expanded.shape[dim] for dim in order]
+        empty = self.empty(shape, weight.element)
+        result = Tensor(self.fresh(), empty.shape, empty.element)
+        self.line(f"{result.name} = linalg.transpose ins({expanded.name} : "
+                  f"{expanded.type}) outs({empty.name} : {empty.type}) permutation = "
+                  f"{order}")
+        return result
+
     def attention(self, query: tuple[Tensor, str], key: tuple[Tensor, str],
                   value: tuple[Tensor, str], mask: tuple[Tensor, str] | None,
                   out: tuple[Sequence[Dim], str], scale: float, is_causal: bool

@@ -16,7 +16,7 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from ..._errors import Error
 from ..._mlir import Dim, FunctionText, Size, Tensor
 from ..._mlir._sizes import describe, product, symbol
-from . import (_creation, _elementwise, _products,  # noqa: F401
+from . import (_convolutions, _creation, _elementwise, _products,  # noqa: F401
                _reductions, _shapes)
 from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
 

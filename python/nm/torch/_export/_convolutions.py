@@ -1,0 +1,239 @@
+"""Convolutions, with N:M filters and without, pools and batch normalization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from ..._mlir import Body, Dim, Scalar, Tensor
+from ..._mlir._scalars import compute_type
+from .._weights import parse_form
+from ._context import Constant, Context, lowers
+
+#: linalg's convolutions of so many dimensions, channels first.
+_NAMES = {1: "conv_1d_ncw_fcw", 2: "conv_2d_nchw_fchw", 3: "conv_3d_ncdhw_fcdhw"}
+
+
+@lowers("aten.convolution")
+def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
+                 bias: Tensor | Constant | None, stride: Sequence[int],
+                 padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+                 _output_padding: Sequence[int], groups: int) -> Tensor:
+    if transposed:
+        raise c.refuse("a convolution that is not transposed")
+    x = c.tensor(x)
+    if len(x.shape) - 2 not in _NAMES:
+        raise c.refuse(f"a convolution of a batch of images, but got {len(x.shape)} "
+                       "dimensions")
+    places = _Places.of(weight.shape[2:], stride, padding, dilation)
+    padded = places.pad(c, x, 0)
+    if groups == x.shape[1]:
+        return add_bias(c, _depthwise(c, padded, c.tensor(weight), places), bias)
+    if groups == 1:
+        return add_bias(c, _dense(c, padded, c.tensor(weight), c.shape, places), bias)
+    if not isinstance(weight, Constant):
+        raise c.refuse("a weight in groups that is a parameter of the model, not one "
+                       "that is computed")
+    filters = weight.tensor.chunk(groups)
+    channels = filters[0].shape[1]
+    shape = (c.shape[0], filters[0].shape[0], *c.shape[2:])
+    parts = [_dense(c, c.fn.slice(padded, 1, i * channels, channels),
+                    c.tensor(Constant(f"{weight.key}.group{i}", each)), shape, places)
+             for i, each in enumerate(filters)]
+    return add_bias(c, c.fn.concatenate(
+        parts, 1, (*c.shape[:1], weight.shape[0], *c.shape[2:])), bias)
+
+
+@lowers("nm.convolution")
+def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
+                    indices: Constant, form: str, bias: Tensor | Constant | None,
+                    taps: Sequence[int], stride: Sequence[int], padding: Sequence[int],
+                    dilation: Sequence[int]) -> Tensor:
+    if not isinstance(values, Constant) or not isinstance(indices, Constant):
+        raise c.refuse("a weight that is a parameter of the model, not one that is "
+                       "computed")
+    pattern, shape = parse_form(form)
+    weight = c.fn.assemble(c.tensor(values), c.resource(indices, "i8"), shape,
+                           str(pattern))
+    places = _Places.of(taps, stride, padding, dilation)
+    padded = places.pad(c, c.tensor(x), 0)
+    filter_ = c.fn.filter(weight, [*taps, padded.shape[1]])
+    return add_bias(c, _dense(c, padded, filter_, c.shape, places), bias)
+
+
+class _Places:
+    """Where the taps of a window are in an image."""
+
+    def __init__(self, taps: Sequence[int], stride: Sequence[int],
+                 padding: Sequence[int], dilation: Sequence[int]):
+        self.taps, self.stride = tuple(taps), tuple(stride)
+        self.padding, self.dilation = tuple(padding), tuple(dilation)
+
+    @classmethod
+    def of(cls, taps: Sequence[int], *each: Sequence[int]) -> _Places:
+        """With one number for all dimensions, too."""
+        return cls(taps, *(tuple(one) * len(taps) if len(one) == 1 else one
+                           for one in each))
+
+    def pad(self, c: Context, x: Tensor, value: float) -> Tensor:
+        if not any(self.padding):
+            return x
+        if not all(isinstance(size, int) for size in x.shape[2:]):
+            raise c.refuse("images of a known size where they are padded")
+        shape = (*x.shape[:2], *(size + 2 * pad for size, pad in
+                                 zip(x.shape[2:], self.padding)))
+        return c.fn.insert(x, c.fn.fill(value, shape, x.element),
+                           [0, 0, *self.padding])
+
+    def maps(self) -> str:
+        """The places of the image that output and tap have, as affine expressions of
+        loops y0, y1, ... and t0, t1, ..."""
+        return ", ".join(f"y{i} * {stride} + t{i} * {dilation}" for i, (stride, dilation)
+                         in enumerate(zip(self.stride, self.dilation)))
+
+    def loops(self) -> tuple[list[str], list[str]]:
+        return ([f"y{i}" for i in range(len(self.taps))],
+                [f"t{i}" for i in range(len(self.taps))])
+
+
+def _dense(c: Context, x: Tensor, weight: Tensor, shape: Sequence[Dim],
+           places: _Places) -> Tensor:
+    """Sums in f32 at least, rounded once."""
+    name = _NAMES[len(places.taps)]
+    zeros = c.fn.fill(0, shape, x.element)
+    return c.fn.convolve(name, x, weight, zeros, places.stride, places.dilation)
+
+
+def _depthwise(c: Context, x: Tensor, weight: Tensor, places: _Places) -> Tensor:
+    """Each channel by itself. The last place runs innermost, where pixels are
+    neighbours."""
+    element = compute_type(x.element)
+    channels = x.shape[1]
+    many = c.shape[1] // channels
+    grouped = c.fn.reshape(weight, [channels, many, *places.taps])
+    y, t = places.loops()
+    zeros = c.fn.fill(0, [c.shape[0], channels, many, *c.shape[2:]], element)
+
+    def code(body: Body, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
+        return body.add(total, body.mul(body.cast(x, element), body.cast(w, element)))
+
+    sums = c.fn.mapped(
+        ["n", "c", "m", *y[:-1], *t, y[-1]], t,
+        [(x, f"n, c, {places.maps()}"), (grouped, ", ".join(["c", "m", *t]))],
+        zeros, ", ".join(["n", "c", "m", *y]), code)
+    return c.fn.reshape(sums, c.shape)
+
+
+def add_bias(c: Context, sums: Tensor, bias: Tensor | Constant | None) -> Tensor:
+    """With a number for each channel, in the type of the result."""
+    if bias is None and sums.element == c.element:
+        return sums
+    parts = [] if bias is None else [
+        _of_channels(c, c.tensor(bias), len(sums.shape) - 2)]
+
+    def code(body: Body, value: Scalar, *rest: Scalar) -> Scalar:
+        wide = compute_type(value.element)
+        value = body.cast(value, wide)
+        for each in rest:
+            value = body.add(value, body.cast(each, wide))
+        return body.cast(value, c.element)
+
+    return c.fn.elementwise([sums, *parts], c.shape, c.element, code)
+
+
+def _of_channels(c: Context, each: Tensor, places: int) -> Tensor:
+    return c.fn.reshape(each, [*each.shape, *([1] * places)])
+
+
+# Batch normalization
+
+@lowers("aten._native_batch_norm_legit_no_training", "aten.batch_norm")
+def _batch_norm(c: Context, x: Tensor, weight: Constant | None, bias: Constant | None,
+                mean: Constant, variance: Constant, *rest) -> tuple[Tensor, None, None]:
+    """A scale and a shift of each channel, which a product before takes as its
+    epilogue."""
+    constants = [each for each in (weight, bias, mean, variance) if each is not None]
+    if not all(isinstance(each, Constant) for each in constants):
+        raise c.refuse("statistics that are buffers of the model")
+    epsilon = rest[-1]
+    scale = torch.rsqrt(variance.tensor.double() + epsilon)
+    if weight is not None:
+        scale = scale * weight.tensor.double()
+    shift = -mean.tensor.double() * scale
+    if bias is not None:
+        shift = shift + bias.tensor.double()
+    given = c.tensor(x)
+    rank = len(given.shape) - 2
+    parts = [_of_channels(c, c.tensor(Constant(f"{mean.key}.{name}", each.float())), rank)
+             for name, each in (("scale", scale), ("shift", shift))]
+
+    def code(body: Body, x: Scalar, scale: Scalar, shift: Scalar) -> Scalar:
+        return body.cast(body.add(body.mul(body.cast(x, "f32"), scale), shift),
+                         given.element)
+
+    result = c.fn.elementwise([given, *parts], given.shape, given.element, code)
+    return result if "aten.batch_norm" in str(c.node.target) else (result, None, None)
+
+
+# Pools
+
+@lowers("aten.max_pool2d_with_indices", "aten.max_pool2d")
+def _max_pool(c: Context, x: Tensor, taps: Sequence[int], stride: Sequence[int] = (),
+              padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
+              ceil_mode: bool = False) -> tuple[Tensor, None] | Tensor:
+    value = c.node.meta["val"]
+    pooled = value[0] if isinstance(value, (tuple, list)) else value
+    result = _pool(c, x, [c.dim(size) for size in pooled.shape], taps, stride, padding,
+                   dilation, ceil_mode, -math.inf, x.element,
+                   lambda body, x, most: body.maximum(x, most))
+    return (result, None) if isinstance(value, (tuple, list)) else result
+
+
+@lowers("aten.avg_pool2d", "aten.avg_pool1d", "aten.avg_pool3d")
+def _avg_pool(c: Context, x: Tensor, taps: Sequence[int], stride: Sequence[int] = (),
+              padding: Sequence[int] = (0,), ceil_mode: bool = False,
+              count_include_pad: bool = True, divisor: int | None = None) -> Tensor:
+    if any(padding) and not count_include_pad and divisor is None:
+        raise c.refuse("count_include_pad where an average pool pads")
+    wide = compute_type(x.element)
+    sums = _pool(c, x, c.shape, taps, stride, padding, (1,), ceil_mode, 0, wide,
+                 lambda body, x, total: body.add(total, body.cast(x, wide)))
+    taps = tuple(taps) * (len(x.shape) - 2 if len(taps) == 1 else 1)
+    count = divisor or math.prod(taps)
+    return c.fn.elementwise([sums], c.shape, c.element, lambda body, s: body.cast(
+        body.div(s, body.constant(count, wide)), c.element))
+
+
+@lowers("aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")
+def _adaptive_avg_pool(c: Context, x: Tensor, sizes: Sequence[int]) -> Tensor:
+    inner = x.shape[2:]
+    if any(not isinstance(size, int) or size % wanted for size, wanted in
+           zip(inner, sizes)):
+        raise c.refuse(f"an adaptive pool to sizes that divide the image's, but got "
+                       f"{list(sizes)} of {list(inner)}")
+    taps = [size // wanted for size, wanted in zip(inner, sizes)]
+    return _avg_pool(c, x, taps, taps)
+
+
+def _pool(c: Context, x: Tensor, shape: Sequence[Dim], taps: Sequence[int],
+          stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+          ceil_mode: bool, start: float, element: str, code) -> Tensor:
+    rank = len(x.shape) - 2
+    taps = tuple(taps) * (rank if len(taps) == 1 else 1)
+    places = _Places.of(taps, stride or taps, padding, dilation)
+    padded = places.pad(c, x, start)
+    needed = [(out - 1) * step + (tap - 1) * apart + 1 if isinstance(out, int) else 0
+              for out, tap, step, apart in
+              zip(shape[2:], taps, places.stride, places.dilation)]
+    if ceil_mode and any(need > size for need, size in zip(needed, padded.shape[2:])):
+        raise c.refuse("a pool whose windows are in the image, not one with ceil_mode")
+    y, t = places.loops()
+    # Of the windows' size.
+    windows = c.fn.empty(taps, element)
+    return c.fn.mapped(
+        ["n", "c", *y[:-1], *t, y[-1]], t,
+        [(padded, f"n, c, {places.maps()}"), (windows, ", ".join(t))],
+        c.fn.fill(start, shape, element), ", ".join(["n", "c", *y]),
+        lambda body, x, _, before: code(body, x, before))
