@@ -248,6 +248,8 @@ class _Converter:
             reason = "it is of u8, and condensed weights are signed"
         elif self.format == "compressed-tensors" and weights.axis(name) == 0:
             reason = "its k is at axis 0, and compressed-tensors has [out, in]"
+        elif self.format == "compressed-tensors" and weights.is_filter(name):
+            reason = "it is a filter, and compressed-tensors has matrices"
         elif asked == ["*"] and weights.is_looked_up(name):
             reason = ("it is an embedding, whose rows are looked up and not multiplied; "
                       f"names=['{name}'] (--name) takes it, too")

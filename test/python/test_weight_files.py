@@ -388,7 +388,7 @@ def test_nothing_is_passed_over_in_silence(draw, tmp_path, capsys):
           bias=draw.array(16))
     expected = {
         "fc.weight": W24, "row.weight": W24, "wte.weight": W24, "pruned.weight": W24,
-        "experts.weight": "3 dimensions", "conv.weight": "4 dimensions",
+        "experts.weight": "3 dimensions", "conv.weight": "no zeros",
         "bytes": "of u8", "doubles": "of f64", "fc.weight_scale": "scales of fc.weight"}
     found = run_json(capsys, "check", path)[1]
     for name, text in expected.items():
@@ -512,3 +512,47 @@ def test_bf16_and_f8_without_ml_dtypes(rng, tmp_path, monkeypatch, capsys):
     assert nm.check(nm.io.open_weights(out).weight("a.weight"), "1:4", axis=1)
     with pytest.raises(nm.DTypeError, match="the package ml_dtypes for bf16"):
         nm.io.open_weights(path)["a.weight"]
+
+
+def test_filters(draw, tmp_path):
+    """Of convolutions: [out, in, taps], whose matrix is [out, taps and channels]."""
+    from onnx_bytes import field, graph, node, tensor
+
+    matrix = draw.weight((32, 9 * 16), "2:4", axis=1)
+    sparse = np.ascontiguousarray(matrix.reshape(32, 3, 3, 16).transpose(0, 3, 1, 2))
+    model = field(7, graph(
+        node("Conv", ["x", "sparse"], ["a"]), node("Conv", ["a", "groups"], ["b"], group=2),
+        node("Conv", ["b", "depthwise"], ["c"], group=32),
+        node("Conv", ["c", "point"], ["d"]),
+        initializers=[tensor("sparse", sparse), tensor("groups", draw.array(32, 16, 3, 3)),
+                      tensor("depthwise", draw.array(32, 1, 3, 3)),
+                      tensor("point", draw.array(16, 32, 1, 1)),
+                      tensor("other", draw.array(2, 3, 4, 5))]))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model)
+    source = nm.io.open_weights(path)
+    assert source.matrices() == ["sparse", "point"]
+    assert np.array_equal(source.weight("sparse"), matrix) and source.axis("sparse") == 1
+    assert source["sparse"].shape == (32, 16, 3, 3)
+    assert "filter of 2 groups" in source.why_no_matrix("groups")
+    assert "4 dimensions" in source.why_no_matrix("other")
+    target = tmp_path / "model.safetensors"
+    nm.convert(path, target)
+    again = nm.io.open_weights(target)
+    assert again.condensed("sparse").shape == (32, 144)
+    assert np.array_equal(again["sparse"], matrix)
+    assert np.array_equal(again["point"], source["point"])
+
+
+def test_filters_are_pruned_in_their_shape(draw, tmp_path):
+    from nm.cli import main
+    from nm import _safetensors
+
+    dense = draw.array(8, 16, 3, 3)
+    path, out = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    _safetensors.write(str(path), {"conv.weight": ("f32", dense), "deep.weight": (
+        "f32", draw.array(8, 1, 3, 3))}, {})
+    assert main(["prune", str(path), "--pattern=4:16", f"--output={out}"]) == 0
+    pruned = nm.io.open_weights(out)["conv.weight"]
+    assert pruned.shape == dense.shape
+    assert ((pruned != 0).sum(1) == 4).all() and np.all((pruned == 0) | (pruned == dense))

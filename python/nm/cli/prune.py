@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
         if name in names:
             pruned, reports[name] = prune_weight(source.weight(name), pattern_along(
                 source, name, pattern, args.axis))
-            array = getattr(pruned, "raw", pruned).view(array.dtype)
+            array = source.of_filter(name, getattr(pruned, "raw", pruned).view(
+                array.dtype))
         tensors[name] = element, array
     texts = dict.fromkeys(str(report.pattern) for report in reports.values())
     _safetensors.write(args.output, tensors, {

@@ -16,6 +16,8 @@ _ZERO_POINTS = {"MatMulInteger": 3, "MatMulIntegerToFloat": 5,
                 "DynamicQuantizeMatMul": 3, "QLinearMatMul": 5, "QGemm": 5}
 _SCALES = {"MatMulIntegerToFloat": 3, "DynamicQuantizeMatMul": 2, "QLinearMatMul": 4,
            "QGemm": 4}
+# Of convolutions, the input that is the filter.
+_FILTERS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 _SAME = ("DequantizeLinear", "QuantizeLinear", "Cast", "Identity")
 
 
@@ -77,6 +79,20 @@ class Nodes:
                     axis = _axis_in(node, place)
                     found.add(1 - axis if transposed else axis)
         return found
+
+    def filter_groups(self, name: str) -> int | None:
+        """The groups of the convolutions whose filter `name` is; None where it is none's,
+        or where they differ."""
+        found: set[int] = set()
+        pending, seen = [name], {name}
+        while pending:
+            for node, place in self._uses.get(pending.pop(), ()):
+                if place == 0 and node.op in _SAME and node.outputs[0] not in seen:
+                    seen.add(node.outputs[0])
+                    pending.append(node.outputs[0])
+                elif place == _FILTERS.get(node.op):
+                    found.add(node.number("group", 1))
+        return found.pop() if len(found) == 1 else None
 
     def quantization(self, name: str) -> Quantization | None:
         """How the quantized weight `name` is scaled, by the first node that says it."""

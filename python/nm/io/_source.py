@@ -70,6 +70,8 @@ class WeightSource(Mapping):
         self._hidden: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
         self._condensed: dict[str, SparseTensor] = {}
         self._axes: dict[str, set] = {}
+        # The groups of filters, which are [out, in, taps...].
+        self._filters: dict[str, int] = {}
         self._quantized: dict[str, Quantization] = {}
         self._packed: dict[str, tuple[Packed, Mapping]] = {}
         # What tensors are of others.
@@ -101,11 +103,17 @@ class WeightSource(Mapping):
 
     def weight(self, name: str) -> np.ndarray | RawArray:
         """A tensor for nm's functions, which need no type of NumPy's for bf16 and 8-bit
-        floats, less its zero points: zeros are what it multiplies with zero."""
+        floats, less its zero points: zeros are what it multiplies with zero. A filter is
+        its matrix, ``[out, taps and channels]``."""
         element, array = self.raw(name)
+        if self.is_filter(name):
+            array = np.ascontiguousarray(np.moveaxis(array, 1, -1)).reshape(
+                len(array), -1)
         if element in lib.EXTENSION_TYPES:
             return RawArray(array, element)
         points = self.zero_points(name)
+        if points is not None and self.is_filter(name):
+            points = np.moveaxis(points, 1, -1).reshape(array.shape)
         if element != "u8" and (points is None or not points.any()):
             return array
         differences = array.astype(np.int32) - (0 if points is None else points)
@@ -136,7 +144,9 @@ class WeightSource(Mapping):
                                  self._entries or f"{base}_packed" in self._entries):
                 return f"it is the {what} of {base}"
         if len(shape) > 2:
-            return f"it has {len(shape)} dimensions, and a pattern is of two"
+            why = self._why_no_filter(name, shape)
+            if why is not None:
+                return why
         if min(shape) == 0:
             return "it has no elements"
         if max(shape) == 1:
@@ -148,6 +158,33 @@ class WeightSource(Mapping):
                     f"{', '.join(WEIGHT_TYPES)}")
         return None
 
+    def is_filter(self, name: str) -> bool:
+        """Whether a tensor is the filter of a convolution, ``[out, in, taps...]``."""
+        return name in self._filters and len(self._entry(name)[1]) > 2
+
+    def of_filter(self, name: str, matrix: np.ndarray) -> np.ndarray:
+        """A matrix as `weight` gives it in the shape that the file has."""
+        if not self.is_filter(name):
+            return matrix
+        out, channels, *taps = self._entry(name)[1]
+        return np.ascontiguousarray(np.moveaxis(
+            matrix.reshape(out, *taps, channels), -1, 1))
+
+    def _why_no_filter(self, name: str, shape: tuple[int, ...]) -> str | None:
+        if name not in self._filters:
+            return f"it has {len(shape)} dimensions, and a pattern is of two"
+        if self._filters[name] != 1:
+            return f"it is the filter of {self._filters[name]} groups"
+        if shape[1] == 1:
+            return "it is a filter whose channels are not summed, as a depthwise one"
+        return None
+
+    def _find_filters(self) -> None:
+        """By their names and dimensions, as PyTorch has them."""
+        for name, (_, shape, _) in self._entries.items():
+            if name.endswith("weight") and len(shape) in (4, 5):
+                self._filters[name] = 1
+
     def read_layout(self, config: Mapping | None) -> None:
         """Takes from a model's configuration which layers are ``[in, out]``."""
         if config and config.get("model_type") in _IN_OUT_MODELS:
@@ -158,6 +195,8 @@ class WeightSource(Mapping):
 
     def axis(self, name: str) -> int | None:
         """The axis of k, where the file says it, as an ONNX model does."""
+        if self.is_filter(name):
+            return 1
         found = self._axes.get(name, set()) & {0, 1}
         return next(iter(found)) if len(found) == 1 else None
 
@@ -334,6 +373,7 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
         for shard in shards_of(Path(text)):
             _add_safetensors(source, str(shard))
         source._join_masks()
+        source._find_filters()
         source.read_layout(_read_config(Path(text)))
         return source
     suffix = Path(text).suffix.lower()
@@ -350,6 +390,8 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
         raise FileFormatError(f"{text}: expected a file, but got a device or a pipe")
     readers[suffix](source, text)
     source._join_masks()
+    if suffix != ".onnx":
+        source._find_filters()
     return source
 
 
@@ -486,6 +528,9 @@ def _add_onnx(source: WeightSource, path: str) -> None:
     for name in file:
         source._add(name, *file.info(name), _reader(file.__getitem__, name))
         source._axes[name] = file.nodes.axes(name)
+        groups = file.nodes.filter_groups(name)
+        if groups is not None:
+            source._filters[name] = groups
         quantization = file.nodes.quantization(name)
         if quantization:
             source._quantized[name] = quantization

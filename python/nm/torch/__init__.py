@@ -15,6 +15,7 @@ graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
 from ._attention import NMMultiheadAttention
+from ._convolution import NMConv1d, NMConv2d, NMConv3d
 from ._densify import densify
 from ._export import (CompiledDecoder, CompiledFunctions, CompiledModel,
                       ExportedDecoder, ExportedFunctions, ExportedModel, export,
@@ -34,7 +35,8 @@ from ._threads import share_threads as _share_threads
 __all__ = ["CompiledDecoder", "CompiledFunctions", "CompiledModel", "ExportedDecoder",
            "ExportedFunctions", "ExportedModel", "FuseReport", "FusedLayers",
            "LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "MemoryReport",
-           "NMLinear", "NMMultiheadAttention", "NMQuantizedLinear", "SearchReport",
+           "NMConv1d", "NMConv2d", "NMConv3d", "NMLinear", "NMMultiheadAttention",
+           "NMQuantizedLinear", "SearchReport",
            "SparsifyReport", "densify", "export", "export_decoder", "fuse", "join",
            "linear", "load", "mask_layers", "memory", "quantize", "save", "search",
            "sparsify", "unfuse"]

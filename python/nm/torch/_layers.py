@@ -16,6 +16,7 @@ from torch.nn.utils.weight_norm import WeightNorm
 from torch.sparse import SparseSemiStructuredTensor
 
 from ._attention import NMMultiheadAttention, why_no_attention
+from ._convolution import why_no_convolution
 from ._experts import ExpertLinears, is_experts, why_no_experts
 from ._linear import NMLinear
 
@@ -205,7 +206,8 @@ def _why_not(module: nn.Module, shapes: dict[str, tuple[int, ...]]) -> str | Non
     if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
         return "its weight is looked up, not multiplied"
     if isinstance(module, nn.modules.conv._ConvNd):
-        return "it is a convolution"
+        why = why_no_convolution(module)
+        return f"it is a convolution{f': {why}' if why else ''}"
     sizes = ", ".join(f"{name} {'x'.join(map(str, shape))}"
                       for name, shape in shapes.items())
     if not set(shapes) - set(module._buffers):

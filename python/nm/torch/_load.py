@@ -22,6 +22,7 @@ from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
 from ..io import WeightSource, open_weights
 from ._attention import name_in_model, stored_name
+from ._convolution import unfold_stored
 from ._experts import ExpertLinears, experts_of, stack_name
 from ._layers import Layer, find_layers, is_conv1d, is_linear
 from ._linear import NMLinear
@@ -69,6 +70,10 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
             if stack is not None:
                 experts_of(model, stack)
         names = _names_in_model(source, model)
+        for name in source:
+            of_filter = (None if source.condensed(name) is None else
+                         unfold_stored(model, names[name]))
+            names[name] = of_filter or names[name]
         condensed = _condensed_weights(source, names, model, rules)
         stored = {names[name]: name for name in source}
         for name, w in condensed.items():

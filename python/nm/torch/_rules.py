@@ -11,6 +11,7 @@ from torch import nn
 
 from .._errors import Error
 from .._pattern import Pattern, parse_pattern
+from ._convolution import convolution_of
 from ._experts import ExpertLinears
 from ._layers import Layer, find_layers, plain_layers
 
@@ -68,12 +69,13 @@ def patterns_of(model: nn.Module, layers: Iterable[Layer],
     with several names the first that a rule fits counts."""
     layers = list(layers)
     adapters = _adapter_names(model)
-    _warn_of_idle_rules(rules, [name for layer in layers for name in layer.names])
+    named = {layer.name: _names_for_rules(model, layer) for layer in layers}
+    _warn_of_idle_rules(rules, [name for names in named.values() for name in names])
     found: dict[str, tuple[Pattern | None, str]] = {}
     for layer in layers:
         pattern: Any = _NOTHING
         why = "no rule for it"
-        for name in layer.names:
+        for name in named[layer.name]:
             part = _adapter_part(name, adapters)
             if part is not None:
                 why = f"an adapter, which only a rule with '{part}' in it fits"
@@ -82,6 +84,15 @@ def patterns_of(model: nn.Module, layers: Iterable[Layer],
                 break
         found[layer.name] = (None, why) if pattern is _NOTHING else (pattern, why)
     return found
+
+
+def _names_for_rules(model: nn.Module, layer: Layer) -> list[str]:
+    """Its names; of a convolution's product the convolution's, too."""
+    names = []
+    for name in layer.names:
+        around = convolution_of(model, name)
+        names += [name] if around is None else [around, name]
+    return names
 
 
 def _adapter_names(model: nn.Module) -> set[str]:

@@ -9,6 +9,8 @@ from torch import nn
 
 from ._attention import (NMMultiheadAttention, fold_attention, unfold_attention,
                          why_no_attention)
+from ._convolution import (_Convolution, fold_convolution, unfold_convolution,
+                           why_no_convolution)
 from ._experts import SparseExperts, fold_experts, unfold_experts, why_no_experts
 
 
@@ -18,7 +20,8 @@ def unfolded(model: nn.Module, experts: bool = True) -> Iterator[None]:
     replaced meanwhile. Those whose layers are all dense in the end are then as before.
 
     Args:
-        experts: whether those whose weights are stacked are among them.
+        experts: whether those whose weights are stacked, and convolutions, are among
+            them.
     """
     found = [module for module in list(model.modules())
              if (experts or isinstance(module, nn.MultiheadAttention))
@@ -37,6 +40,9 @@ def unfold(module: nn.Module) -> bool:
             return False
         unfold_attention(module)
         return True
+    if why_no_convolution(module) is None:
+        unfold_convolution(module)
+        return True
     if why_no_experts(module) is None:
         unfold_experts(module)
         return True
@@ -47,6 +53,8 @@ def fold(module: nn.Module) -> None:
     """The inverse, for what of it is dense."""
     if isinstance(module, NMMultiheadAttention):
         fold_attention(module)
+    elif isinstance(module, _Convolution):
+        fold_convolution(module)
     elif isinstance(module, SparseExperts):
         fold_experts(module)
 

@@ -1,0 +1,216 @@
+"""Convolutions with N:M weights in PyTorch: layers beside the dense ones, training,
+sparsify, save and load, and whole networks exported."""
+
+import copy
+
+import nm
+import pytest
+
+torch = pytest.importorskip("torch")
+import nm.torch  # noqa: E402
+from nm.torch import NMConv1d, NMConv2d, NMConv3d, NMLinear  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def _pruned(dense, pattern, block=None):
+    """The dense convolution of a pruned weight."""
+    kinds = {nn.Conv1d: NMConv1d, nn.Conv2d: NMConv2d, nn.Conv3d: NMConv3d}
+    layer = kinds[type(dense)].from_dense(dense, pattern, block, prune_weight=True)
+    pruned = copy.deepcopy(dense)
+    with torch.no_grad():
+        pruned.weight.copy_(layer.weight)
+    return layer.eval(), pruned.eval()
+
+
+def _error(y, expected):
+    return float((y.double() - expected.double()).norm() / expected.double().norm())
+
+
+CASES = [
+    (nn.Conv2d(16, 24, 3, padding=1), (2, 16, 9, 11)),
+    (nn.Conv2d(16, 24, 3, stride=2, dilation=2, bias=False), (2, 16, 13, 11)),
+    (nn.Conv2d(16, 24, 1), (1, 16, 5, 7)),
+    (nn.Conv2d(12, 24, (3, 2), stride=(1, 2), padding=(0, 1)), (3, 12, 8, 8)),
+    (nn.Conv2d(16, 24, 3, padding="same"), (2, 16, 6, 7)),
+    (nn.Conv1d(8, 16, 5, padding=2), (2, 8, 31)),
+    (nn.Conv3d(8, 16, 2), (2, 8, 4, 5, 6)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_as_the_dense_one(number):
+    dense, shape = CASES[number]
+    layer, pruned = _pruned(dense, "2:4")
+    x = torch.randn(shape)
+    with torch.no_grad():
+        expected = pruned.double()(x.double())
+        assert _error(layer(x), expected) < 1e-5
+        assert _error(layer(x[0]), expected[0]) < 1e-5
+    again = layer.to_dense()
+    assert type(again) is type(dense) and torch.equal(again.weight, layer.weight)
+
+
+def test_pattern_is_along_channels_of_a_tap():
+    layer, _ = _pruned(nn.Conv2d(32, 8, 3), "8:32")
+    assert ((layer.weight != 0).sum(1) == 8).all()
+    assert layer.pattern.describe() == nm.torch.NMLinear(32, 8, "8:32").pattern.describe()
+
+
+def test_gradients():
+    layer, pruned = _pruned(nn.Conv2d(8, 12, 3, padding=1), "2:4")
+    layer.train()
+    x = torch.randn(2, 8, 6, 6, requires_grad=True)
+    other = x.detach().clone().requires_grad_()
+    weight = torch.randn(2, 12, 6, 6)
+    (layer(x) * weight).sum().backward()
+    (pruned(other) * weight).sum().backward()
+    assert _error(x.grad, other.grad) < 1e-5
+    kept = layer.weight != 0
+    dense = layer.product._dense_gradient().as_subclass(torch.Tensor).unflatten(
+        1, (3, 3, 8)).movedim(-1, 1)
+    assert _error(dense[kept], pruned.weight.grad[kept]) < 1e-5
+    assert _error(layer.bias.grad, pruned.bias.grad) < 1e-5
+
+
+def test_what_is_refused():
+    with pytest.raises(nm.Error, match="it has 2 groups"):
+        NMConv2d(8, 8, 3, "2:4", groups=2)
+    with pytest.raises(nm.Error, match="it has 8 groups, each of one channel"):
+        NMConv2d.from_dense(nn.Conv2d(8, 8, 3, groups=8), "2:4")
+    with pytest.raises(nm.Error, match="pads by reflect"):
+        NMConv2d.from_dense(nn.Conv2d(8, 8, 3, padding_mode="reflect"), "2:4")
+    with pytest.raises(nm.Error, match="ConvTranspose2d is none of"):
+        NMConv2d.from_dense(nn.ConvTranspose2d(8, 8, 3), "2:4")
+
+
+class Net(nn.Module):
+    """Blocks with a residual, batch normalization, strides and a depthwise layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, 2, 1, bias=False)
+        self.norm = nn.BatchNorm2d(16)
+        self.a = nn.Conv2d(16, 16, 3, padding=1, bias=False)
+        self.norm_a = nn.BatchNorm2d(16)
+        self.deep = nn.Conv2d(16, 16, 3, padding=1, groups=16)
+        self.groups = nn.Conv2d(16, 32, 3, padding=1, groups=2)
+        self.b = nn.Conv2d(32, 32, 1)
+        self.head = nn.Linear(32, 10)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.stem(x)))
+        x = nn.functional.max_pool2d(x, 3, 2, 1)
+        x = torch.relu(self.norm_a(self.a(x)) + x)
+        x = nn.functional.relu6(self.deep(x))
+        x = nn.functional.silu(self.b(self.groups(x)))
+        return self.head(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def _net():
+    net = Net().eval()
+    for norm in (net.norm, net.norm_a):
+        norm.running_mean.normal_(0, .2)
+        norm.running_var.uniform_(.5, 2)
+    return net
+
+
+def test_sparsify_and_back():
+    net = _net()
+    dense = {name: parameter for name, parameter in net.named_parameters()}
+    report = nm.torch.sparsify(net, {"a": "2:4", "b": "1:4", "head": "2:4"}, prune=True)
+    kinds = {line.name: line.replaced for line in report}
+    assert kinds["a.product"] and kinds["b.product"] and kinds["head"]
+    assert type(net.a) is NMConv2d and type(net.b) is NMConv2d
+    # What stays dense is as it was.
+    assert type(net.stem) is nn.Conv2d and net.stem.weight is dense["stem.weight"]
+    assert "8 groups" not in str(report) and "16 groups" in str(report)
+    x = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        y = net(x)
+    names = nm.torch.densify(net)
+    assert {"a.product", "b.product"} <= set(names)
+    assert type(net.a) is nn.Conv2d and type(net.b) is nn.Conv2d
+    with torch.no_grad():
+        assert _error(y, net(x)) < 1e-5
+
+
+def test_wanda_and_timing():
+    net = _net()
+    x = torch.randn(1, 3, 32, 32)
+    report = nm.torch.sparsify(net, {"a": "2:4"}, x, prune="wanda", force=True)
+    line = next(line for line in report if line.name == "a.product")
+    assert line.replaced and line.rows == 64
+
+
+def test_save_and_load(tmp_path):
+    net = _net()
+    nm.torch.sparsify(net, {"a": "2:4", "b": "4:16"}, prune=True)
+    nm.torch.save(net, tmp_path)
+    other = nm.torch.load(tmp_path, Net())
+    assert type(other.a) is NMConv2d and type(other.stem) is nn.Conv2d
+    assert isinstance(other.a.product, NMLinear)
+    x = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        assert torch.equal(net(x), other(x))
+    state = net.state_dict()
+    third = _net()
+    nm.torch.sparsify(third, {"a": "2:4", "b": "4:16"}, prune=True)
+    third.load_state_dict(state)
+    with torch.no_grad():
+        assert torch.equal(net(x), third(x))
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+def test_export(target):
+    net = _net()
+    nm.torch.sparsify(net, {"a": "2:4", "b": "1:4"}, prune=True)
+    x = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        expected = net(x)
+    exported = nm.torch.export(net, x)
+    assert exported.text.count("#nm.encoding") >= 2
+    compiled = exported.compile(target=target)
+    assert _error(compiled(x), expected) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["resnet", "bottleneck", "mobilenet_v1", "mobilenet_v2",
+                                  "vit"])
+def test_networks_of_transformers(name):
+    """Whole networks, small, with their layers pruned."""
+    transformers = pytest.importorskip("transformers")
+    makers = {
+        "resnet": lambda: transformers.ResNetForImageClassification(
+            transformers.ResNetConfig(layer_type="basic", depths=[1, 1],
+                                      hidden_sizes=[16, 32], embedding_size=16,
+                                      num_labels=10)),
+        "bottleneck": lambda: transformers.ResNetForImageClassification(
+            transformers.ResNetConfig(depths=[1, 1], hidden_sizes=[32, 64],
+                                      embedding_size=16, num_labels=10)),
+        "mobilenet_v1": lambda: transformers.MobileNetV1ForImageClassification(
+            transformers.MobileNetV1Config(depth_multiplier=.25, num_labels=10)),
+        "mobilenet_v2": lambda: transformers.MobileNetV2ForImageClassification(
+            transformers.MobileNetV2Config(depth_multiplier=.35, num_labels=10)),
+        "vit": lambda: transformers.ViTForImageClassification(transformers.ViTConfig(
+            hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+            intermediate_size=64, num_labels=10, image_size=32)),
+    }
+    torch.manual_seed(0)
+    model = _Logits(makers[name]()).eval()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_(0, .1)
+            module.running_var.uniform_(.5, 1.5)
+    nm.torch.sparsify(model, "2:4", prune=True)
+    x = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        expected = model(x)
+    assert _error(nm.torch.export(model, x).compile()(x), expected) < 1e-5
+
+
+class _Logits(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(pixel_values=x).logits
