@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
@@ -98,6 +99,8 @@ private:
   /// gives the reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, bool packs,
                           CpuSchedule &chosen);
+  /// Has tasks take whole rows of images, whose patches they make.
+  void takePatches(SparseProductOpInterface op, CpuSchedule &chosen);
   /// Checks that `op` can be made by tiles on this processor, and its weights
   /// be packed for them.
   LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
@@ -299,6 +302,16 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
+void ScheduleSelection::takePatches(SparseProductOpInterface op,
+                                    CpuSchedule &chosen) {
+  std::optional<Patches> patches = findPatches(op);
+  if (!patches || op.getStaticM() <= 0)
+    return;
+  int64_t columns = llvm::divideCeil(op.getStaticN(), chosen.blockN);
+  chosen.blockM = ::nm::choosePatchRows(
+      patches->getRows(), cpu.lanes(), cpu.threads, columns * countBatches(op));
+}
+
 void ScheduleSelection::selectLoops(SparseProductOpInterface op,
                                     ScheduleSource source, StringRef reason) {
   op.setScheduleAttr(LoopsScheduleAttr::get(context));
@@ -331,6 +344,7 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
   record.fallsBack = !wasDense && isDense(op);
   if (chosen.tiles && failed(checkAmx(op, packs)))
     return failure();
+  takePatches(op, chosen);
   PackingAttr packing = op.getPanelPacking();
   if (packs)
     packing = PackingAttr::get(context, chosen.packing);

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,9 +20,11 @@ using namespace mlir;
 using namespace mlir::nm;
 
 /// Replaces `op` by an scf.forall over tiles of `sizes`, one for each loop; 0
-/// leaves a loop whole.
-static LogicalResult tileToForall(RewriterBase &rewriter, TilingInterface op,
-                                  ArrayRef<int64_t> sizes) {
+/// leaves a loop whole. `tiles` is given the ops of the tiles.
+static LogicalResult
+tileToForall(RewriterBase &rewriter, TilingInterface op,
+             ArrayRef<int64_t> sizes,
+             SmallVectorImpl<Operation *> *tiles = nullptr) {
   if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
     return success();
   scf::SCFTilingOptions options;
@@ -33,6 +36,8 @@ static LogicalResult tileToForall(RewriterBase &rewriter, TilingInterface op,
   if (failed(tiled))
     return op.emitOpError() << "could not be tiled to blocks";
   rewriter.replaceOp(op, tiled->replacements);
+  if (tiles)
+    *tiles = tiled->tiledOps;
   return success();
 }
 
@@ -86,13 +91,36 @@ static bool isTiled(SparseProductOpInterface op) {
          op.hasPureTensorSemantics();
 }
 
+/// Whether tasks make the patches that they take, each its own.
+static bool canMakePatches(SparseProductOpInterface op, Patches patches,
+                           ArrayRef<int64_t> sizes) {
+  ::nm::PatchRows rows = patches.getRows();
+  if (!op.getMDimOfA() || llvm::is_contained(rows.places, 0))
+    return false;
+  int64_t m = sizes[sizes.size() - 3];
+  return m == 0 || rows.isTile(m);
+}
+
 LogicalResult mlir::nm::tileToBlocks(RewriterBase &rewriter,
                                      SparseProductOpInterface op) {
   if (!isTiled(op))
     return op->emitOpError() << "expected operands that are tensors and a "
                                 "schedule with a block for the cpu, as "
                                 "nm-select-schedule makes it";
-  return tileToForall(rewriter, cast<TilingInterface>(*op), getBlockTile(op));
+  std::optional<Patches> patches = findPatches(op);
+  SmallVector<int64_t> sizes = getBlockTile(op);
+  bool makesPatches = patches && canMakePatches(op, *patches, sizes);
+  SmallVector<Operation *> tiles;
+  if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes, &tiles)))
+    return failure();
+  if (!makesPatches || tiles.empty())
+    return success();
+  auto slice = cast<SpMMOp>(tiles.front())
+                   .getA()
+                   .getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != patches->collapse.getResult())
+    return success();
+  return makePatchesOfTile(rewriter, *patches, slice);
 }
 
 namespace {

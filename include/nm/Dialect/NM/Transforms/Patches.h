@@ -1,0 +1,35 @@
+//===- Patches.h - What a convolution's product has as its A ----*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_PATCHES_H
+#define NM_DIALECT_NM_TRANSFORMS_PATCHES_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Schedule/PatchRows.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::nm {
+
+/// A linalg op that copies what each place of a convolution's output takes of
+/// an image, and the reshape that makes it the A of a product.
+struct Patches {
+  linalg::GenericOp copy;
+  tensor::CollapseShapeOp collapse;
+  /// The dimension of A that is m.
+  int64_t mDim;
+
+  ::nm::PatchRows getRows();
+};
+
+/// The patches that `op` takes as its A; none where it takes anything else.
+std::optional<Patches> findPatches(SparseProductOpInterface op);
+
+/// Makes the patches of a tile of A, of which `slice` is the slice, in its
+/// place. The tile is one of PatchRows.
+LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
+                                tensor::ExtractSliceOp slice);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_PATCHES_H

@@ -1,0 +1,125 @@
+//===- Patches.cpp - What a convolution's product has as its A ------------===//
+
+#include "nm/Dialect/NM/Transforms/Patches.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+::nm::PatchRows Patches::getRows() {
+  auto type = cast<RankedTensorType>(copy.getResultTypes().front());
+  ::nm::PatchRows rows;
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+  int64_t k = 1;
+  for (auto [dim, group] : llvm::enumerate(groups))
+    for (int64_t each : group) {
+      if (int64_t(dim) == mDim)
+        rows.places.push_back(shape[each]);
+      else if (dim + 2 >= groups.size())
+        k *= shape[each];
+    }
+  rows.rowBytes = k * type.getElementTypeBitWidth() / 8;
+  return rows;
+}
+
+std::optional<Patches> mlir::nm::findPatches(SparseProductOpInterface op) {
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (!product || product.getPanelsA())
+    return std::nullopt;
+  auto collapse = product.getA().getDefiningOp<tensor::CollapseShapeOp>();
+  if (!collapse || !collapse.getSrcType().hasStaticShape())
+    return std::nullopt;
+  auto copy = collapse.getSrc().getDefiningOp<linalg::GenericOp>();
+  if (!copy || copy.getNumResults() != 1 || copy.getNumDpsInputs() == 0 ||
+      copy.getNumParallelLoops() != copy.getNumLoops() ||
+      copy.hasIndexSemantics() ||
+      !copy.getMatchingIndexingMap(copy.getDpsInitOperand(0)).isIdentity() ||
+      copy.payloadUsesValueFromOperand(copy.getDpsInitOperand(0)))
+    return std::nullopt;
+  // Only what is copied several times is made where it is used.
+  if (llvm::all_of(copy.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return std::nullopt;
+  int64_t rank = collapse.getResultType().getRank();
+  return Patches{copy, collapse, rank - (product.getTransposeA() ? 1 : 2)};
+}
+
+namespace {
+/// Where a tile of the collapsed tensor is in the one before.
+struct Window {
+  SmallVector<OpFoldResult> offsets, sizes;
+};
+} // namespace
+
+/// Adds offsets and sizes of the dimensions `group`, of which the tile takes
+/// `size` places from `offset` on.
+static void addPlaces(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
+                      ArrayRef<int64_t> group, OpFoldResult offset,
+                      OpFoldResult size, Window &window) {
+  int64_t inner = 1;
+  for (int64_t dim : group)
+    inner *= shape[dim];
+  // A last tile that is smaller cuts the outermost dimension alone.
+  std::optional<int64_t> rows = getConstantIntValue(size);
+  AffineExpr s = builder.getAffineSymbolExpr(0);
+  for (int64_t dim : group) {
+    inner /= shape[dim];
+    AffineExpr place = s.floorDiv(inner);
+    if (dim != group.front())
+      place = place % shape[dim];
+    bool isCut = !rows || *rows >= inner;
+    bool isWhole = rows && *rows >= inner * shape[dim];
+    window.offsets.push_back(isWhole ? OpFoldResult(builder.getIndexAttr(0))
+                                     : affine::makeComposedFoldedAffineApply(
+                                           builder, loc, place, {offset}));
+    if (isWhole || (!rows && dim != group.front()))
+      window.sizes.push_back(builder.getIndexAttr(shape[dim]));
+    else if (isCut)
+      window.sizes.push_back(affine::makeComposedFoldedAffineApply(
+          builder, loc, s.floorDiv(inner), {size}));
+    else
+      window.sizes.push_back(builder.getIndexAttr(1));
+  }
+}
+
+LogicalResult mlir::nm::makePatchesOfTile(RewriterBase &rewriter,
+                                          Patches patches,
+                                          tensor::ExtractSliceOp slice) {
+  Location loc = slice.getLoc();
+  rewriter.setInsertionPoint(slice);
+  linalg::GenericOp copy = patches.copy;
+  tensor::CollapseShapeOp collapse = patches.collapse;
+  ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
+  Window window;
+  for (auto [group, offset, size] :
+       llvm::zip(collapse.getReassociationIndices(), slice.getMixedOffsets(),
+                 slice.getMixedSizes()))
+    addPlaces(rewriter, loc, shape, group, offset, size, window);
+  FailureOr<TilingResult> tiled =
+      cast<TilingInterface>(*copy).getTiledImplementation(
+          rewriter, window.offsets, window.sizes);
+  if (failed(tiled))
+    return failure();
+  auto tile = cast<linalg::GenericOp>(tiled->tiledOps.front());
+  // Memory of the task, not a part of that of all patches.
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(tile);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, window.sizes,
+      getElementTypeOrSelf(copy.getResultTypes().front()));
+  rewriter.modifyOpInPlace(tile, [&] {
+    tile.getDpsInitsMutable().assign(empty);
+    tile->getResult(0).setType(empty.getType());
+  });
+  rewriter.setInsertionPointAfter(tile);
+  Value collapsed = tensor::CollapseShapeOp::create(
+      rewriter, loc, tile->getResult(0), collapse.getReassociationIndices());
+  if (collapsed.getType() != slice.getType())
+    collapsed =
+        tensor::CastOp::create(rewriter, loc, slice.getType(), collapsed);
+  rewriter.replaceOp(slice, collapsed);
+  return success();
+}
