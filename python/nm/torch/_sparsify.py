@@ -94,8 +94,8 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              fuse: bool = False,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
     """Puts NMLinear in place of the nn.Linear layers of a model, of the Conv1D of GPT-2,
-    of the projections of nn.MultiheadAttention and of the experts that transformers
-    stacks, in the model itself, where it is faster.
+    of the projections of nn.MultiheadAttention, of the experts that transformers stacks
+    and of the products of convolutions, in the model itself, where it is faster.
 
     A layer that the model has under several names, and layers that share a weight, do
     so afterwards; hooks, attributes, the mode and requires_grad are kept. An optimizer
