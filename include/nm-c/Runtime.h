@@ -304,6 +304,33 @@ int64_t nmFunctionGetNumProducts(const NmFunction *function);
 int nmFunctionGetProduct(const NmFunction *function, int64_t index,
                          NmProductRecord *record);
 
+/** One way to make a product that was compared with others. Times are in
+ * microseconds, and NaN where no cost model gives them; strings live as long as
+ * the function, and are empty where there is none. */
+typedef struct NmAlternative {
+  /** `own`, `dense`, `widened, coarsened`, ... */
+  const char *name;
+  /** Whose schedule it would have. */
+  const char *strategy;
+  /** The time of all that it takes at each call. */
+  double estimate;
+  /** The time of the kernels before the product, which the estimate includes.
+   */
+  double extra;
+  /** Whether it was taken. */
+  int32_t isChosen;
+  /** Why it cannot be taken, whatever its estimate. */
+  const char *whyNot;
+} NmAlternative;
+
+/** How many ways were compared for product `index`; -1 where there is none. */
+int64_t nmFunctionGetNumAlternatives(const NmFunction *function, int64_t index);
+
+/** Writes way `way` of product `index`; returns 0, or another value where there
+ * is none. */
+int nmFunctionGetAlternative(const NmFunction *function, int64_t index,
+                             int64_t way, NmAlternative *alternative);
+
 /*===----------------------------------------------------------------------===*\
 |* Prepared calls
 \*===----------------------------------------------------------------------===*/

@@ -13,7 +13,8 @@ using namespace mlir::nm;
 
 /// Fields that are texts, and not the names of cases.
 static bool isText(StringRef name) {
-  return name == "chip" || name == "reason";
+  return llvm::is_contained({"chip", "reason", "name", "strategy", "why_not"},
+                            name);
 }
 
 static bool isWord(StringRef text) {
@@ -96,13 +97,19 @@ LogicalResult FieldPrinter::print(NamedAttribute field) {
     stream << word.getValue();
     return success();
   }
-  if (word || isa<FloatAttr>(value) || isa<NMDialect>(value.getDialect())) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  bool isOfNM = list ? llvm::all_of(list,
+                                    [](Attribute entry) {
+                                      return isa<NMDialect>(entry.getDialect());
+                                    })
+                     : isa<NMDialect>(value.getDialect());
+  if (word || isa<FloatAttr>(value) || isOfNM) {
     value.print(stream);
     return success();
   }
   return emitError() << "expected " << field.getName()
                      << " to be an array of i64, an i64, a boolean, a string, "
-                        "an f64 or an attribute of dialect nm, but got "
+                        "an f64 or attributes of dialect nm, but got "
                      << value;
 }
 

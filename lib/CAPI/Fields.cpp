@@ -343,6 +343,21 @@ static DictionaryAttr getFieldsOfRecord(Attribute attribute) {
       .add("reason", record.getReason());
   if (record.getFallsBack())
     writer.addChoice("falls_back", *record.getFallsBack());
+  if (record.getAlternatives())
+    writer.add("alternatives", record.getAlternatives());
+  return writer.take();
+}
+
+static DictionaryAttr getFieldsOfAlternative(Attribute attribute) {
+  auto alternative = cast<AlternativeAttr>(attribute);
+  FieldWriter writer(attribute.getContext());
+  writer.add("name", alternative.getName())
+      .add("strategy", alternative.getStrategy())
+      .add("estimate_us", alternative.getEstimateUs())
+      .add("extra_us", alternative.getExtraUs())
+      .add("why_not", alternative.getWhyNot());
+  if (alternative.getChosen())
+    writer.addChoice("chosen", *alternative.getChosen());
   return writer.take();
 }
 
@@ -381,6 +396,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<TileLayoutAttr>(getTileLayout, getFieldsOfTileLayout),
       kindOf<RowListAttr>(getByText, getFieldsOfRowList),
       kindOf<RecordAttr>(getByText, getFieldsOfRecord),
+      kindOf<AlternativeAttr>(getByText, getFieldsOfAlternative),
       kindOf<LoopsScheduleAttr>(getNothing<LoopsScheduleAttr>, getNoFields),
       scheduleKind<VectorScheduleAttr>(),
       scheduleKind<AmxScheduleAttr>(),

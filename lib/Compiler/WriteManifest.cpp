@@ -117,6 +117,20 @@ static Signature widen(Signature signature) {
   return signature;
 }
 
+static void writeAlternative(OStream &json, const AlternativeRecord &entry) {
+  json.attribute("name", entry.name);
+  if (!entry.strategy.empty())
+    json.attribute("strategy", entry.strategy);
+  if (entry.estimate)
+    json.attribute("estimate_us", *entry.estimate);
+  if (entry.extra)
+    json.attribute("extra_us", *entry.extra);
+  if (entry.isChosen)
+    json.attribute("chosen", true);
+  if (!entry.whyNot.empty())
+    json.attribute("why_not", entry.whyNot);
+}
+
 static void writeChoice(OStream &json, const ProductRecord &choice) {
   auto writeKnown = [&](StringRef key, auto value) {
     if (value)
@@ -136,6 +150,11 @@ static void writeChoice(OStream &json, const ProductRecord &choice) {
   writeKnown("shared_bytes", choice.sharedBytes);
   json.attribute("falls_back", choice.fallsBack);
   json.attribute("reason", choice.reason);
+  if (!choice.alternatives.empty())
+    json.attributeArray("alternatives", [&] {
+      for (const AlternativeRecord &entry : choice.alternatives)
+        json.object([&] { writeAlternative(json, entry); });
+    });
 }
 
 static void writeOps(OStream &json, const FunctionRecord &function) {

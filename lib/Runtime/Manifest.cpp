@@ -196,6 +196,22 @@ static VariantInfo readVariant(JsonReader json, const Signature &signature) {
   return variant;
 }
 
+static AlternativeInfo readAlternative(JsonReader json) {
+  AlternativeInfo entry;
+  entry.name = json.member("name").text();
+  for (auto [key, text] : {std::pair("strategy", &entry.strategy),
+                           std::pair("why_not", &entry.whyNot)})
+    if (JsonReader member = json.optionalMember(key))
+      *text = member.text();
+  for (auto [key, time] : {std::pair("estimate_us", &entry.estimate),
+                           std::pair("extra_us", &entry.extra)})
+    if (JsonReader member = json.optionalMember(key))
+      *time = member.number();
+  if (JsonReader chosen = json.optionalMember("chosen"))
+    entry.isChosen = chosen.flag();
+  return entry;
+}
+
 static OpInfo readOp(JsonReader json) {
   OpInfo op;
   op.strategy = json.member("strategy").text();
@@ -221,6 +237,9 @@ static OpInfo readOp(JsonReader json) {
     op.sharedBytes = bytes.integer();
   if (JsonReader fallsBack = json.optionalMember("falls_back"))
     op.fallsBack = fallsBack.flag();
+  if (JsonReader alternatives = json.optionalMember("alternatives"))
+    for (JsonReader entry : alternatives.items())
+      op.alternatives.push_back(readAlternative(entry));
   return op;
 }
 

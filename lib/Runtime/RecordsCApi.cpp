@@ -46,6 +46,31 @@ NM_RUNTIME_API int nmFunctionGetProduct(const NmFunction *function,
   return 0;
 }
 
+NM_RUNTIME_API int64_t nmFunctionGetNumAlternatives(const NmFunction *function,
+                                                    int64_t index) {
+  if (index < 0 || index >= nmFunctionGetNumProducts(function))
+    return -1;
+  return int64_t(function->info->ops[size_t(index)].alternatives.size());
+}
+
+NM_RUNTIME_API int nmFunctionGetAlternative(const NmFunction *function,
+                                            int64_t index, int64_t way,
+                                            NmAlternative *alternative) {
+  if (!alternative || way < 0 ||
+      way >= nmFunctionGetNumAlternatives(function, index))
+    return 1;
+  const AlternativeInfo &entry =
+      function->info->ops[size_t(index)].alternatives[size_t(way)];
+  const double unknown = std::nan("");
+  *alternative = {entry.name.c_str(),
+                  entry.strategy.c_str(),
+                  entry.estimate.value_or(unknown),
+                  entry.extra.value_or(unknown),
+                  entry.isChosen,
+                  entry.whyNot.c_str()};
+  return 0;
+}
+
 NM_RUNTIME_API int64_t nmFunctionGetNumSteps(const NmFunction *function) {
   return function ? int64_t(function->info->steps.size()) : -1;
 }

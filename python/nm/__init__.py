@@ -25,7 +25,7 @@ from ._pattern import AxisWarning, Pattern
 from ._profile import Profile, Step
 from ._prune import Pruned, PruneReport, prune, wanda_scores
 from ._quantize import Quantized, quantize
-from ._records import ProductRecord
+from ._records import Alternative, ProductRecord
 from ._runtime import get_num_threads, set_num_threads
 from ._sparse import SparseTensor
 from ._weightfile import load_weights, save_weights
@@ -33,7 +33,7 @@ from ._weightfile import load_weights, save_weights
 __version__ = "0.1.0"
 
 __all__ = [
-    "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
+    "Alternative", "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
     "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
     "Diagnostic", "Error",
     "FileFormatError", "FileWarning", "Function", "Module", "Pattern", "PatternError",

@@ -9,6 +9,28 @@ from ._pattern import Pattern, read_pattern
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """One way to make a product that was compared with others.
+
+    Attributes:
+        name: ``"own"``, ``"dense"``, ``"widened, coarsened"``, ...
+        strategy: whose schedule it would have; empty where no strategy takes it.
+        estimate_us: the time of all that it takes at each call, in microseconds.
+        extra_us: the time of the kernels before the product, which
+            `estimate_us` includes.
+        chosen: whether it was taken.
+        why_not: why it cannot be taken, whatever its estimate.
+    """
+
+    name: str = ""
+    strategy: str = ""
+    estimate_us: float | None = None
+    extra_us: float | None = None
+    chosen: bool = False
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
 class ProductRecord:
     """How one product C[m x n] = A[m x k] * B[k x n] was compiled.
 
@@ -37,6 +59,8 @@ class ProductRecord:
             known.
         falls_back: whether dense weights took the sparse ones' place.
         reason: why they did, or did not, or why no model was asked.
+        alternatives: the ways to make the product that were compared, each an
+            nm.Alternative; none on a CPU.
         loc: ``file:line:column``.
         remark: all of it in a sentence, for people to read.
     """
@@ -61,6 +85,7 @@ class ProductRecord:
     shared_bytes: int | None = None
     falls_back: bool = False
     reason: str = ""
+    alternatives: tuple[Alternative, ...] = ()
     loc: str = ""
     remark: str = ""
 
@@ -73,7 +98,10 @@ class ProductRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """What is known, in types that JSON has; times are in microseconds."""
-        entries = dict(vars(self), pattern=self.pattern and str(self.pattern))
+        entries = dict(vars(self), pattern=self.pattern and str(self.pattern),
+                       alternatives=[{key: value for key, value in vars(way).items()
+                                      if value is not None}
+                                     for way in self.alternatives] or None)
         return {key: value for key, value in entries.items() if value is not None}
 
 
@@ -86,4 +114,11 @@ def read_record(entry: dict[str, Any]) -> ProductRecord:
             del known[size]
     if "pattern" in known:
         known["pattern"] = read_pattern(known["pattern"])
+    if "alternatives" in known:
+        known["alternatives"] = tuple(map(_read_alternative, known["alternatives"]))
     return ProductRecord(**known)
+
+
+def _read_alternative(entry: dict[str, Any]) -> Alternative:
+    return Alternative(**{key: value for key, value in entry.items()
+                          if key in Alternative.__dataclass_fields__ and value is not None})

@@ -194,11 +194,15 @@ static const char *const kAttributes[] = {
     "#nm.tile_layout<[68, 1], order = [[2, 3, 4, 0, 1], []]>",
     "#nm.row_list<pattern = <3:32, block = 1x32>, packing = <panel = 32, "
     "index_bits = 8, col_info = 128>, windows = 1>",
+    "#nm.alternative<name = \"own\", strategy = \"simt\", estimate_us = 2.0, "
+    "extra_us = 0.5, chosen = true>",
+    "#nm.alternative<name = \"dense\", why_not = \"zeros\">",
     "#nm.record<source = model, pattern = <8:32, block = 1x32>, chip = "
     "\"sm_90\", threads = 2, lanes = 8, typical_m = 64, estimate_us = 9.1, "
     "dense_us = 19.8, multiply_floor_us = 2.3, memory_floor_us = 0.9, "
     "shared_bytes = 86016, falls_back = true, reason = \"a \\\"word\\\", and "
-    "another\">",
+    "another\", alternatives = [#nm.alternative<name = \"own\", estimate_us = "
+    "1.0>]>",
     "#nm.loops",
     "#nm.vector<block = [64, 512, 128], thread = [64, 6], packing = <panel = "
     "16, index_bits = 8>>",

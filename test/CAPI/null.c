@@ -166,6 +166,16 @@ static void call_nmFunctionCallOnStream(void) {
 static void call_nmFunctionGetNumProducts(void) {
   EXPECT(nmFunctionGetNumProducts(NULL) == -1);
 }
+static void call_nmFunctionGetNumAlternatives(void) {
+  EXPECT(nmFunctionGetNumAlternatives(NULL, 0) == -1);
+}
+
+static void call_nmFunctionGetAlternative(void) {
+  NmAlternative alternative;
+  EXPECT(nmFunctionGetAlternative(NULL, 0, 0, &alternative) != 0);
+  EXPECT(nmFunctionGetAlternative(function, 0, 0, NULL) != 0);
+}
+
 static void call_nmFunctionGetProduct(void) {
   NmProductRecord record;
   EXPECT(nmFunctionGetProduct(NULL, 0, &record) != 0);
@@ -424,6 +434,8 @@ static void (*const kCases[])(void) = {
     call_nmFunctionCall,
     call_nmFunctionCallOnStream,
     call_nmFunctionGetNumProducts,
+    call_nmFunctionGetNumAlternatives,
+    call_nmFunctionGetAlternative,
     call_nmFunctionGetProduct,
     call_nmCallCreate,
     call_nmCallFree,

@@ -158,6 +158,10 @@ static void testRecords(const NmModule *module) {
   EXPECT(record.denseEstimate != record.denseEstimate);
   EXPECT(record.memoryFloor != record.memoryFloor);
   EXPECT(record.sharedBytes == -1);
+  EXPECT(nmFunctionGetNumAlternatives(ffn, 0) == 0);
+  EXPECT(nmFunctionGetNumAlternatives(ffn, 1) == -1);
+  NmAlternative alternative;
+  EXPECT(nmFunctionGetAlternative(ffn, 0, 0, &alternative) != 0);
   EXPECT(nmFunctionGetProduct(ffn, 1, &record) != 0);
   EXPECT(nmFunctionGetProduct(ffn, -1, &record) != 0);
   nmFunctionFree(ffn);

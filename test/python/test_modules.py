@@ -48,6 +48,12 @@ def test_records_of_given_schedules():
     (gpu,) = nm.compile(TEXT, target="sim:sm_90")["linear"].ops
     assert gpu.chip == "sm_90" and gpu.threads is None and gpu.shared_bytes > 0
     assert 0 < max(gpu.multiply_floor_us, gpu.memory_floor_us) <= gpu.estimate_us
+    (taken,) = (each for each in gpu.alternatives if each.chosen)
+    assert (taken.name, taken.strategy) == ("own", gpu.strategy)
+    assert taken.estimate_us == gpu.estimate_us and not taken.why_not
+    assert "transposed: own" in {each.name for each in gpu.alternatives}
+    assert not given.alternatives
+    assert gpu.as_dict()["alternatives"][0]["name"] == "own"
 
 
 def test_compile_text(draw):

@@ -31,7 +31,12 @@
 //                  "estimate_us": 9.0, "dense_us": 19.8,
 //                  "multiply_floor_us": 2.3, "memory_floor_us": 0.9,
 //                  "shared_bytes": 86016, "falls_back": false,
-//                  "reason": "...", "loc": "ffn.mlir:4:8",
+//                  "reason": "...",
+//                  "alternatives": [ { "name": "own", "strategy": "simt",
+//                                      "estimate_us": 9.0, "chosen": true },
+//                                    { "name": "dense", "strategy": "cublas",
+//                                      "estimate_us": 19.8 } ],
+//                  "loc": "ffn.mlir:4:8",
 //                  "remark": "..." } ],
 //       "steps": [ { "name": "nm.spmm <2:4> simt", "kernel": "ffn_kernel",
 //                    "loc": "ffn.mlir:4:8", "bytes": 81920 } ],
@@ -165,6 +170,13 @@ struct PackInfo {
   std::vector<PackedWeightInfo> weights;
 };
 
+/// One way to make a product, as #nm.alternative says it.
+struct AlternativeInfo {
+  std::string name, strategy, whyNot;
+  std::optional<double> estimate, extra;
+  bool isChosen = false;
+};
+
 /// How one product of a function was compiled; NMRecord.td describes the
 /// fields. Times are in microseconds, and absent where no cost model gives
 /// them.
@@ -185,6 +197,7 @@ struct OpInfo {
   bool fallsBack = false;
   std::optional<double> estimate, denseEstimate, multiplyFloor, memoryFloor;
   std::optional<int64_t> sharedBytes;
+  std::vector<AlternativeInfo> alternatives;
 };
 
 /// What a function does between two times that it takes.

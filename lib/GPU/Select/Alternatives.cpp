@@ -376,3 +376,59 @@ std::string mlir::nm::explainChoice(const AlternativesQuery &query,
               describeTime(refused->total()) + ", but " + refused->obstacle;
   return reason;
 }
+
+static AlternativeRecord recordOne(const Alternative &alternative,
+                                   double changeOfA) {
+  AlternativeRecord record;
+  record.name = alternative.getName();
+  record.whyNot = alternative.obstacle;
+  if (!alternative.choice) {
+    if (record.whyNot.empty())
+      record.whyNot = alternative.choice.error().message;
+    return record;
+  }
+  if (alternative.isGivenWrong())
+    record.whyNot = "the schedule that is given cannot be";
+  else
+    record.strategy =
+        alternative.isDense()
+            ? "cublas"
+            : alternative.choice->schedule.getStrategyName().str();
+  record.estimate = alternative.total() + changeOfA;
+  if (double extra = alternative.extraCost + changeOfA; extra > 0)
+    record.extra = extra;
+  return record;
+}
+
+/// The best with another A, which a kernel makes before the product.
+static void recordForm(AlternativesQuery query, ActivationForm form,
+                       double changeOfA, StringRef name,
+                       std::vector<AlternativeRecord> &records) {
+  query.form = form;
+  AlternativeList list = listAlternatives(query);
+  const Alternative *best = findBest(list, query.options);
+  if (!best)
+    return;
+  records.push_back(recordOne(*best, changeOfA));
+  records.back().name = (name + records.back().name).str();
+}
+
+std::vector<AlternativeRecord>
+mlir::nm::recordAlternatives(AlternativesQuery query,
+                             ArrayRef<Alternative> list,
+                             const Alternative *best) {
+  std::vector<AlternativeRecord> records;
+  for (const Alternative &alternative : list) {
+    records.push_back(recordOne(alternative, 0));
+    records.back().isChosen = &alternative == best;
+  }
+  auto type = dyn_cast<RankedTensorType>(query.op.getAType());
+  if (!isa<SpMMOp>(*query.op) || !type)
+    return records;
+  recordForm(query, ActivationForm::Transposed,
+             estimateTransposition(type, query.chip), "transposed: ", records);
+  if (canBeCopied(query.op))
+    recordForm(query, ActivationForm::Copied, estimateCopy(type, query.chip),
+               "copied: ", records);
+  return records;
+}

@@ -143,6 +143,12 @@ std::string explainChoice(const AlternativesQuery &query,
 /// Why none of `list` is possible.
 std::string explainRefusal(ArrayRef<Alternative> list);
 
+/// What the record says of `list`, of which `best` is taken, and of the best
+/// with another A.
+std::vector<AlternativeRecord> recordAlternatives(AlternativesQuery query,
+                                                  ArrayRef<Alternative> list,
+                                                  const Alternative *best);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_SELECT_ALTERNATIVES_H

@@ -206,6 +206,7 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     return refuse(op, gpu, list);
   ProductRecord record =
       makeRecord(op, gpu, getSource(), explainChoice(query, list, *best));
+  record.alternatives = recordAlternatives(query, list, best);
   // Before weights and operands change.
   addDenseEstimate(op, gpu, record);
   return take(op, gpu, *best, std::move(record));

@@ -5,7 +5,7 @@
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select
 // CHECK: nm.spmm <4:32, block = 1x64> schedule #nm.simt<block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
-// RECORD: nm.record = #nm.record<source = model, pattern = <4:32, block = 1x64>, chip = "sm_90", estimate_us = {{[0-9.e+]+}}, dense_us = {{[0-9.e+]+}}, multiply_floor_us = {{[0-9.e+]+}}, memory_floor_us = {{[0-9.e+]+}}, shared_bytes = {{[0-9]+}}, reason = "{{[^"]+}}">
+// RECORD: nm.record = #nm.record<source = model, pattern = <4:32, block = 1x64>, chip = "sm_90", estimate_us = {{[0-9.e+]+}}, dense_us = {{[0-9.e+]+}}, multiply_floor_us = {{[0-9.e+]+}}, memory_floor_us = {{[0-9.e+]+}}, shared_bytes = {{[0-9]+}}, reason = "{{[^"]+}}", alternatives = [#nm.alternative<name = "own", strategy = "simt", estimate_us = {{[0-9.e+]+}}, chosen = true>
 // OPTIONS-LABEL: func.func @select
 // OPTIONS: schedule #nm.simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, slice_k = 1, {{.*}}copy_a = squares, layout_a = interleaved, prefetch = false, defer = true, pack = false, packing = <panel = 64, index_bits = 8>>
 // OPTIONS-LABEL: func.func @given

@@ -37,7 +37,9 @@ static constexpr const char *kManifest = R"({
                     "dims": [ {"arg": 0, "dim": 0}, 256 ]} ] },
     "ops": [ {"strategy": "simt", "m": -1, "n": 256, "k": 64,
       "schedule": "#nm.simt<>", "parameters": {"block": [64, 64, 128]},
-      "falls_back": false, "estimate_us": 1.5e-3, "reason": "\u00e9\n" } ],
+      "falls_back": false, "estimate_us": 1.5e-3, "reason": "\u00e9\n",
+      "alternatives": [ {"name": "own", "estimate_us": 2, "chosen": true},
+                        {"name": "dense", "why_not": "zeros"} ] } ],
     "flops_per_row": 16384, "constant_bytes": 0 } ] })";
 
 TEST(MutatedFiles, ManifestIsReadOrRefused) {

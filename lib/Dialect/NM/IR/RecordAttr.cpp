@@ -19,24 +19,45 @@ static std::optional<double> getTime(FloatAttr time) {
   return time.getValueAsDouble();
 }
 
+static StringAttr getTextAttr(MLIRContext *context, StringRef text) {
+  return text.empty() ? StringAttr() : StringAttr::get(context, text);
+}
+
+static std::string getText(StringAttr text) { return text ? text.str() : ""; }
+
+static std::optional<bool> onlyIf(bool value) {
+  return value ? std::optional(true) : std::nullopt;
+}
+
+static ArrayAttr getAlternativesAttr(MLIRContext *context,
+                                     ArrayRef<AlternativeRecord> alternatives) {
+  if (alternatives.empty())
+    return {};
+  SmallVector<Attribute> list;
+  for (const AlternativeRecord &entry : alternatives)
+    list.push_back(AlternativeAttr::get(
+        context, entry.name, getTextAttr(context, entry.strategy),
+        getTimeAttr(context, entry.estimate), getTimeAttr(context, entry.extra),
+        onlyIf(entry.isChosen), getTextAttr(context, entry.whyNot)));
+  return ArrayAttr::get(context, list);
+}
+
 RecordAttr RecordAttr::get(MLIRContext *context, const ProductRecord &record) {
   return get(context, record.source, PatternAttr::get(context, record.pattern),
-             record.chip.empty() ? StringAttr()
-                                 : StringAttr::get(context, record.chip),
-             record.threads, record.lanes, record.typicalM,
-             getTimeAttr(context, record.estimate),
+             getTextAttr(context, record.chip), record.threads, record.lanes,
+             record.typicalM, getTimeAttr(context, record.estimate),
              getTimeAttr(context, record.denseEstimate),
              getTimeAttr(context, record.multiplyFloor),
              getTimeAttr(context, record.memoryFloor), record.sharedBytes,
-             record.fallsBack ? std::optional(true) : std::nullopt,
-             record.reason);
+             onlyIf(record.fallsBack), record.reason,
+             getAlternativesAttr(context, record.alternatives));
 }
 
 ProductRecord RecordAttr::getRecord() const {
   ProductRecord record;
   record.source = getSource();
   record.pattern = getPattern().getPattern();
-  record.chip = getChip() ? getChip().str() : "";
+  record.chip = getText(getChip());
   record.threads = getThreads();
   record.lanes = getLanes();
   record.typicalM = getTypicalM();
@@ -47,6 +68,12 @@ ProductRecord RecordAttr::getRecord() const {
   record.sharedBytes = getSharedBytes();
   record.fallsBack = getFallsBack().value_or(false);
   record.reason = getReason().str();
+  if (ArrayAttr list = getAlternatives())
+    for (auto entry : list.getAsRange<AlternativeAttr>())
+      record.alternatives.push_back(
+          {entry.getName().str(), getText(entry.getStrategy()),
+           getTime(entry.getEstimateUs()), getTime(entry.getExtraUs()),
+           entry.getChosen().value_or(false), getText(entry.getWhyNot())});
   return record;
 }
 
@@ -68,12 +95,54 @@ static LogicalResult verifyLeast(EmitError emitError, StringRef name,
                      << ", but got " << *count;
 }
 
+LogicalResult AlternativeAttr::verify(EmitError emitError, StringRef name,
+                                      StringAttr, FloatAttr estimate,
+                                      FloatAttr extra,
+                                      std::optional<bool> chosen,
+                                      StringAttr whyNot) {
+  // (C1).
+  if (failed(verifyTime(emitError, "estimate_us", estimate)) ||
+      failed(verifyTime(emitError, "extra_us", extra)))
+    return failure();
+  // (C2).
+  if (name.empty())
+    return emitError() << "expected a name, but got an empty one";
+  // (C3).
+  if (!estimate && !whyNot)
+    return emitError() << "expected estimate_us or why_not for " << name
+                       << ", but got neither";
+  // (C4).
+  if (chosen.value_or(false) && whyNot)
+    return emitError() << "expected no why_not of what is chosen, but got "
+                       << whyNot;
+  return success();
+}
+
+/// (C6).
+static LogicalResult verifyAlternatives(EmitError emitError, ArrayAttr list) {
+  int64_t chosen = 0;
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto alternative = dyn_cast<AlternativeAttr>(entry);
+    if (!alternative)
+      return emitError()
+             << "expected alternatives to be of #nm.alternative, but got "
+             << entry;
+    chosen += alternative.getChosen().value_or(false);
+  }
+  if (chosen > 1)
+    return emitError()
+           << "expected at most one alternative to be chosen, but got "
+           << chosen;
+  return success();
+}
+
 LogicalResult RecordAttr::verify(
     EmitError emitError, ScheduleSource, PatternAttr, StringAttr chip,
     std::optional<int64_t> threads, std::optional<int64_t> lanes,
     std::optional<int64_t> typicalM, FloatAttr estimate, FloatAttr dense,
     FloatAttr multiplyFloor, FloatAttr memoryFloor,
-    std::optional<int64_t> sharedBytes, std::optional<bool>, StringRef reason) {
+    std::optional<int64_t> sharedBytes, std::optional<bool>, StringRef reason,
+    ArrayAttr alternatives) {
   // (C1).
   if (failed(verifyTime(emitError, "estimate_us", estimate)) ||
       failed(verifyTime(emitError, "dense_us", dense)) ||
@@ -95,5 +164,5 @@ LogicalResult RecordAttr::verify(
   // (C4).
   if (reason.empty())
     return emitError() << "expected a reason, but got an empty one";
-  return success();
+  return verifyAlternatives(emitError, alternatives);
 }

@@ -429,6 +429,36 @@ func.func private @record_c5() attributes {nm.record = #nm.record<source = model
 
 // -----
 
+// expected-error @+1 {{expected alternatives to be of #nm.alternative, but got 1 : i64}}
+func.func private @record_c6_type() attributes {r = #nm.record<source = model, pattern = <2:4>, reason = "r", alternatives = [1]>}
+
+// -----
+
+// expected-error @+1 {{expected at most one alternative to be chosen, but got 2}}
+func.func private @record_c6_chosen() attributes {r = #nm.record<source = model, pattern = <2:4>, reason = "r", alternatives = [#nm.alternative<name = "own", estimate_us = 1.0, chosen = true>, #nm.alternative<name = "dense", estimate_us = 1.0, chosen = true>]>}
+
+// -----
+
+// expected-error @+1 {{expected extra_us to be a finite f64 that is not negative, but got -1.000000e+00}}
+func.func private @alternative_c1() attributes {r = #nm.alternative<name = "own", estimate_us = 1.0, extra_us = -1.0>}
+
+// -----
+
+// expected-error @+1 {{expected a name, but got an empty one}}
+func.func private @alternative_c2() attributes {r = #nm.alternative<name = "", estimate_us = 1.0>}
+
+// -----
+
+// expected-error @+1 {{expected estimate_us or why_not for own, but got neither}}
+func.func private @alternative_c3() attributes {r = #nm.alternative<name = "own">}
+
+// -----
+
+// expected-error @+1 {{expected no why_not of what is chosen, but got "zeros"}}
+func.func private @alternative_c4() attributes {r = #nm.alternative<name = "own", estimate_us = 1.0, chosen = true, why_not = "zeros">}
+
+// -----
+
 func.func @record_type(%a: tensor<4x8xf32>, %v: tensor<4x8xf32>, %i: tensor<4x8xi8>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-error @+1 {{expected nm.record to be an #nm.record, but got "fast"}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xi8>) outs(%c : tensor<4x8xf32>) {nm.record = "fast"} -> tensor<4x8xf32>

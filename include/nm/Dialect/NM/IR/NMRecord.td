@@ -20,6 +20,39 @@ def NM_Time : OptionalParameter<"::mlir::FloatAttr"> {
   let printer = "$_printer.printFloat($_self.getValue())";
 }
 
+def NM_AlternativeAttr : NM_Attr<"Alternative", "alternative"> {
+  let summary = "one way to make a product, and its estimate";
+  let description = [{
+    An entry of the `alternatives` of `#nm.record`.
+
+    * `name`: how the product would be made, as in `own`, `dense` or
+      `widened, coarsened`.
+    * `strategy`: whose schedule it would have, where one takes it.
+    * `estimate_us`: the time of all that it takes at each call, in microseconds;
+      `extra_us`: that of the kernels before the product, which the estimate
+      includes.
+    * `chosen`: whether it was taken.
+    * `why_not`: why it cannot be taken, whatever its estimate.
+
+    Constraints:
+    * (C1) times are finite, of type f64, and not negative.
+    * (C2) `name` is not empty.
+    * (C3) it has `estimate_us` or `why_not`.
+    * (C4) what is `chosen` has no `why_not`.
+
+    ```mlir
+    #nm.alternative<name = "dense", strategy = "cublas", estimate_us = 19.8>
+    ```
+  }];
+  let parameters = (ins
+      StringRefParameter<>:$name,
+      OptionalParameter<"::mlir::StringAttr">:$strategy,
+      NM_Time:$estimate_us, NM_Time:$extra_us, NM_Choice:$chosen,
+      OptionalParameter<"::mlir::StringAttr">:$why_not);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def NM_RecordAttr : NM_Attr<"Record", "record"> {
   let summary = "what a product's schedule was chosen by, and why";
   let description = [{
@@ -44,6 +77,8 @@ def NM_RecordAttr : NM_Attr<"Record", "record"> {
     * `shared_bytes`: shared memory of a thread block.
     * `falls_back`: whether dense weights took the sparse ones' place.
     * `reason`: why they did, or did not, or why no model was asked.
+    * `alternatives`, of a GPU: all ways to make the product that selection
+      compared, each `#nm.alternative`.
 
     Constraints:
     * (C1) times are finite, of type f64, and not negative.
@@ -53,6 +88,7 @@ def NM_RecordAttr : NM_Attr<"Record", "record"> {
       least 0.
     * (C4) `reason` is not empty.
     * (C5) the op that has it is `nm.spmm` or `nm.spmv`.
+    * (C6) `alternatives` are of `#nm.alternative`, one of them chosen at most.
 
     ```mlir
     #nm.record<source = model, pattern = <8:32, block = 1x32>, chip = "sm_90",
@@ -68,7 +104,8 @@ def NM_RecordAttr : NM_Attr<"Record", "record"> {
       NM_Count:$threads, NM_Count:$lanes, NM_Count:$typical_m,
       NM_Time:$estimate_us, NM_Time:$dense_us, NM_Time:$multiply_floor_us,
       NM_Time:$memory_floor_us, NM_Count:$shared_bytes, NM_Choice:$falls_back,
-      StringRefParameter<>:$reason);
+      StringRefParameter<>:$reason,
+      OptionalParameter<"::mlir::ArrayAttr">:$alternatives);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [

@@ -8,10 +8,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::nm {
 
 enum class ScheduleSource : uint32_t;
+
+/// The fields of #nm.alternative, which NMRecord.td describes.
+struct AlternativeRecord {
+  std::string name;
+  /// Empty where no strategy takes it.
+  std::string strategy;
+  std::optional<double> estimate, extra;
+  bool isChosen = false;
+  /// Empty where it can be taken.
+  std::string whyNot;
+};
 
 /// The fields of #nm.record, which NMRecord.td describes. Times are in
 /// microseconds; what no model gives is absent.
@@ -25,6 +37,7 @@ struct ProductRecord {
   std::optional<int64_t> sharedBytes;
   bool fallsBack = false;
   std::string reason;
+  std::vector<AlternativeRecord> alternatives;
 };
 
 } // namespace mlir::nm
