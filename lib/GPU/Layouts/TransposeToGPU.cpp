@@ -54,6 +54,8 @@ static void launch(OpBuilder &builder, const Transposition &op) {
 }
 
 static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
+  Location loc = op.getLoc();
+  StringRef name = op->getName().getStringRef();
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (isa<linalg::TransposeOp>(op)) {
     rewriter.setInsertionPoint(op);
@@ -71,6 +73,7 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   if (makesPanels(*ordered)) {
     rewriter.setInsertionPoint(*ordered);
     launchPanelTiles(rewriter, *ordered);
+    emitRemark(loc) << name << " is a kernel that writes panels of columns";
     rewriter.eraseOp(*ordered);
     return success();
   }
@@ -85,6 +88,7 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
     return failure();
   rewriter.setInsertionPoint(transposition->getOp());
   launch(rewriter, *transposition);
+  emitRemark(loc) << name << " is a kernel whose blocks transpose a tile";
   rewriter.eraseOp(transposition->getOp());
   return success();
 }
@@ -111,6 +115,8 @@ void mlir::nm::convertTransposeToGPU(func::FuncOp function) {
       continue;
     rewriter.setInsertionPoint(op);
     launchSplitFloatTiles(rewriter, op);
+    emitRemark(op.getLoc())
+        << op->getName() << " is a kernel whose blocks split a tile";
     rewriter.eraseOp(op);
   }
   // What is not converted here, convert-linalg-to-gpu does.

@@ -169,6 +169,21 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
   return success();
 }
 
+/// What the threads of the kernel of `op` do, in a remark.
+static const char *describeThreads(linalg::GenericOp op) {
+  if (op.getNumParallelLoops() == 0)
+    return " is a kernel of one thread";
+  if (op.getNumReductionLoops() != 0)
+    return " is a kernel with a thread for each element of its output, which "
+           "walks the reductions";
+  if (mlir::nm::hasRowCopies(op))
+    return " is a kernel with a thread for several elements that lie side by "
+           "side";
+  if (mlir::nm::makesShortRows(op))
+    return " is a kernel with a thread for each row of its output";
+  return " is a kernel with a thread for each element of its output";
+}
+
 static LogicalResult convertLinalg(RewriterBase &rewriter,
                                    linalg::LinalgOp op) {
   Location loc = op.getLoc();
@@ -185,10 +200,7 @@ static LogicalResult convertLinalg(RewriterBase &rewriter,
       return op->emitOpError() << "has no form as linalg.generic";
     generic = *generalized;
   }
-  if (generic.getNumReductionLoops() != 0)
-    emitRemark(loc) << name
-                    << " is a kernel with a thread for each element of "
-                       "its output, which walks the reductions";
+  emitRemark(loc) << name << describeThreads(generic);
   if (succeeded(convertGeneric(rewriter, generic)))
     return success();
   return emitError(loc, "could not be made loops of threads");
