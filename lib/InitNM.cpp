@@ -12,6 +12,7 @@
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/GPU/Attention/AttentionToGPU.h"
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 #include "nm/GPU/Passes.h"
 #include "nm/GPU/Rows/RowsToGPU.h"
@@ -50,6 +51,7 @@ void mlir::nm::registerAllPasses() {
 void mlir::nm::registerPasses() {
   // In pipeline order.
   registerConvertSparseTensorToNM();
+  registerNMRaiseAttention();
   registerNMDecomposeAttention();
   registerNMDecomposeConvolutions();
   registerConvertLinalgToNM();
@@ -60,6 +62,7 @@ void mlir::nm::registerPasses() {
   registerConvertNMToGPU();
   registerConvertTransposeToGPU();
   registerConvertRowsToGPU();
+  registerConvertAttentionToGPU();
   registerConvertLinalgToGPU();
   registerConvertKernelsToSim();
   registerConvertNMToSparseTensor();

@@ -4,6 +4,7 @@
 
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/GPU/Attention/AttentionToGPU.h"
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 #include "nm/GPU/Passes.h"
 #include "nm/GPU/Rows/RowsToGPU.h"
@@ -103,6 +104,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   cublas.available = options.cublas;
   pm.addPass(createNMCallCublas(cublas));
   buildProducts(pm);
+  // What cuDNN has not, or may refuse.
+  pm.addNestedPass<func::FuncOp>(createConvertAttentionToGPU());
   // That for which a thread an element would be slow.
   pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // Packing, which runs on the host where weights are loaded, and on the device

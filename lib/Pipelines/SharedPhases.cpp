@@ -41,7 +41,8 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   pm.addPass(createSymbolDCEPass());
   // ...which is checked here.
   pm.addNestedPass<func::FuncOp>(createNMCheckSizes());
-  // Behind the checks, which name an attention's operands.
+  // Behind the checks, which name the operands of what was written.
+  pm.addNestedPass<func::FuncOp>(createNMRaiseAttention());
   NMDecomposeAttentionOptions attention;
   attention.library = computedProducts;
   attention.tiles = !computedProducts;

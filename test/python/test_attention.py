@@ -19,9 +19,10 @@ PROCESSORS = [{}] if platform.machine() != "x86_64" else [
 
 
 class Case:
-    """`far` makes it long enough for several tiles of rows and keys."""
+    """`far` makes it long enough for several tiles of rows and keys, and `kernel` one
+    that a GPU's kernel takes."""
 
-    def __init__(self, rng, far=False):
+    def __init__(self, rng, far=False, kernel=False):
         self.rng = rng
         self.batches = "bh"[:int(rng.integers(0, 3))]
         self.groups = "g"[:int(rng.integers(0, 2))]
@@ -33,8 +34,11 @@ class Case:
             self.sizes["n"] = int(rng.integers(1, 200))
             self.sizes.update({loop: int(rng.choice([8, 32, 33, 64, 130]))
                                for loop in "de"})
+        if kernel:
+            self.sizes.update({loop: int(rng.choice([16, 32, 48, 64, 128]))
+                               for loop in "de"})
         self.unknown = {loop for loop in "bmn" if rng.random() < .3}
-        self.element = str(rng.choice(list(LIMITS)))
+        self.element = str(rng.choice(["f16", "bf16"] if kernel else list(LIMITS)))
         self.causal = bool(rng.random() < .4)
         self.scale = float(np.float32(rng.uniform(.1, 1)))
         self.loops = {"q": self.shuffled(self.batches + self.groups + "md"),
@@ -131,12 +135,20 @@ def test_drawn_tiles(number):
     check(case, "cpu", **PROCESSORS[number % len(PROCESSORS)])
 
 
+@pytest.mark.parametrize("number", range(18))
+def test_drawn_kernels(number):
+    """Tiles of rows, and few rows whose keys several blocks have."""
+    case = Case(np.random.default_rng([SEED, 200 + number]), far=True, kernel=True)
+    check(case, ("sim:sm_80", "sim:sm_90a")[number % 2])
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
 @pytest.mark.parametrize("mask", ["i1", "f32"])
-@pytest.mark.parametrize("rows", [2, 9])
-def test_rows_that_see_nothing(target, mask, rows):
+@pytest.mark.parametrize("kernel", [False, True])
+@pytest.mark.parametrize("rows", [2, 9, 70])
+def test_rows_that_see_nothing(target, mask, kernel, rows):
     """They are zero, beside rows that see something."""
-    case = Case(np.random.default_rng([SEED, rows]))
+    case = Case(np.random.default_rng([SEED, rows]), kernel=kernel)
     case.sizes["m"] = rows
     case.causal, case.unknown = False, set()
     for name in "qkv":

@@ -291,19 +291,35 @@ static bool mayBeCall(AttentionOp op) {
   return true;
 }
 
-/// Says what the attention became, and why it is no call.
-static void emitRemark(AttentionOp op, bool library, bool hasCall, bool tiles) {
+namespace {
+/// What makes an attention.
+struct Makers {
+  bool tiles, cudnn, kernel;
+
+  Makers(AttentionOp op, bool library, bool tiles)
+      : tiles(tiles), cudnn(library && mayBeCall(op)),
+        kernel(library && !whyNoAttentionKernel(op)) {}
+
+  /// Whether the op stays.
+  bool isKept() const { return tiles || cudnn || kernel; }
+};
+} // namespace
+
+/// Says what the attention became, and why it is no kernel.
+static void emitRemark(AttentionOp op, bool library, const Makers &makers) {
   InFlightDiagnostic remark = mlir::emitRemark(op.getLoc()) << "attention is ";
-  if (tiles) {
+  if (makers.tiles) {
     remark << "tiles of queries by tiles of keys";
     return;
   }
-  if (hasCall)
+  if (makers.cudnn)
     remark << "a call of cuDNN where it can be loaded, and else ";
-  remark << "products, exponentials and sums";
-  if (library && !hasCall)
-    remark << ", for cuDNN is called for f16 and bf16 without a mask, of a "
-              "depth and a width that are multiples of 8 and at most 256";
+  if (makers.kernel)
+    remark << "a kernel";
+  else
+    remark << "products, exponentials and sums";
+  if (library && !makers.kernel)
+    remark << ", because " << *whyNoAttentionKernel(op);
 }
 
 /// A mask of i1 as what is added to the scores: 0, or -inf for what is hidden.
@@ -334,8 +350,9 @@ static void addHidden(OpBuilder &builder, AttentionOp op) {
   op.getMaskMutable().assign(generic.getResult(0));
 }
 
-/// The attention in two branches: as one op, and as products and sums.
-static Value emitBranches(OpBuilder &builder, AttentionOp op) {
+/// The attention in two branches: for a library, and for a kernel or as
+/// products and sums.
+static Value emitBranches(OpBuilder &builder, AttentionOp op, bool hasKernel) {
   Location loc = op.getLoc();
   // Both branches write the same new tensor.
   Value output = tensor::EmptyOp::create(
@@ -350,7 +367,8 @@ static Value emitBranches(OpBuilder &builder, AttentionOp op) {
   builder.setInsertionPointToStart(branches.thenBlock());
   scf::YieldOp::create(builder, loc, builder.clone(*op)->getResults());
   builder.setInsertionPointToStart(branches.elseBlock());
-  Value result = AttentionEmitter(builder, op).emit();
+  Value result = hasKernel ? builder.clone(*op)->getResult(0)
+                           : AttentionEmitter(builder, op).emit();
   scf::YieldOp::create(builder, loc, result);
   return branches.getResult(0);
 }
@@ -368,21 +386,19 @@ struct NMDecomposeAttention
         op.emitOpError("expected tensors to decompose");
         return signalPassFailure();
       }
-      bool hasCall = library && mayBeCall(op);
-      emitRemark(op, library, hasCall, tiles);
+      Makers makers(op, library, tiles);
+      emitRemark(op, library, makers);
       IRRewriter rewriter(op);
-      if (tiles) {
-        op = foldTranspositions(rewriter, op);
-        OpBuilder builder(op);
-        addHidden(builder, op);
-        continue;
-      }
-      // The loops of what is no call run along what is transposed once.
-      if (hasCall)
+      // The loops of what is not kept run along what is transposed once.
+      if (makers.isKept())
         op = foldTranspositions(rewriter, op);
       OpBuilder builder(op);
-      Value result = hasCall ? emitBranches(builder, op)
-                             : AttentionEmitter(builder, op).emit();
+      if (tiles)
+        addHidden(builder, op);
+      if (tiles || (makers.kernel && !makers.cudnn))
+        continue;
+      Value result = makers.cudnn ? emitBranches(builder, op, makers.kernel)
+                                  : AttentionEmitter(builder, op).emit();
       op->getResult(0).replaceAllUsesWith(result);
       op.erase();
     }

@@ -351,10 +351,10 @@ LogicalResult NMCallCublas::replaceAttention() {
   for (AttentionOp op : ops) {
     if (!op.hasPureBufferSemantics())
       return op.emitOpError("expected memrefs to call cuDNN with");
+    // Others are for kernels.
     scf::IfOp branches = findBranches<HasCudnnOp>(op);
     if (!branches)
-      return op.emitOpError() << "expected another branch under nm.has_cudnn, "
-                                 "for where cuDNN refuses the attention";
+      continue;
     Value queued;
     if (available)
       queued = callAttention(op, [&](StringRef name, FunctionType type) {

@@ -4,9 +4,11 @@
 // RUN: nm-opt %s --nm-decompose-attention=library -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIBRARY-REMARK
 // RUN: nm-opt %s --nm-decompose-attention=tiles 2>&1 | FileCheck %s --check-prefix=TILES
 
-// REMARK-COUNT-2: remark: attention is products, exponentials and sums{{$}}
-// LIBRARY-REMARK: remark: attention is a call of cuDNN where it can be loaded, and else products, exponentials and sums{{$}}
-// LIBRARY-REMARK: remark: attention is products, exponentials and sums, for cuDNN is called for f16 and bf16 without a mask, of a depth and a width that are multiples of 8 and at most 256
+// REMARK-COUNT-4: remark: attention is products, exponentials and sums{{$}}
+// LIBRARY-REMARK: remark: attention is a call of cuDNN where it can be loaded, and else a kernel{{$}}
+// LIBRARY-REMARK: remark: attention is products, exponentials and sums, because elements are not f16 or bf16{{$}}
+// LIBRARY-REMARK: remark: attention is a kernel{{$}}
+// LIBRARY-REMARK: remark: attention is a call of cuDNN where it can be loaded, and else products, exponentials and sums, because depth and width are not multiples of 16 up to 128{{$}}
 
 #q = affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>
 #k = affine_map<(h, g, m, n, d, e) -> (h, n, d)>
@@ -14,7 +16,7 @@
 #o = affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>
 #mask = affine_map<(h, g, m, n, d, e) -> (m, n)>
 
-// TILES-COUNT-2: remark: attention is tiles of queries by tiles of keys
+// TILES-COUNT-4: remark: attention is tiles of queries by tiles of keys
 
 // CHECK-LABEL: func.func @causal
 // CHECK: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<2x96x64xf16>)
@@ -34,7 +36,8 @@
 // LIBRARY-NEXT: %[[A:.*]] = nm.attention
 // LIBRARY-NEXT: scf.yield %[[A]]
 // LIBRARY-NEXT: } else {
-// LIBRARY: math.exp
+// LIBRARY-NEXT: %[[B:.*]] = nm.attention
+// LIBRARY-NEXT: scf.yield %[[B]]
 // LIBRARY: return %[[R]]
 // TILES-LABEL: func.func @causal
 // TILES-NEXT: %[[R:.*]] = nm.attention
@@ -46,7 +49,7 @@ func.func @causal(%q: tensor<2x4x?x64xf16>, %k: tensor<2x96x64xf16>, %v: tensor<
   return %r : tensor<2x4x?x32xf16>
 }
 
-// f32 and masks are not cuDNN's.
+// f32 is neither cuDNN's nor the kernel's.
 // CHECK-LABEL: func.func @masked
 // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 // LIBRARY-LABEL: func.func @masked
@@ -60,4 +63,28 @@ func.func @masked(%q: tensor<2x4x5x64xf32>, %k: tensor<2x96x64xf32>, %v: tensor<
     ins(%q, %k, %v : tensor<2x4x5x64xf32>, tensor<2x96x64xf32>, tensor<2x96x32xf32>) mask(%m : tensor<5x96xi1>)
     outs(%o : tensor<2x4x5x32xf32>) -> tensor<2x4x5x32xf32>
   return %r : tensor<2x4x5x32xf32>
+}
+
+// A mask is the kernel's.
+// LIBRARY-LABEL: func.func @biased
+// LIBRARY-NEXT: nm.attention {{.*}} mask(
+// LIBRARY-NEXT: return
+func.func @biased(%q: tensor<2x4x5x64xbf16>, %k: tensor<2x96x64xbf16>, %v: tensor<2x96x32xbf16>, %m: tensor<5x96xi1>, %o: tensor<2x4x5x32xbf16>) -> tensor<2x4x5x32xbf16> {
+  %r = nm.attention indexing_maps = [#q, #k, #v, #mask, #o] scale = 1.0
+    ins(%q, %k, %v : tensor<2x4x5x64xbf16>, tensor<2x96x64xbf16>, tensor<2x96x32xbf16>) mask(%m : tensor<5x96xi1>)
+    outs(%o : tensor<2x4x5x32xbf16>) -> tensor<2x4x5x32xbf16>
+  return %r : tensor<2x4x5x32xbf16>
+}
+
+// LIBRARY-LABEL: func.func @wide
+// LIBRARY: scf.if
+// LIBRARY: nm.attention
+// LIBRARY: } else {
+// LIBRARY-NOT: nm.attention
+// LIBRARY: math.exp
+func.func @wide(%q: tensor<2x4x5x256xf16>, %k: tensor<2x96x256xf16>, %v: tensor<2x96x32xf16>, %o: tensor<2x4x5x32xf16>) -> tensor<2x4x5x32xf16> {
+  %r = nm.attention indexing_maps = [#q, #k, #v, #o] scale = 1.0
+    ins(%q, %k, %v : tensor<2x4x5x256xf16>, tensor<2x96x256xf16>, tensor<2x96x32xf16>)
+    outs(%o : tensor<2x4x5x32xf16>) -> tensor<2x4x5x32xf16>
+  return %r : tensor<2x4x5x32xf16>
 }

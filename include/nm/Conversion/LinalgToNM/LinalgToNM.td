@@ -78,6 +78,37 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMRaiseAttention : Pass<"nm-raise-attention", "::mlir::func::FuncOp"> {
+  let summary = "products with a softmax between to nm.attention";
+  let description = [{
+    A product of queries and keys, a factor, `linalg.softmax` over the keys, and
+    the product with values become one `nm.attention`, where nothing else reads
+    what stands between. The products are any contractions into zeros, named or
+    generic, with sums of f32; between them may stand multiplications and divisions
+    by a constant and conversions among floats. All operands have the element
+    type of the result. What a mask is added to is left: of a row that sees
+    nothing `linalg.softmax` makes no numbers, and `nm.attention` zeros.
+
+    Before:
+    ```mlir
+    %s = linalg.generic ... ins(%q, %k : tensor<8x96x64xf32>, tensor<8x80x64xf32>)
+                            outs(%zeros : tensor<8x96x80xf32>) { <sum + q * k> }
+    %t = linalg.generic ... ins(%s : tensor<8x96x80xf32>) ... { <s * 0.125> }
+    %p = linalg.softmax dimension(2) ins(%t : tensor<8x96x80xf32>) ...
+    %r = linalg.batch_matmul ins(%p, %v : tensor<8x96x80xf32>, tensor<8x80x64xf32>)
+                             outs(%zero : tensor<8x96x64xf32>) -> tensor<8x96x64xf32>
+    ```
+    After:
+    ```mlir
+    %r = nm.attention indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, ...]
+      scale = 1.250000e-01
+      ins(%q, %k, %v : ...) outs(%o : tensor<8x96x64xf32>) -> tensor<8x96x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
   let summary = "nm.attention to products, exponentials and sums";
   let description = [{
@@ -85,13 +116,14 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
     keys, the scale and the mask, the exponentials of what is left beside the
     row's largest, their sum, the product with the values, and a division.
 
-    With `library`, attention in f16 or bf16 without a mask, whose depth and
-    width are multiples of 8 and at most 256, is that in one branch of an
-    `scf.if`, and stays as it is in the other, whose condition is
-    `nm.has_cudnn`: `nm-call-cublas` makes a call of it. Before that, what only
-    transposes an operand, or the result, is folded into the maps, where rows stay
-    contiguous: the library reads views, which need no kernel. A remark says what
-    each attention became.
+    With `library`, attention in f16 or bf16 whose depth and width are multiples
+    of 16 and at most 128 stays one op, for `convert-attention-to-gpu`. Without a
+    mask, and of multiples of 8 and at most 256, it is that in one branch of an
+    `scf.if`, whose condition is `nm.has_cudnn`, for `nm-call-cublas` to make a
+    call of; the other branch has the op for the kernel, or those that define
+    it. What only transposes an operand, or the result, is folded into the
+    maps of an op that stays, where rows stay contiguous: the library, and the
+    kernel, read views. A remark says what each attention became.
 
     With `tiles`, every attention stays one op, which reads and writes such
     views, and a mask of i1 becomes what is added to scores: `convert-nm-to-vector`
@@ -110,15 +142,15 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
         ins(%q, %k, %v : ...) outs(%o : ...) -> tensor<2x4x96x64xf16>
       scf.yield %a : tensor<2x4x96x64xf16>
     } else {
-      %scores = linalg.generic ... ins(%q, %turned : ...)
-      ...
+      %b = nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
+        ins(%q, %k, %v : ...) outs(%o : ...) -> tensor<2x4x96x64xf16>
       scf.yield %b : tensor<2x4x96x64xf16>
     }
     ```
   }];
   let options = [
     Option<"library", "library", "bool", /*default=*/"false",
-           "leave what cuDNN may have beside the ops that define it">,
+           "leave what a GPU's kernel takes, and what cuDNN may have, as it is">,
     Option<"tiles", "tiles", "bool", /*default=*/"false",
            "leave all attention as it is, for a CPU's tiles">
   ];

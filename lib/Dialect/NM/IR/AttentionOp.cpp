@@ -72,6 +72,23 @@ AttentionLoops mlir::nm::getAttentionLoops(AttentionOp op) {
                             getOutputMap(op));
 }
 
+std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
+  // Of mma.sync's depth, and of results that registers have room for.
+  constexpr int64_t kStep = 16, kMost = 128;
+  Type type = getElementTypeOrSelf(op.getQ().getType());
+  if (!type.isF16() && !type.isBF16())
+    return "elements are not f16 or bf16";
+  AttentionLoops loops = getAttentionLoops(op);
+  for (auto [i, loop] : {std::pair(0u, loops.depth), {2u, loops.width}}) {
+    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
+    int64_t size =
+        op.getOperandType(i).getDimSize(llvm::find(of, loop) - of.begin());
+    if (ShapedType::isDynamic(size) || size % kStep != 0 || size > kMost)
+      return "depth and width are not multiples of 16 up to 128";
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // The op
 //===----------------------------------------------------------------------===//

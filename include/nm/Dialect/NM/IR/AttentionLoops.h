@@ -26,6 +26,10 @@ AttentionLoops getAttentionLoops(AttentionOp op);
 AffineMap getMaskMap(AttentionOp op);
 AffineMap getOutputMap(AttentionOp op);
 
+/// Why a GPU's kernel does not take an attention of such operands, on tensors
+/// or memrefs; none where it does.
+std::optional<StringRef> whyNoAttentionKernel(AttentionOp op);
+
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_IR_ATTENTIONLOOPS_H

@@ -28,9 +28,9 @@ def NM_AttentionOp
     to V's element type before they are multiplied, and O is rounded once.
 
     For CPUs `convert-nm-to-vector` makes loops over tiles of it, which keep no
-    more than a tile of scores. For GPUs `nm-decompose-attention` makes products
-    and sums of it, and where cuDNN has it, leaves it beside them for where that
-    library can be loaded.
+    more than a tile of scores. For GPUs it is a call of cuDNN where that
+    has it and can be loaded, else a kernel (`convert-attention-to-gpu`), and
+    what that does not take `nm-decompose-attention` makes products and sums of.
 
     Constraints:
     * (C1) the maps have the same loops, and each result of theirs is another

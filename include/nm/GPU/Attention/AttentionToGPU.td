@@ -1,0 +1,60 @@
+//===- AttentionToGPU.td - Attention to kernels ------------*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_ATTENTIONTOGPU_TD
+#define NM_CONVERSION_ATTENTIONTOGPU_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttentionToGPU
+    : Pass<"convert-attention-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "nm.attention to gpu.launch, by mma.sync";
+  let description = [{
+    An `nm.attention` on memrefs of f16 or bf16, whose depth and width are
+    multiples of 16 and at most 128, becomes a kernel for sm_80 and newer.
+
+    - **Rows.** The rows of all heads that share keys are one list, a block has
+      64 of it, and a warp 16, whose queries stay in registers. Blocks go over
+      tiles of 64 keys, copied asynchronously to two buffers in shared memory; a
+      row keeps its largest score, the sum of its exponentials and its result in
+      registers. Scores are never in memory.
+    - **Hidden keys.** With `causal`, tiles that no row of the block sees are
+      left out, and scores are compared with the order of keys in tiles alone
+      that some rows see. A mask's elements are added, or select, as they are
+      read.
+    - **Few rows.** At most 16 rows, as in a step of decoding, are all of a
+      block's, whose warps share the tiles of keys; and up to 32 blocks share the
+      keys of a head, so that some 264 blocks run. A second kernel adds their
+      parts up, in a fixed order.
+
+    What is not aligned to 16 bytes is copied by narrower accesses.
+
+    Before:
+    ```mlir
+    nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
+      ins(%q, %k, %v : memref<8x512x64xf16>, ...) outs(%o : memref<8x512x64xf16>)
+    ```
+    After:
+    ```mlir
+    gpu.launch blocks(%block, ...) in (... = %c64, ...) threads(%thread, ...) in (... = %c128, ...) {
+      <queries to registers; copies of the first keys and values>
+      %sums:36 = scf.for %tile = ... {
+        <copies of the next tile; products with keys; exponentials; products with values>
+      }
+      <quotients, stored in pairs>
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // NM_CONVERSION_ATTENTIONTOGPU_TD

@@ -1,0 +1,49 @@
+//===- AttentionParts.h - Parts of an attention's keys ----------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_ATTENTION_ATTENTIONPARTS_H
+#define NM_LIB_GPU_ATTENTION_ATTENTIONPARTS_H
+
+#include "GPU/Attention/AttentionPlace.h"
+#include "GPU/Strategies/Mma/MmaFragments.h"
+
+namespace mlir::nm {
+
+/// Results of at most 16 rows of each head, of which blocks, and a block's
+/// warps, have parts of the keys. A part is the largest score, as an exponent
+/// of two, the sum of exponentials beside it, and the sum of values.
+class AttentionParts {
+public:
+  /// Parts of a head, as many as lanes.
+  static constexpr int64_t kMost = 32;
+
+  AttentionParts(ThreadEmitter &emitter, AttentionPlace &place, Value splits);
+
+  /// Shared memory for a block's warps.
+  static int64_t getBytes(int64_t width);
+  /// Adds up what the warps of a block have, and stores it as a part. Lanes
+  /// have sums as AttentionTiles makes them.
+  void addWarps(const MmaLane &lane, Value memory, ArrayRef<Value> listed,
+                Value split, Value head, ArrayRef<Value> sums,
+                ArrayRef<Value> most, ArrayRef<Value> totals);
+  /// Launches what adds the parts up, and frees their memory.
+  void launch();
+
+private:
+  static constexpr int64_t kWarps = 4, kRows = 16;
+
+  Value f32(double value);
+  Value power(Value exponent, Value base);
+  Value larger(Value a, Value b);
+  Value baseOf(Value most);
+  Value numberOf(Value head, Value row);
+
+  ThreadEmitter &e;
+  AttentionPlace &place;
+  Value splits;
+  /// Of each part and row of all heads.
+  Value sumsOf, mostOf, totalsOf;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_ATTENTION_ATTENTIONPARTS_H

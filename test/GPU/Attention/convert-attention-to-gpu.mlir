@@ -1,0 +1,58 @@
+// RUN: nm-opt %s --convert-attention-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+
+// A block has 64 rows of the 4 * 96 of a head's groups, and two buffers of 64
+// keys and values.
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 12 : index
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
+// CHECK-DAG: %[[BYTES:.*]] = arith.constant 32768 : i32
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[BLOCKS]], {{.*}}) threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+// CHECK:   vector.load {{.*}} {alignment = 4 : i64} : memref<2x4x96x64xf16>, vector<2xf16>
+// CHECK:   nvgpu.device_async_copy {{.*}}, 8, %{{.*}} {bypassL1}
+// CHECK:   scf.for
+// CHECK:     nvvm.cp.async.wait.group 0
+// CHECK:     gpu.barrier
+// CHECK:     nvgpu.ldmatrix
+// CHECK-COUNT-32: nvvm.mma.sync
+// The keys that come later than a row.
+// CHECK:     arith.cmpi ult
+// CHECK:     math.exp2
+// CHECK:     nvgpu.ldmatrix {{.*}}transpose = true
+// CHECK:   arith.divf
+// CHECK:   vector.store
+// CHECK-NOT: nm.attention
+func.func @rows(%q: memref<2x4x96x64xf16>, %k: memref<2x100x64xf16>, %v: memref<2x100x48xf16>,
+                %o: memref<2x4x96x48xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>, affine_map<(h, g, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, g, m, n, d, e) -> (h, n, e)>, affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>]
+    scale = 0.125 causal
+    ins(%q, %k, %v : memref<2x4x96x64xf16>, memref<2x100x64xf16>, memref<2x100x48xf16>)
+    outs(%o : memref<2x4x96x48xf16>)
+  return
+}
+
+// -----
+
+// Of a step of decoding blocks have 16 parts of the keys, and a kernel adds them
+// up.
+
+// CHECK-LABEL: func.func @decode(
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 128 : index
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 32 : index
+// CHECK: memref.alloc
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[BLOCKS]],
+// CHECK:   gpu.terminator
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[ROWS]],
+// CHECK:   gpu.shuffle idx
+// CHECK:   memref.store {{.*}} : memref<8x4x1x128xf16>
+// CHECK: memref.dealloc
+func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: memref<8x2048x128xf16>,
+                  %o: memref<8x4x1x128xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>, affine_map<(h, g, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, g, m, n, d, e) -> (h, n, e)>, affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<8x4x1x128xf16>, memref<8x2048x128xf16>, memref<8x2048x128xf16>)
+    outs(%o : memref<8x4x1x128xf16>)
+  return
+}
