@@ -47,13 +47,26 @@ static Attribute getConstantOf(Value value) {
 // What can be merged
 //===----------------------------------------------------------------------===//
 
+/// Whether each dimension of the result is one of the source, beside dimensions
+/// of one element: rows and columns stay apart.
+static bool dropsUnitDims(tensor::CollapseShapeOp collapse) {
+  ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
+  return llvm::all_of(collapse.getReassociationIndices(),
+                      [&](const auto &group) {
+                        return llvm::count_if(group, [&](int64_t dim) {
+                                 return shape[dim] != 1;
+                               }) <= 1;
+                      });
+}
+
 /// Whether what reads `value` reads a slice of columns at no cost. Columns of
 /// one row are contiguous, whatever shape they take.
 static bool canBeSlice(Value value, bool isOneRow) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
+    auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
     if (isa<tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user) ||
-        (isOneRow && isa<tensor::CollapseShapeOp>(user)))
+        (collapse && (isOneRow || dropsUnitDims(collapse))))
       return canBeSlice(user->getResult(0), isOneRow);
     if (auto product = dyn_cast<SparseProductOpInterface>(user))
       return llvm::is_contained(product.getEpilogueOperands(), use.get()) &&

@@ -121,3 +121,38 @@ func.func @apart(%a: tensor<4x8xf32>, %t: tensor<4x4xf32>) -> (tensor<4x4xf32>, 
   %zz = linalg.add ins(%z, %p : tensor<4x4xf32>, tensor<4x4xf32>) outs(%t : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %returned, %zz : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// Sequences of one token: a dimension of one element goes, and rows and columns
+// stay apart. A collapse that mixes rows with columns would copy.
+
+// CHECK-LABEL: func.func @one_token(
+// CHECK: nm.spmm <2:4> ins({{.*}} -> tensor<3x8xf32>
+// CHECK: tensor.extract_slice
+// CHECK: tensor.extract_slice
+// CHECK: nm.spmm <2:4> ins({{.*}} -> tensor<3x4xf32>
+// CHECK: nm.spmm <2:4> ins({{.*}} -> tensor<3x4xf32>
+func.func @one_token(%a: tensor<3x8xf32>, %b: tensor<3x8xf32>) -> (tensor<3x2x2xf32>, tensor<12xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x4xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %v = arith.constant dense<1.0> : tensor<4x4xf32>
+  %i = arith.constant dense<0> : tensor<4x4xi8>
+  // expected-remark @below {{2 products of one A are one, of n = 4 + 4}}
+  %p = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %q = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %p4 = tensor.expand_shape %p [[0, 1], [2, 3]] output_shape [3, 1, 2, 2] : tensor<3x4xf32> into tensor<3x1x2x2xf32>
+  %q4 = tensor.expand_shape %q [[0, 1], [2, 3]] output_shape [3, 1, 2, 2] : tensor<3x4xf32> into tensor<3x1x2x2xf32>
+  %p3 = tensor.collapse_shape %p4 [[0], [1, 2], [3]] : tensor<3x1x2x2xf32> into tensor<3x2x2xf32>
+  %q3 = tensor.collapse_shape %q4 [[0], [1, 2], [3]] : tensor<3x1x2x2xf32> into tensor<3x2x2xf32>
+  %o3 = tensor.empty() : tensor<3x2x2xf32>
+  %r3 = linalg.mul ins(%p3, %q3 : tensor<3x2x2xf32>, tensor<3x2x2xf32>) outs(%o3 : tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+  %x = nm.spmm <2:4> ins(%b, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %y = nm.spmm <2:4> ins(%b, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %x1 = tensor.collapse_shape %x [[0, 1]] : tensor<3x4xf32> into tensor<12xf32>
+  %y1 = tensor.collapse_shape %y [[0, 1]] : tensor<3x4xf32> into tensor<12xf32>
+  %o1 = tensor.empty() : tensor<12xf32>
+  %r1 = linalg.mul ins(%x1, %y1 : tensor<12xf32>, tensor<12xf32>) outs(%o1 : tensor<12xf32>) -> tensor<12xf32>
+  return %r3, %r1 : tensor<3x2x2xf32>, tensor<12xf32>
+}
