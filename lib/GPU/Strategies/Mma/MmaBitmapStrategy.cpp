@@ -16,12 +16,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Copies/TensorAddress.h"
-#include "GPU/Expand/WarpExpansion.h"
-#include "GPU/Strategies/Mma/SparseOperands.h"
+#include "GPU/Strategies/Mma/SteppedExpansion.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Format/Bitmap.h"
-#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -77,18 +75,14 @@ struct LoadedProduct {
   SmallVector<SmallVector<Value>> activations;
 };
 
-class MmaBitmapExpansion : public WarpExpansion {
+class MmaBitmapExpansion : public SteppedExpansion {
 public:
   MmaBitmapExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpExpansion(
-            tile, cast<MmaBitmapScheduleAttr>(op.getScheduleAttr()).getWarp(),
-            SparseTypes(op).sum),
-        isMMajor(op.getTransposeA()), element(SparseTypes(op).element),
-        form(BitmapForm::of(op.getPattern().getPattern())),
-        swizzleOfA(cast<TileLayoutAttr>(
-                       cast<MemRefType>(op.getA().getType()).getLayout())
-                       .getLayout()
-                       .xors) {}
+      : SteppedExpansion(
+            op, tile,
+            cast<MmaBitmapScheduleAttr>(op.getScheduleAttr()).getWarp(),
+            kStepRows),
+        form(BitmapForm::of(op.getPattern().getPattern())) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
@@ -101,17 +95,6 @@ public:
   }
 
 private:
-  bool areRowsOfN() const override { return true; }
-  int64_t blocks() const { return rowSquares(); }
-  /// The number of steps of a slice in a tile.
-  int64_t steps() const { return tile.k / kStepRows / tile.sliceK; }
-  Value blockOfTile(ThreadEmitter &emitter, int64_t number) const {
-    return emitter.add(emitter.div(firstColumn, kSquareSide), number);
-  }
-  Value stepOfTile(ThreadEmitter &emitter, int64_t number) const {
-    return emitter.add(emitter.mul(slice, steps()), number);
-  }
-
   SmallVector<RunReader> startRuns(ThreadEmitter &emitter, Value values,
                                    int64_t block, int64_t step) const;
   SmallVector<Value> loadChunk(ThreadEmitter &emitter, Value flat, int64_t step,
@@ -123,12 +106,7 @@ private:
   Value offsetOfChunk(ThreadEmitter &emitter, int64_t step, int64_t chunk,
                       int64_t fragment) const;
 
-  /// Whether A's tile is [k x m].
-  bool isMMajor;
-  Type element;
   BitmapForm form;
-  /// What A's tile XORs into the columns of its rows.
-  std::vector<::nm::BitXor> swizzleOfA;
 };
 } // namespace
 
@@ -201,9 +179,8 @@ Value MmaBitmapExpansion::offsetOfChunk(ThreadEmitter &emitter, int64_t step,
                                         int64_t chunk, int64_t fragment) const {
   Emitted pair{&emitter, lane->pair},
       number{&emitter, emitter.i32(chunk * BitmapForm::kChunkRows)};
-  Value firstK = emitter.mul(slice, steps() * kStepRows);
-  Value m = emitter.add(firstRow, fragment * kMatrixSide);
-  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, swizzleOfA);
+  Value firstK = firstKOfSlice(emitter), m = rowOfFragment(emitter, fragment);
+  MatrixRows rows = rowsOfA(emitter);
   if (!isMMajor)
     return rows.placeWord(
         rows.placeRow(emitter.add(m, lane->row)),
@@ -230,7 +207,8 @@ SmallVector<Value> MmaBitmapExpansion::loadChunk(ThreadEmitter &emitter,
   }
   Value loaded = vector::LoadOp::create(
       emitter.builder, emitter.loc,
-      VectorType::get(BitmapForm::kChunkRows, element), flat, ValueRange{place},
+      VectorType::get(BitmapForm::kChunkRows, types.element), flat,
+      ValueRange{place},
       /*nontemporal=*/false,
       llvm::MaybeAlign(BitmapForm::kChunkRows * kValueBytes));
   return emitter.words(loaded);
@@ -307,7 +285,7 @@ void MmaBitmapExpansion::multiplyQuad(ThreadEmitter &emitter,
                                   makeWord(0, 1), makeWord(1, 1)};
   for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
     multiply(
-        emitter, element, weights,
+        emitter, types.element, weights,
         ArrayRef(loaded.activations[fragment])
             .slice(loaded.number % kQuadsOfChunk * kQuadWords, kQuadWords),
         sums.slice((loaded.block * columnFragments() + fragment) * kMmaSums,
@@ -360,13 +338,9 @@ SmallVector<Value> MmaBitmapExpansion::expand(OpBuilder &builder,
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaBitmapExpansion(SparseProductOpInterface product,
                                    const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError()
-           << "expected nm.spmm, the product that strategy mma_bitmap has";
-  if (failed(verifySparseProduct(op)) ||
-      failed(verifyStagedActivations(op, tile)))
+  FailureOr<SpMMOp> op = getSparseProduct(product, tile);
+  if (failed(op))
     return failure();
   return std::unique_ptr<TileExpansion>(
-      std::make_unique<MmaBitmapExpansion>(op, tile));
+      std::make_unique<MmaBitmapExpansion>(*op, tile));
 }

@@ -15,14 +15,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Expand/WarpExpansion.h"
 #include "GPU/Strategies/Mma/DequantizeWords.h"
-#include "GPU/Strategies/Mma/SparseOperands.h"
+#include "GPU/Strategies/Mma/SteppedExpansion.h"
 #include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -51,20 +49,15 @@ struct HalfOperands {
   SmallVector<SquareWords> activations;
 };
 
-class MmaSpExpansion : public WarpExpansion {
+class MmaSpExpansion : public SteppedExpansion {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
-      : WarpExpansion(tile,
-                      cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
-                      SparseTypes(op).sum),
-        isMMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
-        addsApart(isFloat8(types.element)),
+      : SteppedExpansion(
+            op, tile, cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
+            SparseOperand::kStepRows),
+        isOrdered(isOrdered), addsApart(isFloat8(types.element)),
         form(types.form(SparseOperand::Order::Mma)),
-        quantization(op.getQuantizationAttr()),
-        swizzleOfA(cast<TileLayoutAttr>(
-                       cast<MemRefType>(op.getA().getType()).getLayout())
-                       .getLayout()
-                       .xors) {}
+        quantization(op.getQuantizationAttr()) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
@@ -77,17 +70,6 @@ public:
   }
 
 private:
-  bool areRowsOfN() const override { return true; }
-  int64_t blocks() const { return rowSquares(); }
-  /// The number of steps of a slice in a tile.
-  int64_t steps() const {
-    return tile.k / SparseOperand::kStepRows / tile.sliceK;
-  }
-  /// Step `number` of the warp's slice in the tile, i32.
-  Value stepOfTile(ThreadEmitter &emitter, int64_t number) const {
-    return emitter.add(emitter.mul(slice, steps()), number);
-  }
-
   /// The scales that the rows of a slice have, and the number of a half's.
   int64_t scalesOfSlice() const {
     return llvm::divideCeil(steps() * SparseOperand::kStepRows,
@@ -119,18 +101,13 @@ private:
                       const SquareWords &activations, Value metadata,
                       int64_t selector, MutableArrayRef<Value> sums);
 
-  /// Whether A's tile is [k x m].
-  bool isMMajor;
   /// Whether the instruction says that the metadata is in order.
   bool isOrdered;
-  SparseTypes types;
   /// Whether an instruction's sums start at zero, and are added to the lane's.
   bool addsApart;
   SparseOperand form;
   /// How weights are stored; null for themselves.
   QuantizationAttr quantization;
-  /// What A's tile XORs into the columns of its rows.
-  std::vector<::nm::BitXor> swizzleOfA;
 };
 } // namespace
 
@@ -147,10 +124,9 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   SmallVector<Value> words;
   for (int64_t block = 0; block < blocks(); ++block)
     for (int64_t step = 0; step < steps(); ++step)
-      words.push_back(loadMetadata(
-          emitter, indices,
-          emitter.add(emitter.div(firstColumn, kSquareSide), block),
-          stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
+      words.push_back(
+          loadMetadata(emitter, indices, blockOfTile(emitter, block),
+                       stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
   if (!quantization)
     return words;
   Value scales = viewOf(product.getScales());
@@ -166,7 +142,7 @@ Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
                                  int64_t block, int64_t number) const {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
+  Value firstK = firstKOfSlice(emitter);
   // A group may have more rows than i32 can say.
   int64_t group = std::min(quantization.getGroup(), tile.k);
   Value row = emitter.add(emitter.div(firstK, group), number);
@@ -189,9 +165,8 @@ Value MmaSpExpansion::offsetOfA(ThreadEmitter &emitter, const Half &half,
                                 int64_t fragment) {
   int64_t k = half.step * SparseOperand::kStepRows +
               half.number * form.instructionRows();
-  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
-  Value m = emitter.add(firstRow, fragment * kMatrixSide);
-  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, swizzleOfA);
+  Value firstK = firstKOfSlice(emitter), m = rowOfFragment(emitter, fragment);
+  MatrixRows rows = rowsOfA(emitter);
   // Four matrices of 16 bytes of eight rows, one after the other along k.
   if (isMMajor)
     return rows.placeWord(
@@ -213,7 +188,7 @@ SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
   int64_t bytes = perLane * element.getIntOrFloatBitWidth() / 8;
   Value place = emitter.add(emitter.mul(lane->lane, perLane),
                             half.number * perLane * kWarpSize);
-  Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
+  Value panel = blockOfTile(emitter, block);
   Value loaded = vector::LoadOp::create(
       emitter.builder, emitter.loc, VectorType::get(perLane, element),
       op.getValues(),
@@ -399,15 +374,10 @@ static LogicalResult verifyChip(SpMMOp op, const ::nm::GpuChip &chip) {
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
                                const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError()
-           << "expected nm.spmm, the product that strategy mma_sp has";
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(chip) || failed(verifyChip(op, *chip)) ||
-      failed(verifySparseProduct(op)) ||
-      failed(verifyStagedActivations(op, tile)))
+  FailureOr<SpMMOp> op = getSparseProduct(product, tile);
+  FailureOr<::nm::GpuChip> chip = getChip(product);
+  if (failed(op) || failed(chip) || failed(verifyChip(*op, *chip)))
     return failure();
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
-      op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
+      *op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
 }

@@ -4,6 +4,8 @@
 
 #include "GPU/Strategies/Mma/MmaFragments.h"
 
+#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -32,4 +34,17 @@ Value mlir::nm::loadMetadataWord(ThreadEmitter &emitter, Value indices,
       builder, emitter.loc, VectorType::get(kBytes, builder.getI8Type()),
       indices, place, /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
   return emitter.words(bytes).front();
+}
+
+FailureOr<SpMMOp> mlir::nm::getSparseProduct(SparseProductOpInterface product,
+                                             const GpuTile &tile) {
+  auto op = dyn_cast<SpMMOp>(*product);
+  if (!op)
+    return product->emitOpError()
+           << "expected nm.spmm, the product that strategy "
+           << product.getScheduleAttr().getStrategyName() << " has";
+  if (failed(verifySparseProduct(op)) ||
+      failed(verifyStagedActivations(op, tile)))
+    return failure();
+  return op;
 }

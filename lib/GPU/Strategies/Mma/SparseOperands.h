@@ -6,6 +6,7 @@
 #include "GPU/Expand/ThreadEmitter.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/GPU/Tile/GpuTile.h"
 
 namespace mlir::nm {
 
@@ -35,6 +36,11 @@ struct SparseTypes {
   /// PTX's name of `element`.
   StringRef name() const;
 };
+
+/// `product`, where mma_sp or mma_bitmap expands it: nm.spmm of packed weights
+/// and a staged A.
+FailureOr<SpMMOp> getSparseProduct(SparseProductOpInterface product,
+                                   const GpuTile &tile);
 
 } // namespace mlir::nm
 
