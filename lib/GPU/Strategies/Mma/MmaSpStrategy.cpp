@@ -363,20 +363,24 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
 // What can be expanded
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyChip(SpMMOp op, const ::nm::GpuChip &chip) {
+static LogicalResult verifyChip(SparseProductOpInterface op,
+                                const ::nm::GpuChip &chip) {
   Type element = op.getAType().getElementType();
   if (!isFloat8(element) || chip.multipliesFloat8())
     return success();
-  return op.emitOpError() << "expected a chip of sm_89 or later for " << element
-                          << " by strategy mma_sp, but got " << chip.name;
+  return op->emitOpError() << "expected a chip of sm_89 or later for "
+                           << element << " by strategy mma_sp, but got "
+                           << chip.name;
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
                                const GpuTile &tile) {
-  FailureOr<SpMMOp> op = getSparseProduct(product, tile);
   FailureOr<::nm::GpuChip> chip = getChip(product);
-  if (failed(op) || failed(chip) || failed(verifyChip(*op, *chip)))
+  if (failed(chip) || failed(verifyChip(product, *chip)))
+    return failure();
+  FailureOr<SpMMOp> op = getSparseProduct(product, tile);
+  if (failed(op))
     return failure();
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
       *op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
