@@ -129,7 +129,11 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
     if permute is not False:
         return _prune_permuted(w, found, activations, scores, mask, int(permute))
     if mask is None and isinstance(scores, str) and scores == SPARSEGPT:
-        result = _prune_by_hessian(w, activations, found)
+        if activations is None:
+            raise Error("expected activations for scores='sparsegpt', which makes up "
+                        "for what is dropped on them")
+        from ._sparsegpt import gram_of
+        result = _prune_by_gram(w, gram_of(_float64(_rows(_on_host(activations)))), found)
         counts = _count_dropped(*(_on_host(each) for each in (w, result)))
     elif mask is not None:
         result = _apply_mask(w, mask, found)
@@ -162,11 +166,17 @@ def _dense(w: Any, axis: int) -> np.ndarray:
     return dense if axis == 1 else dense.T
 
 
-def _prune_by_hessian(w: Any, activations: Any, pattern: Pattern) -> Any:
-    from ._sparsegpt import prune_by_hessian
-    if activations is None:
-        raise Error("expected activations for scores='sparsegpt', which makes up for "
-                    "what is dropped on them")
+def prune_with_gram(w: Any, gram: np.ndarray, pattern: Pattern) -> Pruned:
+    """As scores="sparsegpt" prunes, of inputs whose gram_of is `gram`."""
+    result = _prune_by_gram(w, gram, pattern)
+    non_zeros, dropped, energy = _count_dropped(*(_on_host(each) for each in (w, result)))
+    error = math.sqrt(energy) if energy >= 0 else math.nan
+    return Pruned(result, PruneReport(pattern, tuple(result.shape), non_zeros, dropped,
+                                      energy, error, False))
+
+
+def _prune_by_gram(w: Any, gram: np.ndarray, pattern: Pattern) -> Any:
+    from ._sparsegpt import prune_by_gram
     host = _on_host(w)
     view, kind = weight_view(host)
     like = typed(view)
@@ -174,8 +184,7 @@ def _prune_by_hessian(w: Any, activations: Any, pattern: Pattern) -> Any:
             "bf16", "f8E4M3FN", "f8E5M2"):
         raise Error("expected weights of floats for scores='sparsegpt', which changes "
                     f"them, but got {view.dtype}")
-    pruned = prune_by_hessian(_dense(w, pattern.axis), _float64(_rows(
-        _on_host(activations))), pattern)
+    pruned = prune_by_gram(_dense(w, pattern.axis), gram, pattern)
     rounded = (pruned if pattern.axis == 1 else pruned.T).astype(like.dtype, order="C")
     raw = rounded.view(_arrays.as_numpy(view).dtype)
     return kind.from_host(raw, w, view.dtype)

@@ -11,26 +11,33 @@ from ._pattern import Pattern
 _DAMPING = 0.01
 
 
-def prune_by_hessian(w: np.ndarray, x: np.ndarray, pattern: Pattern) -> np.ndarray:
+def gram_of(x: np.ndarray) -> np.ndarray:
+    """``XᵀX`` of inputs ``[rows, k]``, in float64."""
+    x = x.astype(np.float64, copy=False)
+    return x.T @ x
+
+
+def prune_by_gram(w: np.ndarray, gram: np.ndarray, pattern: Pattern) -> np.ndarray:
     """The weights ``[n, k]`` pruned by SparseGPT's update (Frantar and Alistarh,
     SparseGPT: Massive Language Models Can Be Accurately Pruned in One-Shot, ICML 2023).
 
     Window after window along k, the units with the least ``w² / d²`` go, where d is the
     diagonal of the inverse Hessian's Cholesky factor; and each weight that goes changes
-    those behind it so that the product's error on `x` is the least.
+    those behind it so that the product's error on the inputs is the least.
 
     Args:
         w: float64 ``[n, k]``.
-        x: float64 ``[rows, k]``, the inputs.
+        gram: float64 ``[k, k]``, gram_of the inputs.
 
     Raises:
-        ShapeError: `x` does not fit `w`.
-        Error: `x` has numbers that are not finite.
+        ShapeError: `gram` does not fit `w`.
+        Error: the inputs had numbers that are not finite.
     """
     n, k = w.shape
-    if x.shape[-1] != k:
-        raise ShapeError(f"expected activations [..., {k}], but got shape {x.shape}")
-    factor = _inverse_factor(x)
+    if gram.shape[-1] != k:
+        raise ShapeError(f"expected activations [..., {k}], but got shape "
+                         f"[..., {gram.shape[-1]}]")
+    factor = _inverse_factor(gram)
     left, window = w.copy(), pattern.m * pattern.block[0]
     for begin in range(0, k, window):
         end = min(begin + window, k)
@@ -46,9 +53,9 @@ def prune_by_hessian(w: np.ndarray, x: np.ndarray, pattern: Pattern) -> np.ndarr
     return left
 
 
-def _inverse_factor(x: np.ndarray) -> np.ndarray:
+def _inverse_factor(gram: np.ndarray) -> np.ndarray:
     """The upper triangle U with ``UᵀU`` the inverse of the damped Hessian ``XᵀX``."""
-    hessian = x.T @ x
+    hessian = gram.copy()
     if not np.isfinite(hessian).all():
         raise Error("expected finite activations for scores='sparsegpt', but some are "
                     "infinite or NaN")

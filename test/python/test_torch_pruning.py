@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import nm  # noqa: E402
-from nm.torch import NMLinear, _layer_timing, search, sparsify  # noqa: E402
+from nm.torch import NMLinear, _inputs, _layer_timing, search, sparsify  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -36,6 +36,32 @@ def test_wanda_takes_the_norms_of_the_calibration():
     assert torch.equal(other[0].weight, expected)
 
 
+@pytest.mark.parametrize("most_bytes", [1 << 31, 1])
+def test_sparsegpt_takes_the_inputs_that_replaced_layers_make(monkeypatch, most_bytes):
+    # With little room layers are recorded one by one, behind those that are sparse.
+    recorder = _inputs.gram_recorder
+    monkeypatch.setattr("nm.torch._sparsify.gram_recorder",
+                        lambda *args: recorder(*args, most_bytes=most_bytes))
+    model, batches = make_model(), [make_input(70), make_input(90) * 2]
+    sparsify(model, {"6": None, "*": "2:4"}, prune="sparsegpt", calibration=iter(batches))
+    dense, x = make_model(), torch.cat(batches)
+    inputs = x
+    for i in (0, 2, 4):
+        expected = nm.prune(dense[i].weight.detach(), "2:4", axis=1, activations=inputs,
+                            scores="sparsegpt").weight
+        torch.testing.assert_close(model[i].weight, expected, rtol=2e-3, atol=2e-4)
+        layer = model[i] if most_bytes == 1 else dense[i]
+        with torch.no_grad():
+            inputs = torch.relu(layer(inputs))
+    # The update makes up for what goes.
+    with torch.no_grad():
+        error = (model[:2](x) - make_model()[:2](x)).norm()
+        first = nm.prune(make_model()[0].weight.detach(), "2:4", axis=1).weight
+        by_magnitude = make_model()[:2]
+        by_magnitude[0].weight.copy_(first)
+        assert error < (by_magnitude(x) - make_model()[:2](x)).norm()
+
+
 def test_scores_and_masks_of_others():
     model, weights = make_model(), [layer.weight.detach().clone() for layer in make_model()
                                     if isinstance(layer, nn.Linear)]
@@ -62,10 +88,14 @@ def test_what_pruning_lacks():
         sparsify(make_model(), "2:4", prune="taylor")
     with pytest.raises(nm.Error, match="calibration inputs that reach '0'"):
         sparsify(make_model(), "2:4", prune="wanda")
+    with pytest.raises(nm.Error, match="calibration inputs that reach '0'"):
+        sparsify(make_model(), "2:4", prune="sparsegpt")
     bad = make_input()
     bad[0, 0] = torch.inf
     with pytest.raises(nm.Error, match="expected finite calibration inputs of '0'"):
         sparsify(make_model(), "2:4", prune="wanda", calibration=[bad])
+    with pytest.raises(nm.Error, match="expected finite activations"):
+        sparsify(make_model(), "2:4", prune="sparsegpt", calibration=[bad])
 
 
 def test_layers_of_one_shape_are_timed_once(monkeypatch):

@@ -22,15 +22,27 @@ class LayerInputs:
         first: its first input; of experts the rows that one of them gets on average.
         squares: ``[in]``, the sum of the squares of each of its inputs, in f32; of
             experts for each, whose name has its number behind.
+        grams: ``[in, in]``, the sums of the products of two inputs, of the layers that
+            were recorded last.
+        record_grams: records `grams` of the layers that are left, from one on.
     """
 
     first: dict[str, Tensor] = field(default_factory=dict)
     squares: dict[str, Tensor] = field(default_factory=dict)
+    grams: dict[str, Tensor] = field(default_factory=dict)
+    record_grams: Callable[[str], dict[str, Tensor]] | None = None
 
     def norms(self, name: str) -> Tensor | None:
         """The L2 norm of each input over all rows that were seen."""
         found = self.squares.get(name)
         return None if found is None else found.sqrt()
+
+    def gram(self, name: str) -> Tensor | None:
+        """``XᵀX`` of a layer's inputs. Where it was not among those recorded last, the
+        model runs again: what was replaced since then makes the inputs."""
+        if name not in self.grams and self.record_grams is not None:
+            self.grams = self.record_grams(name)
+        return self.grams.get(name)
 
 
 def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
@@ -75,6 +87,58 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
         for handle in handles:
             handle.remove()
     return found
+
+
+#: Bytes that the grams of layers recorded together may have.
+_GRAM_BYTES = 1 << 31
+
+
+def gram_recorder(model: nn.Module, examples: Iterable[Any],
+                  run: Callable[[nn.Module], Any] | None = None,
+                  most_bytes: int = _GRAM_BYTES) -> Callable[[str], dict[str, Tensor]]:
+    """What LayerInputs.record_grams does: of the layer named and of those behind it that
+    are still dense, as many as fit in `most_bytes`, and the first in any case."""
+    kept = list(examples)
+
+    def record(name: str) -> dict[str, Tensor]:
+        grams: dict[str, Tensor] = {}
+
+        def add(key: str, x: Tensor) -> None:
+            rows = x.reshape(-1, x.shape[-1]).float()
+            grams[key] = grams.get(key, 0) + rows.T @ rows
+
+        def hook_for(key: str):
+            def hook(module, args):
+                x = args[0].detach()
+                if not isinstance(module, ExpertLinears):
+                    add(key, x)
+                    return
+                for i, rows in enumerate(x.split(args[1])):
+                    if len(rows):
+                        add(f"{key}.{i}", rows)
+            return hook
+
+        left, handles = most_bytes, []
+        layers = [layer for layer in find_layers(model) if layer.why_not is None]
+        names = [layer.name for layer in layers]
+        # An expert's name has its number behind.
+        first = name if name in names else name.rpartition(".")[0]
+        try:
+            for layer in layers[names.index(first):] if first in names else ():
+                experts = (len(layer.module) if isinstance(layer.module, ExpertLinears)
+                           else 1)
+                left -= 4 * experts * layer.shape[-1] ** 2
+                if handles and left < 0:
+                    break
+                handles.append(layer.module.register_forward_pre_hook(
+                    hook_for(layer.name)))
+            run_examples(model, kept, run)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return grams
+
+    return record
 
 
 def run_examples(model: nn.Module, examples: Iterable[Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,8 @@ from torch import Tensor, nn
 from .._errors import Error
 from .._formats import compress
 from .._pattern import Pattern
-from .._prune import SCORES, Pruned, prune, prune_to_sparse, wanda_scores
+from .._prune import (SCORES, SPARSEGPT, Pruned, product_error, prune,
+                      prune_to_sparse, prune_with_gram, wanda_scores)
 from .._sparse import SparseTensor
 from ._inputs import LayerInputs
 
@@ -24,7 +26,8 @@ class LayerPruner:
 
     Args:
         pruning: as nm.torch.sparsify's `prune`.
-        inputs: what the layers are given, with squares where Wanda needs them.
+        inputs: what the layers are given, with squares where Wanda needs them, and with
+            grams where SparseGPT does.
 
     Raises:
         Error: `pruning` is a name that is not known.
@@ -33,8 +36,9 @@ class LayerPruner:
     def __init__(self, pruning: Any, inputs: LayerInputs):
         if pruning is True:
             pruning = "magnitude"
-        if isinstance(pruning, str) and pruning not in SCORES:
-            raise Error(f"expected prune to be a truth value, {', '.join(SCORES)}, "
+        if isinstance(pruning, str) and pruning not in (*SCORES, SPARSEGPT):
+            raise Error("expected prune to be a truth value, "
+                        f"{', '.join((*SCORES, SPARSEGPT))}, "
                         "scores by layer or a function that gives them, but got "
                         f"'{pruning}'")
         self.pruning, self.inputs = pruning, inputs
@@ -42,6 +46,10 @@ class LayerPruner:
     @staticmethod
     def needs_norms(pruning: Any) -> bool:
         return pruning == "wanda" if isinstance(pruning, str) else False
+
+    @staticmethod
+    def needs_grams(pruning: Any) -> bool:
+        return isinstance(pruning, str) and pruning == SPARSEGPT
 
     def prunes(self, name: str) -> bool:
         """Whether it says anything about a layer."""
@@ -52,18 +60,31 @@ class LayerPruner:
     def prune(self, name: str, layer: nn.Linear, pattern: Pattern,
               x: Tensor | None = None) -> Pruned:
         """The pruned weight of a layer, with its error on `x` where that is given."""
+        if self.needs_grams(self.pruning):
+            return _with_error(self._prune_by_gram(name, layer, pattern),
+                               layer.weight.detach(), x)
         return _prune_by(self._scores(name, layer), layer.weight.detach(), pattern, x)
 
     def condense(self, name: str, layer: nn.Linear, pattern: Pattern
                  ) -> tuple[SparseTensor, float]:
         """The pruned weight of a layer, condensed, and the share of its non-zeros that
         pruning took."""
+        if self.needs_grams(self.pruning):
+            found = self._prune_by_gram(name, layer, pattern)
+            return compress(found.weight, pattern, name=name), _share(found)
         weight, given = layer.weight.detach(), self._scores(name, layer)
         if weight.device.type == "cpu" and not _is_mask(given):
             return prune_to_sparse(weight, pattern, given)
-        pruned, report = _prune_by(given, weight, pattern)
-        share = report.dropped / report.non_zeros if report.non_zeros else 0.0
-        return compress(pruned, pattern, name=name), share
+        found = _prune_by(given, weight, pattern)
+        return compress(found.weight, pattern, name=name), _share(found)
+
+    def _prune_by_gram(self, name: str, layer: nn.Linear, pattern: Pattern) -> Pruned:
+        gram = self.inputs.gram(name)
+        if gram is None:
+            raise Error(f"expected calibration inputs that reach '{name}', as "
+                        "prune='sparsegpt' needs them")
+        return prune_with_gram(layer.weight.detach(), gram.double().cpu().numpy(),
+                               pattern)
 
     def _scores(self, name: str, layer: nn.Linear) -> Any:
         """Scores, a mask, or None for magnitudes."""
@@ -93,6 +114,20 @@ def _prune_by(given: Any, weight: Tensor, pattern: Pattern, x: Tensor | None = N
     if _is_mask(given):
         return prune(weight, pattern, activations=x, mask=given)
     return prune(weight, pattern, activations=x, scores=given)
+
+
+def _share(found: Pruned) -> float:
+    """Of a weight's non-zeros, what was dropped."""
+    report = found.report
+    return report.dropped / report.non_zeros if report.non_zeros else 0.0
+
+
+def _with_error(found: Pruned, weight: Tensor, x: Tensor | None) -> Pruned:
+    if x is None:
+        return found
+    error = product_error(weight, found.weight, x, found.report.pattern.axis)
+    return replace(found, report=replace(found.report, relative_error=error,
+                                         measured=True))
 
 
 def _is_mask(given: Any) -> bool:

@@ -16,7 +16,7 @@ from .._pattern import Pattern, parse_pattern
 from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
-from ._inputs import record_inputs
+from ._inputs import gram_recorder, record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
@@ -155,6 +155,10 @@ def _search(model: nn.Module, patterns: Any, examples: list, speedup: float | No
                            with_squares=with_squares and calibration is None)
     if calibration is not None and with_squares:
         inputs.squares = record_inputs(model, calibration, with_squares=True).squares
+    if LayerPruner.needs_grams(prune):
+        inputs.record_grams = gram_recorder(
+            model, examples if calibration is None else calibration,
+            run if calibration is None else None)
     measurer = _Measurer(LayerPruner(prune, inputs))
     choices = []
     reached = [name for name in candidates if name in inputs.first]

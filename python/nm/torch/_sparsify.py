@@ -15,7 +15,7 @@ from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
 from ._fuse import FuseReport, check_example, fuse as fuse_layers
-from ._inputs import record_inputs
+from ._inputs import gram_recorder, record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._layers import Layer, find_layers, is_conv1d
@@ -111,13 +111,15 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
             are those that kernels are chosen and timed for. Without it nothing is
             timed. Layers of one shape and pattern are timed once.
         prune: how weights are pruned: True or ``"magnitude"``; ``"wanda"``, by
-            magnitudes times the norms of the inputs in `calibration`; a dict of
+            magnitudes times the norms of the inputs in `calibration`; ``"sparsegpt"``,
+            by SparseGPT on them, which changes the weights that stay and takes each
+            layer's inputs from the layers that were replaced before it; a dict of
             scores, or of masks of booleans, by layer names; or a function of a name
             and a layer that gives either. Without it, and for layers that a dict has
             not, a layer whose weight breaks its pattern stays dense.
         force: whether layers that are not faster are replaced, too.
-        calibration: inputs of the model for Wanda's norms, each like `example`, which
-            is taken where there are none.
+        calibration: inputs of the model for Wanda's norms and SparseGPT's update, each
+            like `example`, which is taken where there are none.
         run: runs the model in place of ``model(*example)``.
         fuse: whether layers that are fed one tensor multiply it at once afterwards, as
             nm.torch.fuse has them do.
@@ -129,7 +131,8 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         kernel, estimated and measured speed-up, and why it was replaced or was not.
 
     Raises:
-        Error: the model has no layer that can be replaced, or Wanda lacks inputs.
+        Error: the model has no layer that can be replaced, or Wanda or SparseGPT lack
+            inputs.
         PatternError: a rule is no pattern.
     """
     if fuse:
@@ -155,7 +158,11 @@ def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: b
     inputs = record_inputs(model, examples, run,
                            with_squares=LayerPruner.needs_norms(prune)
                            and calibration is None)
-    if calibration is not None:
+    if LayerPruner.needs_grams(prune):
+        inputs.record_grams = gram_recorder(
+            model, examples if calibration is None else calibration,
+            run if calibration is None else None)
+    elif calibration is not None:
         inputs.squares = record_inputs(model, calibration, with_squares=True).squares
     sparsifier = _Sparsifier(model, LayerPruner(prune, inputs), force)
     reports = {layer.name: LayerReport(layer.name, layer.shape, reason=layer.why_not)
