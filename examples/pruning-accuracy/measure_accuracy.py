@@ -5,8 +5,9 @@ usage: measure_accuracy.py [--seeds 5] [--epochs 60] [--tune 20] [--csv FILE] [-
 
 The layers in between the first and the last are pruned to a pattern, by its granularity and share of zeros, or
 to the same share of zeros anywhere. Weights are chosen by magnitude, by Wanda, by
-SparseGPT, or by magnitude in an order of inputs that keeps more, which is folded into the
-layer before. Then the network is trained on with its zeros held. Needs PyTorch and
+SparseGPT, by Wanda with the inputs' means taken off (centred), or by magnitude in an order
+of inputs that keeps more, which is folded into the layer before. Then the network is
+trained on with its zeros held. Needs PyTorch and
 scikit-learn; takes minutes on 2 cores, and --quick seconds.
 """
 
@@ -16,7 +17,6 @@ import statistics
 
 import nm
 import torch
-from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn import functional
 
@@ -31,7 +31,9 @@ PATTERNS = {
     "87.5 %": ["1:8", "4:32", "4:32, block = 1x4", "4:32, block = 1x32",
                "1:8, block = 4x4", ANYWHERE],
 }
-METHODS = ("magnitude", "wanda", "sparsegpt", "permuted")
+# Of inputs, for Wanda's scores.
+NORMS = {"wanda": lambda x: x.norm(dim=0), "centred": lambda x: (x - x.mean(0)).norm(dim=0)}
+METHODS = ("magnitude", "wanda", "centred", "sparsegpt", "permuted")
 
 
 def make_network():
@@ -42,6 +44,7 @@ def make_network():
 
 def split(seed):
     """Training and test digits, in an order of the seed's."""
+    from sklearn.datasets import load_digits
     digits = load_digits()
     x = torch.tensor(digits.data / 16, dtype=torch.float32)
     y = torch.tensor(digits.target)
@@ -82,40 +85,51 @@ def prune_anywhere(weight, zeros, scores):
 
 
 @torch.no_grad()
+def prune_outputs(weight, zeros, scores):
+    """Without a pattern: the least scores of each output go, as Wanda compares them."""
+    return weight.scatter(1, scores.argsort(1)[:, :round(weight.shape[1] * zeros)], 0)
+
+
+@torch.no_grad()
 def prune_layer(layer, before, x, pattern, zeros, method):
-    """Prunes a layer whose inputs are `x`; `before` is the layer that makes them."""
+    """Prunes a layer whose inputs are `x`; `before` is the layer that makes them. Gives
+    the relative error of the product."""
     weight = layer.weight.data
+    scores = nm.wanda_scores(weight, NORMS[method](x)) if method in NORMS else method
     if pattern == ANYWHERE:
-        scores = weight.abs()
-        if method == "wanda":
-            scores = nm.wanda_scores(weight, x.norm(dim=0))
-        layer.weight.data = prune_anywhere(weight, zeros, scores)
-        return
-    if method != "permuted":
+        layer.weight.data = (prune_outputs(weight, zeros, scores) if method in NORMS
+                             else prune_anywhere(weight, zeros, weight.abs()))
+    elif method != "permuted":
         layer.weight.data = nm.prune(weight, pattern, axis=1, activations=x,
-                                     scores=method).weight
-        return
-    found = nm.prune(weight, pattern, axis=1, permute=True)
+                                     scores=scores).weight
+    if method != "permuted":
+        product = x @ weight.T
+        return float((product - x @ layer.weight.data.T).norm() / product.norm())
+    found = nm.prune(weight, pattern, axis=1, activations=x, permute=True)
     layer.weight.data = found.weight
     order = torch.as_tensor(found.permutation)
     # The layer before makes its outputs in that order.
     before.weight.data = before.weight.data[order]
     before.bias.data = before.bias.data[order]
+    return found.report.relative_error
 
 
 def pruned_copy(network, x, pattern, zeros, method):
-    """Layer by layer, so that each sees the inputs that the pruned ones before make; and
-    the masks of what is left."""
+    """Layer by layer, so that each sees the inputs that the pruned ones before make; with
+    the masks of what is left, and the mean of the products' errors in per cent."""
     copy = make_network()
     copy.load_state_dict(network.state_dict())
     layers = [layer for layer in copy if isinstance(layer, nn.Linear)]
+    errors = []
     # The first and the last layer stay dense, as is usual.
     for i in range(1, len(layers) - 1):
         inputs = x
         for each in layers[:i]:
             inputs = functional.relu(each(inputs)).detach()
-        prune_layer(layers[i], layers[i - 1], inputs, pattern, zeros, method)
-    return copy, {layer: (layer.weight.data != 0).float() for layer in layers[1:-1]}
+        errors.append(100 * prune_layer(layers[i], layers[i - 1], inputs, pattern, zeros,
+                                        method))
+    return (copy, {layer: (layer.weight.data != 0).float() for layer in layers[1:-1]},
+            statistics.mean(errors))
 
 
 def granularity(pattern):
@@ -139,13 +153,13 @@ def measure(args):
             for pattern in each:
                 for method in METHODS:
                     # What changes weights or orders needs windows.
-                    if pattern == ANYWHERE and method in METHODS[2:]:
+                    if pattern == ANYWHERE and method in METHODS[3:]:
                         continue
-                    copy, masks = pruned_copy(network, x, pattern, zeros, method)
+                    copy, masks, error = pruned_copy(network, x, pattern, zeros, method)
                     before = known(copy, test_x, test_y)
                     train(copy, x, y, args.tune, 5e-4, masks)
                     results.setdefault((share, pattern, method), []).append(
-                        (before, known(copy, test_x, test_y)))
+                        (error, before, known(copy, test_x, test_y)))
     return dense, results
 
 
@@ -164,12 +178,13 @@ def main():
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     dense, results = measure(args)
-    header = ["zeros", "pruned at once", "pattern", "chosen by", "pruned", "trained on"]
-    lines = [["0 %", "-", "dense", "-", mean_of([each[0] for each in dense]), "-"]]
+    header = ["zeros", "pruned at once", "pattern", "chosen by", "error", "pruned",
+              "trained on"]
+    lines = [["0 %", "-", "dense", "-", "-", mean_of([each[0] for each in dense]), "-"]]
     for (share, pattern, method), pairs in results.items():
         block, n_of_m = granularity(pattern)
-        lines.append([share, block, n_of_m, method, mean_of([each[0] for each in pairs]),
-                      mean_of([each[1] for each in pairs])])
+        lines.append([share, block, n_of_m, method,
+                      *(mean_of(values) for values in zip(*pairs))])
     for line in [header, *lines]:
         print("  ".join(f"{field:14}" for field in line).rstrip())
     if args.csv:
