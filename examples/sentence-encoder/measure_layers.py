@@ -1,9 +1,13 @@
 """Measures the layers of a BERT in N:M beside dense ones, in one process and, sharded
 by torch's tensor parallelism, in several.
 
-usage: measure_layers.py [--pattern "8:32, block = 1x64"]... [--type f16]
+usage: measure_layers.py [--pattern "8:32, block = 1x64"... | --by-granularity] [--type f16]
                          [--device cuda] [--processes 2 | --fused]
-                         [--kernels-for CHIP]
+                         [--layers 24] [--csv FILE] [--kernels-for CHIP]
+
+With --by-granularity the patterns are those of nmSPARSE: 50, 75 and 90.6 % of zeros of
+single weights, of vectors of 4, 32 and 64 outputs, and of blocks of 4 x 4; 24 layers
+are all of BERT-large's.
 
 On a GPU a time is that of a CUDA graph. All variants take turns, so that a change of
 the clock falls on each.
@@ -11,6 +15,7 @@ the clock falls on each.
 
 import argparse
 import copy
+import csv
 import os
 import statistics
 import sys
@@ -29,6 +34,8 @@ from torch.distributed.device_mesh import init_device_mesh
 
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 REPLAYS = 10
+GRANULARITIES = [f"{kept}:32, block = {block}" for block in ("1x1", "1x4", "1x32", "1x64", "4x4")
+                 for kept in (16, 8, 3)]
 COLUMNS, ROWS = ("query", "key", "value", "fc1"), ("mixed", "fc2")
 
 
@@ -206,11 +213,25 @@ def print_table(variants):
               flush=True)
 
 
+def write_csv(path, variants):
+    base = statistics.median(variants[0].times)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["weights", "ms", "least", "most", "dense / time", "error"])
+        for variant in variants:
+            middle = statistics.median(variant.times)
+            writer.writerow([variant.name, f"{middle:.3f}", f"{min(variant.times):.3f}",
+                             f"{max(variant.times):.3f}", f"{base / middle:.2f}",
+                             f"{variant.error:.1e}"])
+
+
 def measure_and_print(args, rank, mesh):
     with torch.no_grad():
         variants = measure(args, rank, mesh)
     if rank == 0:
         print_table(variants)
+        if args.csv:
+            write_csv(args.csv, variants)
     assert all(variant.error < args.tolerance for variant in variants
                if variant.takes_part), "expected all variants to agree"
 
@@ -261,8 +282,12 @@ def main():
                           ("heads", 16), ("sentences", 24), ("length", 128),
                           ("rounds", 15)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--by-granularity", action="store_true")
+    parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--kernels-for", metavar="CHIP")
     args = parser.parse_args()
+    if args.by_granularity:
+        args.pattern = (args.pattern or []) + GRANULARITIES
     if args.fused and args.processes > 1:
         parser.error("expected one process with --fused, whose columns are of three")
     args.pattern = args.pattern or ["8:32, block = 1x64", "8:32, block = 1x128"]
