@@ -117,7 +117,7 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   if (product) {
     result->remark = product->remark;
     result->mappedBy = schedule;
-    result->sharedBytes = product->sharedBytes;
+    result->product = *product;
   }
   return result;
 }

@@ -96,8 +96,7 @@ Result<Report> Report::open(const std::string &csv, bool isNew) {
 }
 
 const char *CaseResult::levelBound() const {
-  double floor = std::max({computeFloor(), memoryFloor(), sharedFloor()});
-  return floor == sharedFloor() && floor > 0 ? "shared" : rooflineBound();
+  return product.bound.empty() ? rooflineBound() : product.bound.c_str();
 }
 
 double CaseResult::rooflineShare() const {

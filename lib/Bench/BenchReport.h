@@ -33,8 +33,6 @@ struct CaseResult {
   std::string strategy, remark;
   /// The whole schedule.
   std::string mappedBy;
-  /// Bytes of shared memory that a block of the kernel takes.
-  std::optional<int64_t> sharedBytes;
   /// The step that had the same schedule: nothing was measured where there is
   /// one.
   std::string sameAs;
@@ -43,7 +41,8 @@ struct CaseResult {
   std::string whyNoStep;
   /// None where the module does not say how it was compiled.
   std::optional<WhatRan> ran;
-  Intensity intensity;
+  /// What the module says of the product: registers, intensities and bound.
+  OpInfo product;
   double compileSeconds = 0;
   Timings timings;
   /// The results of the dense BLAS, and of cuSPARSELt where it has the pattern.
@@ -64,18 +63,10 @@ struct CaseResult {
   /// What the device was measured to reach, or its clocks allow; 0 where that
   /// is not known.
   Ceilings ceilings;
-  /// Bytes a second that a GPU's shared memory hands on, by its clocks.
-  double sharedBandwidth = 0;
 
   /// Seconds that the arithmetic and the memory take at least.
   double computeFloor() const {
     return ceilings.flops > 0 ? bench.flops() / ceilings.flops : 0;
-  }
-  /// That shared memory takes to hand on what threads multiply, on a GPU.
-  double sharedFloor() const {
-    return intensity.sharedByWarp && sharedBandwidth > 0
-               ? bench.flops() / *intensity.sharedByWarp / sharedBandwidth
-               : 0;
   }
   double memoryFloor() const {
     return ceilings.bandwidth > 0 ? bytes / ceilings.bandwidth : 0;
@@ -83,8 +74,8 @@ struct CaseResult {
   /// The share of the time that no implementation could do without.
   double rooflineShare() const;
   const char *rooflineBound() const;
-  /// `compute`, `memory` or `shared`: the level that takes the longest at
-  /// least.
+  /// `compute`, `shared`, `l2` or `memory`: what takes the longest at least, by
+  /// the module, or of compute and memory by what the device reaches.
   const char *levelBound() const;
   /// Whether nothing was measured, because a step has nothing of its own.
   bool isSkipped() const { return !sameAs.empty() || !whyNoStep.empty(); }

@@ -118,7 +118,6 @@ Result<CaseResult> CpuBench::measure(const BenchCase &bench,
   result.bytes = workload->bytes();
   if (const OpInfo *op = compiled.product()) {
     result.ran = whatRan(bench, *op, /*onCpu=*/true);
-    result.intensity = intensityOf(bench, *op, *result.ran);
   }
   if (Status status = timeUntilItRepeats(*workload, result); !status)
     return status.error();

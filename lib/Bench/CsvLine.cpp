@@ -146,15 +146,24 @@ static const Column kColumns[] = {
      }},
     {"multiplied",
      [](R r) { return r.ran ? format("%.6g", r.ran->multiplied) : ""; }},
-    {"intensity_registers", [](R r) { return known(r.intensity.registers); }},
-    {"intensity_shared", [](R r) { return known(r.intensity.shared); }},
-    {"intensity_l2", [](R r) { return known(r.intensity.l2); }},
+    {"intensity_registers",
+     [](R r) { return known(r.product.intensityRegisters); }},
+    {"intensity_shared", [](R r) { return known(r.product.intensityShared); }},
+    {"intensity_l2", [](R r) { return known(r.product.intensityL2); }},
     {"intensity_memory",
      [](R r) { return format("%.4g", r.bench.flops() / r.bytes); }},
-    {"compute_to_loads", [](R r) { return known(r.intensity.ratio); }},
+    {"compute_to_loads", [](R r) { return known(r.product.computeToLoads); }},
     {"level_bound", [](R r) { return std::string(r.levelBound()); }},
     {"shared_bytes",
-     [](R r) { return r.sharedBytes ? integer(*r.sharedBytes) : ""; }},
+     [](R r) {
+       return r.product.sharedBytes ? integer(*r.product.sharedBytes) : "";
+     }},
+    {"registers",
+     [](R r) {
+       return r.product.registers ? integer(*r.product.registers) : "";
+     }},
+    {"registers_from", [](R r) { return r.product.registersFrom; }},
+    {"occupancy", [](R r) { return known(r.product.occupancy); }},
     {"mapped_by", [](R r) { return quoted(r.mappedBy); }},
     {"remark", [](R r) { return quoted(r.remark); }},
 };

@@ -384,14 +384,9 @@ static double toleranceOf(const BenchCase &bench) {
 /// Says which unit multiplied, and lets the ceilings be those of that unit.
 void GpuBench::describeRun(const BenchCase &bench, const CompiledCase &compiled,
                            CaseResult &result) const {
-  // A multiprocessor multiplies and adds 128 numbers a clock, and hands on as
-  // many bytes.
-  constexpr double kBytesPerFlop = 0.5;
-  result.sharedBandwidth = ceilings.flops * kBytesPerFlop;
   bool onCudaCores = false;
   if (const OpInfo *op = compiled.product()) {
     result.ran = whatRan(bench, *op, /*onCpu=*/false);
-    result.intensity = intensityOf(bench, *op, *result.ran);
     // cuBLAS multiplies f32 there, too.
     onCudaCores =
         result.ran->unit == Unit::CudaCores ||

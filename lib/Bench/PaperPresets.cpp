@@ -50,13 +50,42 @@ std::vector<BenchCase> nm::nmSpmmCases() {
   // query, key and value, of the output, and both of the MLP.
   const std::pair<int64_t, int64_t> widths[] = {
       {2048, 5632}, {4096, 11008}, {5120, 13824}, {6656, 17920}, {8192, 22016}};
-  for (int64_t m : {256, 512, 1024, 2048, 4096})
-    for (auto [width, inner] : widths)
-      append(cases, crossCases({{m, width, width},
-                                {m, 3 * width, width},
-                                {m, width, inner},
-                                {m, inner, width}},
-                               kept, {ElementType::F32}));
+  // Weights with all numbers of rows, for which they are drawn once.
+  for (auto [width, inner] : widths)
+    for (auto [n, k] : {std::pair(width, width), std::pair(3 * width, width),
+                        std::pair(width, inner), std::pair(inner, width)})
+      for (const Pattern &pattern : kept)
+        for (int64_t m : {256, 512, 1024, 2048, 4096})
+          cases.push_back({{m, n, k}, pattern});
+  return cases;
+}
+
+std::vector<BenchCase> nm::nmsparseByteCases() {
+  // Squares of 64, whose windows are smaller: 32 of them may be more than k.
+  const Pattern patterns[] = {{1, 2, 64, 64},  {1, 4, 64, 64}, {1, 8, 64, 64},
+                              {16, 32, 1, 64}, {8, 32, 1, 64}, {4, 32, 1, 64},
+                              {16, 32, 1, 32}, {8, 32, 1, 32}, {4, 32, 1, 32}};
+  std::vector<BenchCase> cases;
+  for (auto [k, n] : nmsparseLayers())
+    for (const Pattern &pattern : patterns)
+      for (int64_t m : {256, 1024, 4096})
+        cases.push_back({{m, n, k}, pattern, ElementType::I8});
+  return cases;
+}
+
+std::vector<BenchCase> nm::bertLargeCases() {
+  // By granularity, 50, 75 and 90.6 %.
+  const std::pair<int64_t, int64_t> blocks[] = {
+      {1, 1}, {1, 4}, {1, 32}, {1, 64}, {4, 4}};
+  std::vector<BenchCase> cases;
+  for (ElementType type : {ElementType::F32, ElementType::F16})
+    for (auto [k, n] : {std::pair<int64_t, int64_t>(1024, 1024),
+                        std::pair<int64_t, int64_t>(1024, 4096),
+                        std::pair<int64_t, int64_t>(4096, 1024)})
+      for (auto [bk, bn] : blocks)
+        for (int64_t kept : {16, 8, 3})
+          for (int64_t m : {384, 3072})
+            cases.push_back({{m, n, k}, {kept, 32, bk, bn}, type});
   return cases;
 }
 

@@ -181,6 +181,13 @@ const std::vector<Preset> &nm::presets() {
        "EW,\n"
        "VW4, VW32 and BW4x4 at 50, 75 and 90.6 %",
        nmsparseCases},
+      {"nmsparse-i8",
+       "its 24 shapes of more rows in i8: BW64x64, VW64 and VW32 at 50, 75 "
+       "and\n87.5 %",
+       nmsparseByteCases},
+      {"bert-large",
+       "a layer's products by granularity at 50, 75 and 90.6 %, f32 and f16",
+       bertLargeCases},
       {"nm-spmm",
        "NM-SpMM's sizes A to F from 0 to 87.5 %, and its hundred points of\n"
        "Llama from 50 to 87.5 %, VW32",

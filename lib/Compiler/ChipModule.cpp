@@ -2,6 +2,7 @@
 
 #include "ChipModule.h"
 
+#include "CountedKernels.h"
 #include "Phases.h"
 #include "Ptxas.h"
 
@@ -108,7 +109,7 @@ static StringRef findMissingFunction(StringRef ptx) {
 
 FailureOr<std::string> ChipModule::makeCubin(StringRef ptxas,
                                              const CompileOptions &options,
-                                             Diagnostics &diagnostics) const {
+                                             Diagnostics &diagnostics) {
   diagnostics.setStep("ptxas");
   ::nm::Result<Assembly> assembly =
       assemble(ptxas, chip, getPtx(), options.optLevel);
@@ -120,6 +121,7 @@ FailureOr<std::string> ChipModule::makeCubin(StringRef ptxas,
          (kernel.name + " has too few registers on " + chip + " and keeps " +
           Twine(kernel.bytes) + " bytes in local memory, which is slow")
              .str()});
+  takeCounts(chip, assembly->kernels, records);
   return std::move(assembly->cubin);
 }
 

@@ -45,7 +45,7 @@ public:
   std::string getPtx() const;
   FailureOr<std::string> makeCubin(llvm::StringRef ptxas,
                                    const CompileOptions &options,
-                                   Diagnostics &diagnostics) const;
+                                   Diagnostics &diagnostics);
 
   const std::string &getChip() const { return chip; }
   ModuleOp getModule() const { return *module; }

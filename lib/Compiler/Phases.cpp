@@ -3,6 +3,7 @@
 #include "Phases.h"
 
 #include "CountFlops.h"
+#include "CountedKernels.h"
 #include "RecordProducts.h"
 
 #include "nm/Transforms/Passes.h"
@@ -107,6 +108,8 @@ public:
     auto module = dyn_cast<ModuleOp>(op);
     if (!records || !module)
       return;
+    if (pass->getArgument() == "nm-gather-kernels")
+      recordKernels(module, *records);
     for (FunctionRecord &record : *records) {
       auto function = module.lookupSymbol<func::FuncOp>(record.signature.name);
       if (!function)

@@ -18,6 +18,7 @@
 #include <optional>
 
 using namespace llvm;
+using mlir::nm::AssembledKernel;
 using mlir::nm::Assembly;
 using mlir::nm::SpilledKernel;
 using ::nm::Result;
@@ -66,6 +67,28 @@ static std::string readFile(StringRef path) {
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The kernels of the text that `ptxas -v` prints:
+///   ptxas info    : Compiling entry function 'a_kernel' for 'sm_80'
+///   ...
+///   ptxas info    : Used 40 registers, used 1 barriers, 400 bytes cmem[0]
+static std::vector<AssembledKernel> findKernels(StringRef log) {
+  std::vector<AssembledKernel> kernels;
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n');
+  for (StringRef line : lines) {
+    auto [before, name] = line.split("Compiling entry function '");
+    if (!name.empty())
+      kernels.push_back(
+          {name.take_until([](char c) { return c == '\''; }).str()});
+    auto [start, used] = line.split(" Used ");
+    int64_t registers = 0;
+    if (!kernels.empty() && !used.consumeInteger(10, registers) &&
+        used.starts_with(" registers"))
+      kernels.back().registers = registers;
+  }
+  return kernels;
 }
 
 /// The kernels of which the text that `ptxas -v` prints says that they spill:
@@ -149,7 +172,7 @@ static Result<Assembly> runPtxas(StringRef ptxas, StringRef chip, StringRef ptx,
   std::string cubin = readFile(output);
   std::string said = StringRef(readFile(log)).trim().str();
   if (code == 0 && !cubin.empty())
-    return Assembly{std::move(cubin), findSpills(said)};
+    return Assembly{std::move(cubin), findKernels(said), findSpills(said)};
   return ::nm::Error{("ptxas failed for " + chip + ": " +
                       (!said.empty()     ? said
                        : !reason.empty() ? reason

@@ -23,8 +23,15 @@ struct SpilledKernel {
   int64_t bytes = 0;
 };
 
+struct AssembledKernel {
+  std::string name;
+  /// Of a thread.
+  int64_t registers = 0;
+};
+
 struct Assembly {
   std::string cubin;
+  std::vector<AssembledKernel> kernels;
   std::vector<SpilledKernel> spilled;
 };
 

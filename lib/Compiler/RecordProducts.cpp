@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/SourceLocation.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
+#include "nm/GPU/Select/ProductProfile.h"
 
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,6 +51,7 @@ static OpRecord recordProduct(SparseProductOpInterface op) {
   record.remark = describeRecord(op);
   if (RecordAttr choice = getRecord(op))
     record.choice = choice.getRecord();
+  record.profile = profileProduct(op);
   return record;
 }
 

@@ -2,6 +2,8 @@
 
 #include "WriteManifest.h"
 
+#include "nm/GPU/Select/ProductProfile.h"
+
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -117,6 +119,24 @@ static Signature widen(Signature signature) {
   return signature;
 }
 
+static void writeProfile(OStream &json, const ::nm::KernelProfile &profile) {
+  auto writeKnown = [&](StringRef key, auto value) {
+    if (value)
+      json.attribute(key, *value);
+  };
+  writeKnown("registers", profile.registers);
+  if (profile.registers)
+    json.attribute("registers_from", profile.registersFrom);
+  writeKnown("occupancy", profile.occupancy);
+  writeKnown("intensity_registers", profile.ofRegisters);
+  writeKnown("intensity_shared", profile.ofShared);
+  writeKnown("intensity_l2", profile.ofL2);
+  writeKnown("intensity_memory", profile.ofMemory);
+  writeKnown("compute_to_loads", profile.computeToLoads);
+  if (!profile.bound.empty())
+    json.attribute("bound", profile.bound);
+}
+
 static void writeAlternative(OStream &json, const AlternativeRecord &entry) {
   json.attribute("name", entry.name);
   if (!entry.strategy.empty())
@@ -170,7 +190,8 @@ static void writeOps(OStream &json, const FunctionRecord &function) {
         json.attribute("schedule", op.schedule);
         json.attribute("parameters", op.parameters);
         json.attribute("loc", op.place);
-        json.attribute("remark", op.remark);
+        json.attribute("remark", op.remark + describeProfile(op.profile));
+        writeProfile(json, op.profile);
         writeChoice(json, op.choice);
       });
   });

@@ -10,6 +10,7 @@
 #include "Signature.h"
 
 #include "nm/Dialect/NM/IR/ProductRecord.h"
+#include "nm/Schedule/KernelProfile.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -29,6 +30,12 @@ struct PackedWeight {
   std::string layout;
 };
 
+/// A kernel's name, and the threads of a block of it.
+struct KernelOfProduct {
+  std::string name;
+  int64_t threads = 0;
+};
+
 /// How one product was compiled.
 struct OpRecord {
   /// nm.spmm or nm.spmv, its sizes, -1 where dynamic, and the elements of A.
@@ -42,6 +49,9 @@ struct OpRecord {
   std::string place;
   std::string remark;
   ProductRecord choice;
+  ::nm::KernelProfile profile;
+  /// The kernels that were made of it alone.
+  std::vector<KernelOfProduct> kernels;
 };
 
 /// What a function does between two times that are taken.

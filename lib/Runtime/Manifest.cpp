@@ -220,21 +220,32 @@ static OpInfo readOp(JsonReader json) {
   for (auto [key, text] :
        {std::pair("op", &op.op), std::pair("pattern", &op.pattern),
         std::pair("dtype", &op.dtype), std::pair("schedule", &op.schedule),
-        std::pair("source", &op.source), std::pair("reason", &op.reason)})
+        std::pair("source", &op.source), std::pair("reason", &op.reason),
+        std::pair("registers_from", &op.registersFrom),
+        std::pair("bound", &op.bound)})
     if (JsonReader member = json.optionalMember(key))
       *text = member.text();
   for (auto [key, size] :
        {std::pair("m", &op.m), std::pair("n", &op.n), std::pair("k", &op.k)})
     if (JsonReader member = json.optionalMember(key))
       *size = member.integer();
-  for (auto [key, time] : {std::pair("estimate_us", &op.estimate),
-                           std::pair("dense_us", &op.denseEstimate),
-                           std::pair("multiply_floor_us", &op.multiplyFloor),
-                           std::pair("memory_floor_us", &op.memoryFloor)})
+  for (auto [key, time] :
+       {std::pair("estimate_us", &op.estimate),
+        std::pair("dense_us", &op.denseEstimate),
+        std::pair("multiply_floor_us", &op.multiplyFloor),
+        std::pair("memory_floor_us", &op.memoryFloor),
+        std::pair("occupancy", &op.occupancy),
+        std::pair("intensity_registers", &op.intensityRegisters),
+        std::pair("intensity_shared", &op.intensityShared),
+        std::pair("intensity_l2", &op.intensityL2),
+        std::pair("intensity_memory", &op.intensityMemory),
+        std::pair("compute_to_loads", &op.computeToLoads)})
     if (JsonReader member = json.optionalMember(key))
       *time = member.number();
   if (JsonReader bytes = json.optionalMember("shared_bytes"))
     op.sharedBytes = bytes.integer();
+  if (JsonReader registers = json.optionalMember("registers"))
+    op.registers = registers.integer();
   if (JsonReader fallsBack = json.optionalMember("falls_back"))
     op.fallsBack = fallsBack.flag();
   if (JsonReader alternatives = json.optionalMember("alternatives"))

@@ -57,6 +57,15 @@ class ProductRecord:
             and its memory, allow, in microseconds; None where not known.
         shared_bytes: shared memory of a thread block in bytes; None where not
             known.
+        registers: of a thread of a GPU's kernel; None where not known.
+        registers_from: who counted them: ``"ptxas"`` or ``"estimate"``, the model.
+        occupancy: the share of a multiprocessor's threads that resident blocks have.
+        intensity_registers, intensity_shared, intensity_l2, intensity_memory:
+            operations for each byte that registers, shared memory, the second-level
+            cache and memory hand on, by the schedule's tiles.
+        compute_to_loads: multiply-adds for each number loaded from shared memory.
+        bound: ``"compute"``, ``"shared"``, ``"l2"`` or ``"memory"``: what takes the
+            longest at least; empty where not known.
         falls_back: whether dense weights took the sparse ones' place.
         reason: why they did, or did not, or why no model was asked.
         alternatives: the ways to make the product that were compared, each an
@@ -83,6 +92,15 @@ class ProductRecord:
     multiply_floor_us: float | None = None
     memory_floor_us: float | None = None
     shared_bytes: int | None = None
+    registers: int | None = None
+    registers_from: str = ""
+    occupancy: float | None = None
+    intensity_registers: float | None = None
+    intensity_shared: float | None = None
+    intensity_l2: float | None = None
+    intensity_memory: float | None = None
+    compute_to_loads: float | None = None
+    bound: str = ""
     falls_back: bool = False
     reason: str = ""
     alternatives: tuple[Alternative, ...] = ()

@@ -30,7 +30,12 @@
 //                  "source": "model", "chip": "sm_90", "typical_m": 1024,
 //                  "estimate_us": 9.0, "dense_us": 19.8,
 //                  "multiply_floor_us": 2.3, "memory_floor_us": 0.9,
-//                  "shared_bytes": 86016, "falls_back": false,
+//                  "shared_bytes": 86016, "registers": 128,
+//                  "registers_from": "ptxas", "occupancy": 0.25,
+//                  "intensity_registers": 0.17, "intensity_shared": 2.0,
+//                  "intensity_l2": 12.4, "intensity_memory": 80.1,
+//                  "compute_to_loads": 4.0, "bound": "compute",
+//                  "falls_back": false,
 //                  "reason": "...",
 //                  "alternatives": [ { "name": "own", "strategy": "simt",
 //                                      "estimate_us": 9.0, "chosen": true },
@@ -198,6 +203,12 @@ struct OpInfo {
   std::optional<double> estimate, denseEstimate, multiplyFloor, memoryFloor;
   std::optional<int64_t> sharedBytes;
   std::vector<AlternativeInfo> alternatives;
+  /// Of a thread, and who counted them: `ptxas`, or `estimate` of the model.
+  std::optional<int64_t> registers;
+  std::string registersFrom;
+  std::optional<double> occupancy, intensityRegisters, intensityShared,
+      intensityL2, intensityMemory, computeToLoads;
+  std::string bound;
 };
 
 /// What a function does between two times that it takes.

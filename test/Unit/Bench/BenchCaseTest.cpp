@@ -117,5 +117,6 @@ TEST(Presets, NameThoseThereAre) {
   EXPECT_EQ(cases.error().message,
             "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
             "granularity, gpu, gpu-spmm, gpu-spmv, gpu-quick, "
-            "nmsparse, nm-spmm, study, sparsert, small");
+            "nmsparse, nmsparse-i8, bert-large, nm-spmm, study, "
+            "sparsert, small");
 }

@@ -83,10 +83,17 @@ TEST(CsvLine, SaysWhatRan) {
   EXPECT_EQ(field(result, "unit"), "tensor cores");
   EXPECT_EQ(field(result, "zeros"), "multiplied");
   EXPECT_EQ(field(result, "csr_median_us"), "7000.0000");
-  // A warp's tile of 2 x 2 is bound by shared memory.
-  result.intensity.sharedByWarp = 0.5;
-  result.sharedBandwidth = 1e12;
+  // What the module says of its kernel.
+  result.product.bound = "shared";
+  result.product.registers = 168;
+  result.product.registersFrom = "ptxas";
+  result.product.occupancy = 0.1875;
+  result.product.intensityL2 = 57;
   EXPECT_EQ(field(result, "level_bound"), "shared");
+  EXPECT_EQ(field(result, "registers"), "168");
+  EXPECT_EQ(field(result, "registers_from"), "ptxas");
+  EXPECT_EQ(field(result, "occupancy"), "0.1875");
+  EXPECT_EQ(field(result, "intensity_l2"), "57");
   testing::internal::CaptureStdout();
   Report::open("", true)->add(result);
   std::string table = testing::internal::GetCapturedStdout();

@@ -42,25 +42,3 @@ TEST(WhatRan, ReadsTheWiderPattern) {
   EXPECT_EQ(whatRan(bench, op, false).multiplied, 0.5);
   EXPECT_EQ(textOf(bench, op), "tensor cores, partly");
 }
-
-TEST(Intensity, IsThatOfTheTiles) {
-  const BenchCase bench{{1024, 1024, 1024}, {8, 32, 1, 32}};
-  OpInfo op = opOf("simt");
-  op.schedule = "#nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, "
-                "4], stages = 2, pack = false>";
-  Intensity got = intensityOf(bench, op, whatRan(bench, op, false));
-  // 32 multiply-adds for 12 numbers.
-  EXPECT_NEAR(*got.ratio, 32.0 / 12, 1e-9);
-  EXPECT_NEAR(*got.shared, 64.0 / 48, 1e-9);
-  EXPECT_NEAR(*got.sharedByWarp, 2 * 64 * 32 / (96 * 4.0), 1e-9);
-  EXPECT_NEAR(*got.registers, 1.0 / 6, 1e-9);
-  // A row of 64 f32, and a quarter of 128 with a byte of index for each 32.
-  double indices = double(bench.pattern.indexBits()) / 8 / 32;
-  EXPECT_NEAR(*got.l2, 2 * 64 * 128 * 0.25 / (256 + 32 * (4 + indices)), 1e-9);
-  op.schedule.replace(op.schedule.find("false"), 5, "true");
-  EXPECT_GT(*intensityOf(bench, op, whatRan(bench, op, false)).l2, *got.l2);
-  // gemv has no tiles.
-  op = opOf("gemv");
-  op.schedule = "#nm.gemv<columns = 4>";
-  EXPECT_FALSE(intensityOf(bench, op, whatRan(bench, op, false)).l2);
-}
