@@ -42,6 +42,9 @@ static void takeCount(llvm::StringRef chip,
                       const std::vector<AssembledKernel> &kernels,
                       OpRecord &op) {
   ::nm::KernelProfile &profile = op.profile;
+  // cuBLAS multiplies where there is none of its own.
+  if (!profile.registers)
+    return;
   std::optional<int64_t> most;
   int64_t threads = 0;
   for (const KernelOfProduct &kernel : op.kernels)
