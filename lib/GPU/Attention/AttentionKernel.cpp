@@ -31,19 +31,19 @@ class AttentionKernel {
 public:
   AttentionKernel(OpBuilder &builder, AttentionOp op)
       : builder(builder), loc(op.getLoc()), e{builder, loc}, place(e, op),
-        tiles(e, place), hasFewRows(isFew()),
+        hasFewRows(isFew()), squares(countSquares()), tiles(e, place, squares),
         isRaw(!op.getMask() && op.getScale().convertToDouble() > 0),
         factor(isRaw ? op.getScale().convertToDouble() * M_LOG2E : 1) {}
 
   void launch();
 
 private:
-  static constexpr int64_t kWarps = 4, kThreads = kWarps * kWarpSize;
-  static constexpr int64_t kKeys = AttentionTiles::kKeys;
+  static constexpr int64_t kWarps = AttentionTiles::kWarps,
+                           kThreads = AttentionTiles::kThreads;
   using Operand = AttentionPlace::Operand;
   using Values = SmallVector<Value>;
 
-  /// What a lane keeps from tile to tile: the sums of its results, and for both
+  /// What a lane keeps from tile to tile: the sums of its results, and for each
   /// of its rows the largest score and the lane's part of the exponentials.
   struct State {
     Values sums, most, totals;
@@ -54,15 +54,28 @@ private:
       llvm::append_range(all, totals);
       return all;
     }
-    static State get(ValueRange all) {
-      return {Values(all.drop_back(4)), Values(all.take_back(4).take_front(2)),
-              Values(all.take_back(2))};
+    static State get(ValueRange all, size_t rows) {
+      return {Values(all.drop_back(2 * rows)),
+              Values(all.take_back(2 * rows).take_front(rows)),
+              Values(all.take_back(rows))};
     }
   };
 
   bool isFew();
-  int64_t getBlockRows() const { return hasFewRows ? 16 : 16 * kWarps; }
-  int64_t getWarpKeys() const { return hasFewRows ? kKeys / kWarps : kKeys; }
+  int64_t countSquares();
+  int64_t getBlockRows() const {
+    return hasFewRows ? kSquareSide : kSquareSide * squares * kWarps;
+  }
+  /// Rows of a lane.
+  int64_t getRows() const { return 2 * squares; }
+  /// The lane's row of value `i` of `values` scores or sums.
+  int64_t rowOf(size_t i, size_t values) const {
+    size_t ofSquare = values / size_t(squares);
+    return int64_t(i / ofSquare * 2 + i % kMmaSums / 2);
+  }
+  int64_t getWarpKeys() const {
+    return hasFewRows ? tiles.countKeys() / kWarps : tiles.countKeys();
+  }
   Value f32(double value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getF32FloatAttr(float(value)));
@@ -81,7 +94,7 @@ private:
   State addTile(const State &before, Value tile, Value stage);
   void hide(Values &scores, Value tile, Value own);
   void applyMask(Values &scores, Value firstKey);
-  Value readMask(int64_t half, Value key);
+  Value readMask(int64_t row, Value key);
   Value overQuad(Value value, llvm::function_ref<Value(Value, Value)> combine);
   Value larger(Value a, Value b) {
     return arith::MaximumFOp::create(builder, loc, a, b);
@@ -98,8 +111,10 @@ private:
   Location loc;
   ThreadEmitter e;
   AttentionPlace place;
-  AttentionTiles tiles;
   const bool hasFewRows;
+  /// Squares of 16 rows that a warp has.
+  const int64_t squares;
+  AttentionTiles tiles;
   /// Whether scores are kept without the scale: one that is positive commutes
   /// with the largest score.
   const bool isRaw;
@@ -109,7 +124,7 @@ private:
   /// In the kernel: the block's, all i32.
   Value firstRow, split, head, firstKey, endKey;
   std::optional<MmaLane> lane;
-  /// The lane's two rows in the list, among those of their groups, and their
+  /// The lane's rows in the list, among those of their groups, and their
   /// places.
   Values listed, numbers;
   SmallVector<AttentionPlace::Place> places;
@@ -128,6 +143,24 @@ bool AttentionKernel::isFew() {
   return count <= kSquareSide;
 }
 
+/// Two where results are so wide that a warp's reads of keys and values bound
+/// it, which more rows share, and blocks are enough all the same.
+int64_t AttentionKernel::countSquares() {
+  constexpr int64_t kWide = 64, kBlocks = 512;
+  if (hasFewRows || std::max(place.getDepth(), place.getWidth()) <= kWide)
+    return 1;
+  int64_t rows = 1;
+  for (ArrayRef<unsigned> over :
+       {ArrayRef(place.loops.batches), ArrayRef(place.loops.rows)})
+    for (unsigned loop : over) {
+      int64_t size = place.getStaticSize(loop);
+      if (ShapedType::isDynamic(size))
+        return 1;
+      rows *= size;
+    }
+  return rows >= kBlocks * 2 * kSquareSide * kWarps ? 2 : 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
@@ -137,7 +170,7 @@ Value AttentionKernel::splitKeys() {
   if (!hasFewRows)
     return e.index(1);
   // Two for each of an H100's multiprocessors; and tiles of two, at least.
-  constexpr int64_t kBlocks = 264, kLeast = 2 * kKeys;
+  constexpr int64_t kBlocks = 264, kLeast = 128;
   Value one = e.index(1);
   Value heads = arith::MaxUIOp::create(builder, loc, place.heads, one);
   Value wanted = ceilDiv(e.index(kBlocks), heads);
@@ -163,9 +196,9 @@ void AttentionKernel::placeRows() {
   Value last = e.sub(e.toI32(place.allRows), e.i32(1));
   Value first = firstRow;
   if (!hasFewRows)
-    first = e.add(first, e.mul(lane->warp, kSquareSide));
-  for (int64_t half : {0, 1}) {
-    Value row = e.add(e.add(first, lane->row), half * kMatrixSide);
+    first = e.add(first, e.mul(lane->warp, squares * kSquareSide));
+  for (int64_t number = 0; number < getRows(); ++number) {
+    Value row = e.add(e.add(first, lane->row), number * kMatrixSide);
     listed.push_back(row);
     AttentionPlace::Place own = place.createPlace();
     place.putHead(own, head);
@@ -189,7 +222,7 @@ void AttentionKernel::findKeys() {
     return;
   Value parts = e.toI32(splits);
   Value part = ceilDiv(endKey, parts);
-  part = e.mul(e.ceilDiv(part, kKeys), kKeys);
+  part = e.mul(e.ceilDiv(part, tiles.countKeys()), tiles.countKeys());
   firstKey = e.least(
       arith::MulIOp::create(builder, loc, part, split).getResult(), endKey);
   endKey = e.least(endKey, e.add(firstKey, part));
@@ -202,11 +235,11 @@ void AttentionKernel::findKeys() {
 /// Hides scores of keys that there are not, or that come later than their row,
 /// in a tile of keys of which the warp has those from `own` on.
 void AttentionKernel::hide(Values &scores, Value tile, Value own) {
-  Value some = e.less(endKey, e.add(tile, kKeys));
+  Value some = e.less(endKey, e.add(tile, tiles.countKeys()));
   if (place.op.getCausal()) {
     AttentionPlace::Place unused = place.createPlace();
     Value row = place.putRow(unused, firstRow);
-    some = e.either(some, e.less(row, e.add(tile, kKeys - 1)));
+    some = e.either(some, e.less(row, e.add(tile, tiles.countKeys() - 1)));
   }
   scores = e.choose(
       some,
@@ -214,10 +247,12 @@ void AttentionKernel::hide(Values &scores, Value tile, Value own) {
         Values seen;
         for (auto [i, score] : llvm::enumerate(scores)) {
           int64_t at = int64_t(i);
-          Value key = tiles.keyOf(own, at);
+          Value key = tiles.keyOf(own, at, getWarpKeys());
           Value isSeen = e.less(key, endKey);
           if (place.op.getCausal())
-            isSeen = e.both(isSeen, e.less(key, e.add(numbers[at % 4 / 2], 1)));
+            isSeen =
+                e.both(isSeen,
+                       e.less(key, e.add(numbers[rowOf(i, scores.size())], 1)));
           seen.push_back(arith::SelectOp::create(builder, loc, isSeen, score,
                                                  f32(-INFINITY)));
         }
@@ -226,8 +261,8 @@ void AttentionKernel::hide(Values &scores, Value tile, Value own) {
       scores);
 }
 
-Value AttentionKernel::readMask(int64_t half, Value key) {
-  AttentionPlace::Place at = places[half];
+Value AttentionKernel::readMask(int64_t row, Value key) {
+  AttentionPlace::Place at = places[row];
   // A key behind the last one is hidden, whatever its mask is.
   at[place.loops.keys] =
       e.toIndex(e.least(key, e.sub(e.toI32(place.keys), e.i32(1))));
@@ -244,7 +279,8 @@ void AttentionKernel::applyMask(Values &scores, Value first) {
     score = times(score, scale);
     if (!place.op.getMask())
       continue;
-    Value element = readMask(at % 4 / 2, tiles.keyOf(first, at));
+    Value element = readMask(rowOf(i, scores.size()),
+                             tiles.keyOf(first, at, getWarpKeys()));
     if (element.getType().isInteger(1)) {
       score =
           arith::SelectOp::create(builder, loc, element, score, f32(-INFINITY));
@@ -288,9 +324,10 @@ Value AttentionKernel::power(Value a, Value base) {
 
 AttentionKernel::State AttentionKernel::clear() {
   State state;
-  state.sums.assign(place.getWidth() / kMatrixSide * kMmaSums, f32(0));
-  state.most.assign(2, f32(-INFINITY));
-  state.totals.assign(2, f32(0));
+  state.sums.assign(squares * place.getWidth() / kMatrixSide * kMmaSums,
+                    f32(0));
+  state.most.assign(getRows(), f32(-INFINITY));
+  state.totals.assign(getRows(), f32(0));
   return state;
 }
 
@@ -305,25 +342,25 @@ AttentionKernel::State AttentionKernel::addTile(const State &before,
   hide(scores, first, own);
   State after;
   Values factors, bases;
-  for (int64_t half : {0, 1}) {
-    Value most = scores[2 * half];
+  for (int64_t row = 0; row < getRows(); ++row) {
+    Value most;
     for (size_t i = 0; i < scores.size(); ++i)
-      if (int64_t(i) % 4 / 2 == half)
-        most = larger(most, scores[i]);
+      if (rowOf(i, scores.size()) == row)
+        most = most ? larger(most, scores[i]) : scores[i];
     most = overQuad(most, [&](Value a, Value b) { return larger(a, b); });
-    after.most.push_back(larger(before.most[half], most));
+    after.most.push_back(larger(before.most[row], most));
     bases.push_back(baseOf(after.most.back()));
-    factors.push_back(power(before.most[half], bases.back()));
-    after.totals.push_back(times(before.totals[half], factors.back()));
+    factors.push_back(power(before.most[row], bases.back()));
+    after.totals.push_back(times(before.totals[row], factors.back()));
   }
   for (auto [i, score] : llvm::enumerate(scores)) {
-    int64_t half = int64_t(i) % 4 / 2;
-    score = power(score, bases[half]);
-    after.totals[half] =
-        arith::AddFOp::create(builder, loc, after.totals[half], score);
+    int64_t row = rowOf(i, scores.size());
+    score = power(score, bases[row]);
+    after.totals[row] =
+        arith::AddFOp::create(builder, loc, after.totals[row], score);
   }
   for (auto [i, sum] : llvm::enumerate(before.sums))
-    after.sums.push_back(times(sum, factors[int64_t(i) % 4 / 2]));
+    after.sums.push_back(times(sum, factors[rowOf(i, before.sums.size())]));
   tiles.multiplyValues(stage, scores, after.sums);
   return after;
 }
@@ -339,42 +376,41 @@ AttentionKernel::State AttentionKernel::runTiles() {
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   Values carried = clear().flatten();
   carried.push_back(e.i32(0));
-  auto loop =
-      scf::ForOp::create(builder, loc, firstKey, endKey, e.i32(kKeys), carried);
+  auto loop = scf::ForOp::create(builder, loc, firstKey, endKey,
+                                 e.i32(tiles.countKeys()), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = loop.getInductionVar(), stage = loop.getRegionIterArgs().back();
   NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
   // All warps have the tile, and are done with the one before.
   gpu::BarrierOp::create(builder, loc);
-  Value next = e.add(first, kKeys), other = e.sub(e.i32(1), stage);
+  Value next = e.add(first, tiles.countKeys()), other = e.sub(e.i32(1), stage);
   e.onlyIf(e.less(next, endKey), [&] { copy(next, other); });
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   State state =
-      addTile(State::get(loop.getRegionIterArgs().drop_back()), first, stage);
+      addTile(State::get(loop.getRegionIterArgs().drop_back(), getRows()),
+              first, stage);
   Values results = state.flatten();
   results.push_back(other);
   scf::YieldOp::create(builder, loc, results);
-  return State::get(loop.getResults().drop_back());
+  return State::get(loop.getResults().drop_back(), getRows());
 }
 
 void AttentionKernel::store(const State &state) {
   int64_t pairs = place.getWidth() / kMatrixSide;
-  for (int64_t half : {0, 1}) {
-    Value total = state.totals[half];
+  for (int64_t row = 0; row < getRows(); ++row) {
+    Value total = state.totals[row];
     Value isNone = arith::CmpFOp::create(
         builder, loc, arith::CmpFPredicate::OEQ, total, f32(0));
     Value inverse = arith::SelectOp::create(
         builder, loc, isNone, f32(0),
         arith::DivFOp::create(builder, loc, f32(1), total));
-    e.onlyIf(e.less(listed[half], e.toI32(place.allRows)), [&] {
-      for (int64_t i = 0; i < pairs; ++i) {
-        Values pair;
-        for (int64_t k : {0, 1})
-          pair.push_back(
-              times(state.sums[i * kMmaSums + 2 * half + k], inverse));
-        tiles.storePair(places[half], i, pair);
-      }
+    const Value *sums = &state.sums[row / 2 * pairs * kMmaSums + row % 2 * 2];
+    e.onlyIf(e.less(listed[row], e.toI32(place.allRows)), [&] {
+      for (int64_t i = 0; i < pairs; ++i)
+        tiles.storePair(places[row], i,
+                        {times(sums[i * kMmaSums], inverse),
+                         times(sums[i * kMmaSums + 1], inverse)});
     });
   }
 }
@@ -406,7 +442,7 @@ void AttentionKernel::launch() {
   placeBlock(launch.getBlockIds().x);
   placeRows();
   findKeys();
-  tiles.begin(*lane, thread, kThreads);
+  tiles.begin(*lane, thread);
   tiles.loadQueries(places);
   State state = runTiles();
   for (Value &total : state.totals)

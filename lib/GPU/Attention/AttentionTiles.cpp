@@ -15,20 +15,28 @@ static constexpr int64_t kStages = 2;
 /// Bytes of an element, and of the widest access.
 static constexpr int64_t kElementBytes = 2, kWideBytes = 16;
 
-AttentionTiles::AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place)
-    : e(emitter), place(place), element(place.getElement()),
-      depth(place.getDepth()), width(place.getWidth()) {}
+/// Words of a square that a lane has.
+static constexpr int64_t kWords = 4;
 
-int64_t AttentionTiles::getBytes() const {
-  return kStages * kKeys * (getStride(depth) + getStride(width)) *
-         kElementBytes;
+AttentionTiles::AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place,
+                               int64_t squares)
+    : e(emitter), place(place), element(place.getElement()),
+      depth(place.getDepth()), width(place.getWidth()), squares(squares) {}
+
+int64_t AttentionTiles::getQueryBytes() const {
+  return keepsQueries() ? 0
+                        : squares * depth / kSquareSide * kThreads * kWideBytes;
 }
 
-void AttentionTiles::begin(const MmaLane &given, Value threadId,
-                           int64_t count) {
+int64_t AttentionTiles::getBytes() const {
+  return kStages * countKeys() * (getStride(depth) + getStride(width)) *
+             kElementBytes +
+         getQueryBytes();
+}
+
+void AttentionTiles::begin(const MmaLane &given, Value threadId) {
   lane = given;
   thread = e.toI32(threadId);
-  threads = count;
   auto space = gpu::AddressSpaceAttr::get(e.builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
   memory = gpu::DynamicSharedMemoryOp::create(
@@ -42,9 +50,18 @@ void AttentionTiles::begin(const MmaLane &given, Value threadId,
                         space),
         memory, e.index(first * kElementBytes), ValueRange());
   };
-  int64_t keysSize = kStages * kKeys * getStride(depth);
+  int64_t keysSize = kStages * countKeys() * getStride(depth);
   keys = view(keysSize, 0);
-  values = view(kStages * kKeys * getStride(width), keysSize);
+  int64_t valuesSize = kStages * countKeys() * getStride(width);
+  values = view(valuesSize, keysSize);
+  if (keepsQueries())
+    return;
+  auto words = MemRefType::get(
+      {squares * depth / kSquareSide, kThreads, kWords}, e.builder.getI32Type(),
+      MemRefLayoutAttrInterface(), space);
+  queryWords = memref::ViewOp::create(
+      e.builder, e.loc, words, memory,
+      e.index((keysSize + valuesSize) * kElementBytes), ValueRange());
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,13 +94,39 @@ Value AttentionTiles::loadPair(Operand operand, AttentionPlace::Place at,
 
 void AttentionTiles::loadQueries(ArrayRef<AttentionPlace::Place> places) {
   Value pair = e.toIndex(e.mul(lane->pair, 2));
-  for (int64_t k = 0; k < depth; k += kSquareSide) {
-    SquareWords words;
-    for (auto [i, word] : llvm::enumerate(words))
-      word = loadPair(AttentionPlace::Q, places[i % 2], place.loops.depth,
-                      e.add(pair, k + int64_t(i / 2) * kMatrixSide));
-    queries.push_back(words);
-  }
+  for (int64_t square = 0; square < squares; ++square)
+    for (int64_t k = 0; k < depth; k += kSquareSide) {
+      SquareWords words;
+      for (auto [i, word] : llvm::enumerate(words))
+        word = loadPair(AttentionPlace::Q, places[2 * square + i % 2],
+                        place.loops.depth,
+                        e.add(pair, k + int64_t(i / 2) * kMatrixSide));
+      queries.push_back(words);
+      if (keepsQueries())
+        continue;
+      Value all = vector::FromElementsOp::create(
+          e.builder, e.loc, VectorType::get({kWords}, e.builder.getI32Type()),
+          words);
+      Value step = e.index((square * depth + k) / kSquareSide);
+      vector::StoreOp::create(e.builder, e.loc, all, queryWords,
+                              ValueRange{step, e.toIndex(thread), e.index(0)},
+                              /*nontemporal=*/false,
+                              llvm::MaybeAlign(kWideBytes));
+    }
+}
+
+SquareWords AttentionTiles::getQueries(int64_t square, int64_t step) {
+  int64_t number = square * depth / kSquareSide + step;
+  if (keepsQueries())
+    return queries[number];
+  Value all = vector::LoadOp::create(
+      e.builder, e.loc, VectorType::get({kWords}, e.builder.getI32Type()),
+      queryWords, ValueRange{e.index(number), e.toIndex(thread), e.index(0)},
+      /*nontemporal=*/false, llvm::MaybeAlign(kWideBytes));
+  SquareWords words;
+  for (auto [i, word] : llvm::enumerate(words))
+    word = e.extract(all, int64_t(i));
+  return words;
 }
 
 void AttentionTiles::copyAccess(Operand operand, AttentionPlace::Place at,
@@ -115,9 +158,9 @@ void AttentionTiles::copyTile(Operand operand, AttentionPlace::Place ofHead,
   int64_t columns = operand == AttentionPlace::K ? depth : width;
   int64_t count = place.getAlignment(operand, loop);
   int64_t perKey = columns / count, stride = getStride(columns);
-  Value last = e.sub(end, e.i32(1)), base = e.mul(stage, kKeys * stride);
-  for (int64_t round = 0; round * threads < kKeys * perKey; ++round) {
-    Value number = e.add(thread, round * threads);
+  Value last = e.sub(end, e.i32(1)), base = e.mul(stage, countKeys() * stride);
+  for (int64_t round = 0; round * kThreads < countKeys() * perKey; ++round) {
+    Value number = e.add(thread, round * kThreads);
     Value key = e.div(number, perKey),
           column = e.mul(e.rem(number, perKey), count);
     Value from = e.add(first, key);
@@ -125,9 +168,9 @@ void AttentionTiles::copyTile(Operand operand, AttentionPlace::Place ofHead,
     at[place.loops.keys] = e.toIndex(e.least(from, last));
     at[loop] = e.toIndex(column);
     Value to = e.toIndex(e.add(e.add(base, e.mul(key, stride)), column));
-    Value exists = (round + 1) * threads <= kKeys * perKey
+    Value exists = (round + 1) * kThreads <= countKeys() * perKey
                        ? Value()
-                       : e.less(number, e.i32(kKeys * perKey));
+                       : e.less(number, e.i32(countKeys() * perKey));
     e.onlyIf(exists, [&] {
       copyAccess(operand, at, loop, e.less(from, end), count, to);
     });
@@ -170,7 +213,7 @@ SquareWords AttentionTiles::loadSquare(Operand operand, Value stage, Value key,
   int64_t stride = getStride(isKey ? depth : width);
   if (warpKey)
     key = e.add(key, warpKey);
-  Value base = e.add(e.mul(stage, kKeys * stride), e.mul(key, stride));
+  Value base = e.add(e.mul(stage, countKeys() * stride), e.mul(key, stride));
   base = e.add(base, e.mul(half, kMatrixSide));
   Value at = e.add(e.toIndex(base), firstKey * stride + column);
   return loadMatrices(e, isKey ? keys : values, at, transpose);
@@ -178,25 +221,33 @@ SquareWords AttentionTiles::loadSquare(Operand operand, Value stage, Value key,
 
 SmallVector<Value> AttentionTiles::multiplyKeys(Value stage, int64_t count) {
   // Matrices 0 and 1 are halves of the depth of 8 keys, 2 and 3 of the next.
-  if (count != kKeys)
+  if (count != countKeys())
     warpKey = e.mul(lane->warp, count);
   MatrixAddress address = lane->addressFor(e, MmaRole::Rows);
   Value zero = e.zero(e.builder.getF32Type());
-  SmallVector<Value> products(count / kMatrixSide * kMmaSums, zero);
-  for (int64_t k = 0; k < depth; k += kSquareSide)
+  int64_t ofSquare = count / kMatrixSide * kMmaSums;
+  SmallVector<Value> products(squares * ofSquare, zero);
+  for (int64_t k = 0; k < depth; k += kSquareSide) {
+    SmallVector<SquareWords> rows;
+    for (int64_t square = 0; square < squares; ++square)
+      rows.push_back(getQueries(square, k / kSquareSide));
     for (int64_t key = 0; key < count; key += kSquareSide) {
       SquareWords words = loadSquare(AttentionPlace::K, stage, address.k,
                                      address.half, key, k, false);
-      for (int64_t half : {0, 1})
-        multiply(e, element, queries[k / kSquareSide],
-                 ArrayRef(words).slice(2 * half, 2),
-                 MutableArrayRef(products).slice(
-                     (key / kMatrixSide + half) * kMmaSums, kMmaSums));
+      for (int64_t square = 0; square < squares; ++square)
+        for (int64_t half : {0, 1})
+          multiply(
+              e, element, rows[square], ArrayRef(words).slice(2 * half, 2),
+              MutableArrayRef(products).slice(
+                  square * ofSquare + (key / kMatrixSide + half) * kMmaSums,
+                  kMmaSums));
     }
+  }
   return products;
 }
 
-Value AttentionTiles::keyOf(Value first, int64_t number) {
+Value AttentionTiles::keyOf(Value first, int64_t number, int64_t count) {
+  number %= count / kMatrixSide * kMmaSums;
   return e.add(e.add(first, e.mul(lane->pair, 2)),
                number / kMmaSums * kMatrixSide + number % 2);
 }
@@ -220,17 +271,23 @@ void AttentionTiles::multiplyValues(Value stage, ArrayRef<Value> powers,
                                     MutableArrayRef<Value> sums) {
   // Matrices 0 and 1 are of 8 keys and the next, 2 and 3 of 8 columns on.
   MatrixAddress address = lane->addressFor(e, MmaRole::Columns);
-  int64_t count = int64_t(powers.size()) / kMmaSums * kMatrixSide;
+  int64_t ofScores = int64_t(powers.size()) / squares,
+          ofSums = int64_t(sums.size()) / squares;
+  int64_t count = ofScores / kMmaSums * kMatrixSide;
   for (int64_t key = 0; key < count; key += kSquareSide) {
-    SquareWords rows =
-        packPowers(powers.slice(key / kMatrixSide * kMmaSums, 2 * kMmaSums));
+    SmallVector<SquareWords> rows;
+    for (int64_t square = 0; square < squares; ++square)
+      rows.push_back(packPowers(powers.slice(
+          square * ofScores + key / kMatrixSide * kMmaSums, 2 * kMmaSums)));
     for (int64_t column = 0; column < width; column += kSquareSide) {
       SquareWords words = loadSquare(AttentionPlace::V, stage, address.k,
                                      address.half, key, column, true);
-      for (int64_t half : {0, 1})
-        multiply(
-            e, element, rows, ArrayRef(words).slice(2 * half, 2),
-            sums.slice((column / kMatrixSide + half) * kMmaSums, kMmaSums));
+      for (int64_t square = 0; square < squares; ++square)
+        for (int64_t half : {0, 1})
+          multiply(e, element, rows[square], ArrayRef(words).slice(2 * half, 2),
+                   sums.slice(square * ofSums +
+                                  (column / kMatrixSide + half) * kMmaSums,
+                              kMmaSums));
     }
   }
 }

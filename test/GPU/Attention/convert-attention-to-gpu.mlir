@@ -56,3 +56,27 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
     outs(%o : memref<8x4x1x128xf16>)
   return
 }
+
+// -----
+
+// Of wide results a warp has 32 rows where there are so many, whose queries each
+// lane keeps in shared memory.
+
+// CHECK-LABEL: func.func @wide(
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 512 : index
+// CHECK-DAG: %[[STEP:.*]] = arith.constant 48 : i32
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[BLOCKS]],
+// CHECK:   vector.store {{.*}} : memref<16x128x4xi32, #gpu.address_space<workgroup>>, vector<4xi32>
+// CHECK:   scf.for {{.*}} step %[[STEP]]
+// CHECK:     vector.load {{.*}} : memref<16x128x4xi32, #gpu.address_space<workgroup>>, vector<4xi32>
+// CHECK-COUNT-96: nvvm.mma.sync
+// CHECK:     math.exp2
+func.func @wide(%q: memref<8x8192x128xf16>, %k: memref<8x100x128xf16>, %v: memref<8x100x128xf16>,
+                %o: memref<8x8192x128xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<8x8192x128xf16>, memref<8x100x128xf16>, memref<8x100x128xf16>)
+    outs(%o : memref<8x8192x128xf16>)
+  return
+}

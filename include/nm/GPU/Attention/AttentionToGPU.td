@@ -16,7 +16,10 @@ def ConvertAttentionToGPU
       64 of it, and a warp 16, whose queries stay in registers. Blocks go over
       tiles of 64 keys, copied asynchronously to two buffers in shared memory; a
       row keeps its largest score, the sum of its exponentials and its result in
-      registers. Scores are never in memory.
+      registers. Scores are never in memory. Of a depth or width over 64 a warp has
+      32 rows where blocks are at least 512 all the same, which halves what it
+      reads of keys and values; then queries are in shared memory, and tiles of
+      48 keys.
     - **Hidden keys.** With `causal`, tiles that no row of the block sees are
       left out, and scores are compared with the order of keys in tiles alone
       that some rows see. A mask's elements are added, or select, as they are
