@@ -146,8 +146,6 @@ private:
   /// many of them become one dimension each.
   SmallVector<unsigned> order(ArrayRef<unsigned> channels) const;
   SmallVector<ReassociationIndices> runs(size_t channels) const;
-  /// Whether there are batches, which places of an image stand apart from.
-  bool hasBatches() const;
 
   OpBuilder &builder;
   const Convolution &convolution;
@@ -164,16 +162,6 @@ OpFoldResult ConvolutionEmitter::sizeOf(unsigned loop) {
     return tensor::getMixedSize(builder, loc, convolution.init,
                                 at - output.begin());
   return builder.getIndexAttr(convolution.filterSize(loop));
-}
-
-bool ConvolutionEmitter::hasBatches() const {
-  return convolution.channelsFirst &&
-         llvm::any_of(convolution.batches, [&](unsigned loop) {
-           SmallVector<unsigned> output = convolution.outputLoops;
-           return cast<RankedTensorType>(convolution.init.getType())
-                      .getDimSize(llvm::find(output, loop) - output.begin()) !=
-                  1;
-         });
 }
 
 SmallVector<unsigned>
@@ -193,9 +181,8 @@ ConvolutionEmitter::runs(size_t channels) const {
          places = convolution.places.size();
   if (!convolution.channelsFirst)
     return groupRuns({batches + places, channels});
-  if (hasBatches())
-    return groupRuns({batches, channels, places});
-  return groupRuns({batches + channels, places});
+  // Also of one image: what follows names channels alone.
+  return groupRuns({batches, channels, places});
 }
 
 /// A part of `value` along dimension `dim`, which goes.

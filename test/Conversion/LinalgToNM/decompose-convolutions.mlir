@@ -37,11 +37,11 @@ func.func @nchw_taps_first(%x: tensor<2x8x6x7xf32>, %w: tensor<16x72xf32, #nm.en
 
 // -----
 
-// Of one image there is no batch, and of a 1x1 filter there are no patches.
+// Of a 1x1 filter there are no patches.
 // CHECK-LABEL: func.func @point
 // CHECK-NOT: linalg.generic {{.*}} tensor<1x8x1x1x4x5xf32>
-// CHECK: %[[A:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2, 3]] : tensor<1x8x4x5xf32> into tensor<8x20xf32>
-// CHECK: linalg.generic {{.*}} ins(%[[A]], %{{.*}} : tensor<8x20xf32>, tensor<8x16xf32>)
+// CHECK: %[[A:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0], [1], [2, 3]] : tensor<1x8x4x5xf32> into tensor<1x8x20xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[A]], %{{.*}} : tensor<1x8x20xf32>, tensor<8x16xf32>)
 func.func @point(%x: tensor<1x8x4x5xf32>, %c: tensor<1x16x4x5xf32>) -> tensor<1x16x4x5xf32> {
   %f = arith.constant dense<1.0> : tensor<16x8x1x1xf32>
   %r = linalg.conv_2d_nchw_fchw ins(%x, %f : tensor<1x8x4x5xf32>, tensor<16x8x1x1xf32>) outs(%c : tensor<1x16x4x5xf32>) -> tensor<1x16x4x5xf32>
@@ -52,7 +52,7 @@ func.func @point(%x: tensor<1x8x4x5xf32>, %c: tensor<1x16x4x5xf32>) -> tensor<1x
 
 // Each group is a product of slices.
 // CHECK-LABEL: func.func @groups
-// CHECK-COUNT-2: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<36x20xf32>, tensor<36x6xf32>)
+// CHECK-COUNT-2: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x36x20xf32>, tensor<36x6xf32>)
 func.func @groups(%x: tensor<1x2x4x6x7xf32>, %f: tensor<2x6x4x3x3xf32>, %c: tensor<1x2x6x4x5xf32>) -> tensor<1x2x6x4x5xf32> {
   %r = linalg.conv_2d_ngchw_gfchw ins(%x, %f : tensor<1x2x4x6x7xf32>, tensor<2x6x4x3x3xf32>) outs(%c : tensor<1x2x6x4x5xf32>) -> tensor<1x2x6x4x5xf32>
   return %r : tensor<1x2x6x4x5xf32>
