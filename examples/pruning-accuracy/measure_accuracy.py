@@ -1,7 +1,8 @@
 """Trains a small network on scikit-learn's digits, prunes it in many ways, and prints how
 many of the digits that it has not seen it still knows.
 
-usage: measure_accuracy.py [--seeds 5] [--epochs 60] [--tune 20] [--csv FILE] [--quick]
+usage: measure_accuracy.py [--seeds 5] [--epochs 60] [--tune 20] [--only REGEX]
+                           [--csv FILE] [--quick]
 
 The layers in between the first and the last are pruned to a pattern, by its granularity and share of zeros, or
 to the same share of zeros anywhere. Weights are chosen by magnitude, by Wanda, by
@@ -13,6 +14,7 @@ scikit-learn; takes minutes on 2 cores, and --quick seconds.
 
 import argparse
 import csv
+import re
 import statistics
 
 import nm
@@ -155,6 +157,8 @@ def measure(args):
                     # What changes weights or orders needs windows.
                     if pattern == ANYWHERE and method in METHODS[3:]:
                         continue
+                    if not re.search(args.only, f"{share}, {pattern}, {method}"):
+                        continue
                     copy, masks, error = pruned_copy(network, x, pattern, zeros, method)
                     before = known(copy, test_x, test_y)
                     train(copy, x, y, args.tune, 5e-4, masks)
@@ -174,6 +178,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--tune", type=int, default=20)
+    parser.add_argument("--only", default="", metavar="REGEX",
+                        help='lines to measure, as "50 %%, 2:4, wanda"')
     parser.add_argument("--csv")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
