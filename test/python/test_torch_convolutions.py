@@ -2,8 +2,11 @@
 sparsify, save and load, and whole networks exported."""
 
 import copy
+import importlib.util
+from pathlib import Path
 
 import nm
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -214,3 +217,29 @@ class _Logits(nn.Module):
 
     def forward(self, x):
         return self.model(pixel_values=x).logits
+
+
+def test_filters_of_a_package():
+    """The filters of the ONNX models that rapidocr-onnxruntime ships, pruned."""
+    package = importlib.util.find_spec("rapidocr_onnxruntime")
+    if package is None:
+        pytest.skip("rapidocr-onnxruntime is not installed")
+    models = sorted(Path(package.origin).parent.glob("models/*.onnx"))
+    assert models
+    for path in models:
+        source = nm.io.open_weights(path)
+        filters = [name for name in source.matrices() if source.is_filter(name)
+                   and source.info(name)[1][0] >= 4]
+        assert any("groups" in (source.why_no_matrix(name) or "") for name in source)
+        for name in filters[1:20:6]:
+            weight = torch.from_numpy(np.array(source[name], np.float32))
+            taps = weight.shape[2:]
+            dense = nn.Conv2d(*reversed(weight.shape[:2]), tuple(taps), bias=False,
+                              padding=tuple(size // 2 for size in taps))
+            dense.weight.data = weight
+            layer, pruned = _pruned(dense, "2:4")
+            x = torch.randn(1, weight.shape[1], 9, 11)
+            with torch.no_grad():
+                expected = pruned.double()(x.double())
+            compiled = nm.torch.export(nn.Sequential(layer).eval(), x).compile()
+            assert _error(compiled(x), expected) < 1e-5, f"{path.name}: {name}"
