@@ -454,8 +454,8 @@ void AttentionKernel::launch() {
   // In exponents of two, whatever scores are.
   for (Value &most : state.most)
     most = times(most, f32(factor));
-  parts->addWarps(*lane, tiles.getMemory(), listed, split, head, state.sums,
-                  state.most, state.totals);
+  parts->addWarps(*lane, tiles.getMemory(), split, head, state.sums, state.most,
+                  state.totals);
   builder.setInsertionPointAfter(launch);
   parts->launch();
 }

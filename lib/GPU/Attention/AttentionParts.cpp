@@ -66,184 +66,216 @@ Value AttentionParts::numberOf(Value head, Value row) {
       e.toIndex(row));
 }
 
-void AttentionParts::addWarps(const MmaLane &lane, Value memory,
-                              ArrayRef<Value> listed, Value split, Value head,
-                              ArrayRef<Value> sums, ArrayRef<Value> most,
-                              ArrayRef<Value> totals) {
-  OpBuilder &b = e.builder;
-  Location loc = e.loc;
-  int64_t width = place.getWidth();
-  auto space = cast<MemRefType>(memory.getType()).getMemorySpace();
-  auto view = [&](ArrayRef<int64_t> shape, int64_t first) -> Value {
-    return memref::ViewOp::create(
-        b, loc,
-        MemRefType::get(shape, b.getF32Type(), MemRefLayoutAttrInterface(),
-                        space),
-        memory, e.index(first * kFloatBytes), ValueRange());
+Value AttentionParts::shuffle(Value value, Value from, bool isIndex) {
+  Value word = gpu::ShuffleOp::create(
+                   e.builder, e.loc, e.bitcast(e.builder.getI32Type(), value),
+                   from, e.i32(kWarpSize),
+                   isIndex ? gpu::ShuffleMode::IDX : gpu::ShuffleMode::XOR)
+                   .getShuffleResult();
+  return e.bitcast(e.builder.getF32Type(), word);
+}
+
+Value AttentionParts::overWarp(
+    Value value, llvm::function_ref<Value(Value, Value)> combine) {
+  for (int64_t offset = 1; offset < kWarpSize; offset *= 2)
+    value = combine(value, shuffle(value, e.i32(offset), /*isIndex=*/false));
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+/// Stores what a lane has to the block's memory.
+void AttentionParts::shareSums(const MmaLane &lane, ArrayRef<Value> sums,
+                               ArrayRef<Value> most, ArrayRef<Value> totals) {
+  Value warp = e.toIndex(lane.warp), pair = e.toIndex(e.mul(lane.pair, 2));
+  auto store = [&](Value value, Value to, Value row, Value column) {
+    memref::StoreOp::create(e.builder, e.loc, value, to,
+                            ValueRange{warp, row, column});
   };
-  Value shared = view({kWarps, kRows, width}, 0);
-  Value stats = view({kWarps, kRows, 2}, kWarps * kRows * width);
-  // The last tile may still be read.
-  gpu::BarrierOp::create(b, loc);
-  Value warp = e.toIndex(lane.warp);
   for (int64_t half : {0, 1}) {
     Value row = e.toIndex(e.add(lane.row, half * kMatrixSide));
-    for (int64_t i = 0; i < width / kMatrixSide; ++i)
-      for (int64_t k : {0, 1}) {
-        Value column =
-            e.add(e.toIndex(e.mul(lane.pair, 2)), i * kMatrixSide + k);
-        memref::StoreOp::create(b, loc, sums[i * kMmaSums + 2 * half + k],
-                                shared, ValueRange{warp, row, column});
-      }
+    for (int64_t i = 0; i < place.getWidth() / kMatrixSide; ++i)
+      for (int64_t k : {0, 1})
+        store(sums[i * kMmaSums + 2 * half + k], shared, row,
+              e.add(pair, i * kMatrixSide + k));
     e.onlyIf(e.less(lane.pair, e.i32(1)), [&] {
-      for (auto [i, value] : {std::pair(0, most[half]), {1, totals[half]}})
-        memref::StoreOp::create(b, loc, value, stats,
-                                ValueRange{warp, row, e.index(i)});
-    });
-  }
-  gpu::BarrierOp::create(b, loc);
-  // Warps take rows in turn, and lanes columns.
-  for (int64_t turn = 0; turn < kRows / kWarps; ++turn) {
-    Value row = e.add(e.mul(lane.warp, kRows / kWarps), turn);
-    e.onlyIf(e.less(row, e.toI32(place.allRows)), [&] {
-      Value at = e.toIndex(row);
-      auto stat = [&](int64_t part, int64_t i) -> Value {
-        return memref::LoadOp::create(
-            b, loc, stats, ValueRange{e.index(part), at, e.index(i)});
-      };
-      SmallVector<Value> all;
-      for (int64_t part = 0; part < kWarps; ++part)
-        all.push_back(stat(part, 0));
-      Value largest = all[0];
-      for (Value other : ArrayRef(all).drop_front())
-        largest = larger(largest, other);
-      Value base = baseOf(largest), total = f32(0);
-      SmallVector<Value> factors;
-      for (int64_t part = 0; part < kWarps; ++part) {
-        factors.push_back(power(all[part], base));
-        total =
-            math::FmaOp::create(b, loc, stat(part, 1), factors[part], total);
-      }
-      Value number = numberOf(head, row), part = e.toIndex(split);
-      memref::StoreOp::create(b, loc, largest, mostOf,
-                              ValueRange{part, number, e.index(0)});
-      memref::StoreOp::create(b, loc, total, totalsOf,
-                              ValueRange{part, number, e.index(0)});
-      for (int64_t first = 0; first < width; first += kWarpSize) {
-        Value column = e.add(lane.lane, first);
-        e.onlyIf(
-            first + kWarpSize <= width ? Value() : e.less(column, e.i32(width)),
-            [&] {
-              Value place = e.toIndex(column), sum = f32(0);
-              for (int64_t i = 0; i < kWarps; ++i)
-                sum = math::FmaOp::create(
-                    b, loc,
-                    memref::LoadOp::create(b, loc, shared,
-                                           ValueRange{e.index(i), at, place}),
-                    factors[i], sum);
-              memref::StoreOp::create(b, loc, sum, sumsOf,
-                                      ValueRange{part, number, place});
-            });
-      }
+      store(most[half], stats, row, e.index(0));
+      store(totals[half], stats, row, e.index(1));
     });
   }
 }
 
-/// A warp for each row: lane i reads part i, and then all lanes all parts of
-/// their columns.
-void AttentionParts::launch() {
+/// Adds up what the warps have of `row`, as part `part` of row `number` of all.
+void AttentionParts::addRow(const MmaLane &lane, Value row, Value part,
+                            Value number) {
+  OpBuilder &b = e.builder;
+  auto load = [&](Value from, int64_t warp, Value column) -> Value {
+    return memref::LoadOp::create(b, e.loc, from,
+                                  ValueRange{e.index(warp), row, column});
+  };
+  auto store = [&](Value value, Value to, Value column) {
+    memref::StoreOp::create(b, e.loc, value, to,
+                            ValueRange{part, number, column});
+  };
+  Values all, factors;
+  for (int64_t warp = 0; warp < kWarps; ++warp)
+    all.push_back(load(stats, warp, e.index(0)));
+  Value largest = all[0];
+  for (Value other : ArrayRef(all).drop_front())
+    largest = larger(largest, other);
+  Value base = baseOf(largest), total = f32(0);
+  for (int64_t warp = 0; warp < kWarps; ++warp) {
+    factors.push_back(power(all[warp], base));
+    total = math::FmaOp::create(b, e.loc, load(stats, warp, e.index(1)),
+                                factors[warp], total);
+  }
+  store(largest, mostOf, e.index(0));
+  store(total, totalsOf, e.index(0));
+  int64_t width = place.getWidth();
+  for (int64_t first = 0; first < width; first += kWarpSize) {
+    Value column = e.add(lane.lane, first);
+    Value exists =
+        first + kWarpSize <= width ? Value() : e.less(column, e.i32(width));
+    e.onlyIf(exists, [&] {
+      Value at = e.toIndex(column), sum = f32(0);
+      for (int64_t warp = 0; warp < kWarps; ++warp)
+        sum = math::FmaOp::create(b, e.loc, load(shared, warp, at),
+                                  factors[warp], sum);
+      store(sum, sumsOf, at);
+    });
+  }
+}
+
+void AttentionParts::addWarps(const MmaLane &lane, Value memory, Value split,
+                              Value head, ArrayRef<Value> sums,
+                              ArrayRef<Value> most, ArrayRef<Value> totals) {
+  OpBuilder &b = e.builder;
+  int64_t width = place.getWidth();
+  auto space = cast<MemRefType>(memory.getType()).getMemorySpace();
+  auto view = [&](ArrayRef<int64_t> shape, int64_t first) -> Value {
+    return memref::ViewOp::create(
+        b, e.loc,
+        MemRefType::get(shape, b.getF32Type(), MemRefLayoutAttrInterface(),
+                        space),
+        memory, e.index(first * kFloatBytes), ValueRange());
+  };
+  shared = view({kWarps, kRows, width}, 0);
+  stats = view({kWarps, kRows, 2}, kWarps * kRows * width);
+  // The last tile may still be read.
+  gpu::BarrierOp::create(b, e.loc);
+  shareSums(lane, sums, most, totals);
+  gpu::BarrierOp::create(b, e.loc);
+  // Warps take rows in turn, and lanes columns.
+  for (int64_t turn = 0; turn < kRows / kWarps; ++turn) {
+    Value row = e.add(e.mul(lane.warp, kRows / kWarps), turn);
+    e.onlyIf(e.less(row, e.toI32(place.allRows)), [&] {
+      addRow(lane, e.toIndex(row), e.toIndex(split), numberOf(head, row));
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Value AttentionParts::findWeight(Value lane, Value row) {
   OpBuilder &b = e.builder;
   Location loc = e.loc;
+  Value own = e.least(lane, e.sub(splits, e.index(1)));
+  auto load = [&](Value from) -> Value {
+    return memref::LoadOp::create(b, loc, from,
+                                  ValueRange{own, row, e.index(0)});
+  };
+  Value most = load(mostOf);
+  Value base =
+      baseOf(overWarp(most, [&](Value x, Value y) { return larger(x, y); }));
+  Value weight = arith::SelectOp::create(b, loc, e.less(lane, splits),
+                                         power(most, base), f32(0));
+  Value total = overWarp(
+      arith::MulFOp::create(b, loc, weight, load(totalsOf)).getResult(),
+      [&](Value x, Value y) -> Value {
+        return arith::AddFOp::create(b, loc, x, y);
+      });
+  Value isNone =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, f32(0));
+  Value inverse = arith::SelectOp::create(
+      b, loc, isNone, f32(0), arith::DivFOp::create(b, loc, f32(1), total));
+  return arith::MulFOp::create(b, loc, weight, inverse);
+}
+
+/// The sums of the lane's columns, of all parts. Loads of several parts are on
+/// their way together; behind the last part weights are zero.
+AttentionParts::Values AttentionParts::addParts(Value lane, Value row,
+                                                Value weight) {
+  constexpr int64_t kTogether = 4;
+  OpBuilder &b = e.builder;
   int64_t width = place.getWidth();
+  Values columns, sums;
+  for (int64_t first = 0; first < width; first += kWarpSize) {
+    columns.push_back(e.least(e.add(lane, first), e.index(width - 1)));
+    sums.push_back(f32(0));
+  }
+  Value last = e.sub(splits, e.index(1));
+  Value end = e.mul(e.ceilDiv(splits, kTogether), kTogether);
+  auto loop =
+      scf::ForOp::create(b, e.loc, e.index(0), end, e.index(kTogether), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Values carried(loop.getRegionIterArgs());
+  for (int64_t i = 0; i < kTogether; ++i) {
+    Value part = e.add(loop.getInductionVar(), i);
+    Value factor = shuffle(weight, e.toI32(part), /*isIndex=*/true);
+    for (auto [sum, column] : llvm::zip(carried, columns)) {
+      Value value = memref::LoadOp::create(
+          b, e.loc, sumsOf, ValueRange{e.least(part, last), row, column});
+      sum = math::FmaOp::create(b, e.loc, value, factor, sum);
+    }
+  }
+  scf::YieldOp::create(b, e.loc, carried);
+  return Values(loop.getResults());
+}
+
+void AttentionParts::storeRow(Value lane, Value row, ArrayRef<Value> results) {
+  OpBuilder &b = e.builder;
+  int64_t width = place.getWidth();
+  AttentionPlace::Place at = place.createPlace();
+  place.putHead(at, arith::DivUIOp::create(b, e.loc, row, place.allRows));
+  place.putRow(at, arith::RemUIOp::create(b, e.loc, row, place.allRows));
+  for (size_t i = 0; i < results.size(); ++i) {
+    int64_t first = int64_t(i) * kWarpSize;
+    Value column = e.add(lane, first);
+    Value exists =
+        first + kWarpSize <= width ? Value() : e.less(column, e.index(width));
+    e.onlyIf(exists, [&] {
+      at[place.loops.width] = column;
+      memref::StoreOp::create(
+          b, e.loc,
+          arith::TruncFOp::create(b, e.loc, place.getElement(), results[i]),
+          place.valueOf(AttentionPlace::O),
+          place.indicesOf(AttentionPlace::O, at));
+    });
+  }
+}
+
+/// A warp for each row: lane i reads part i's largest score, and then all lanes
+/// the sums of their columns.
+void AttentionParts::launch() {
+  OpBuilder &b = e.builder;
   Value one = e.index(1);
-  Value rows = b.createOrFold<arith::MulIOp>(loc, place.heads, place.allRows);
-  auto launch = gpu::LaunchOp::create(b, loc, rows, one, one,
+  Value rows = b.createOrFold<arith::MulIOp>(e.loc, place.heads, place.allRows);
+  auto launch = gpu::LaunchOp::create(b, e.loc, rows, one, one,
                                       e.index(kWarpSize), one, one);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&launch.getBody().front());
-    gpu::TerminatorOp::create(b, loc);
+    gpu::TerminatorOp::create(b, e.loc);
     b.setInsertionPointToStart(&launch.getBody().front());
-    Value row = launch.getBlockIds().x, thread = launch.getThreadIds().x;
-    Value last = e.sub(splits, one), own = e.least(thread, last);
-    Value isPart = e.less(thread, splits);
-    Value most = memref::LoadOp::create(b, loc, mostOf,
-                                        ValueRange{own, row, e.index(0)});
-    Value total = memref::LoadOp::create(b, loc, totalsOf,
-                                         ValueRange{own, row, e.index(0)});
-    auto overWarp = [&](Value value, function_ref<Value(Value, Value)> merge) {
-      for (int64_t offset = 1; offset < kWarpSize; offset *= 2) {
-        Value word = gpu::ShuffleOp::create(
-                         b, loc, e.bitcast(b.getI32Type(), value),
-                         e.i32(offset), e.i32(kWarpSize), gpu::ShuffleMode::XOR)
-                         .getShuffleResult();
-        value = merge(value, e.bitcast(b.getF32Type(), word));
-      }
-      return value;
-    };
-    Value base =
-        baseOf(overWarp(most, [&](Value x, Value y) { return larger(x, y); }));
-    Value weight =
-        arith::SelectOp::create(b, loc, isPart, power(most, base), f32(0));
-    Value sum =
-        overWarp(arith::MulFOp::create(b, loc, weight, total).getResult(),
-                 [&](Value x, Value y) -> Value {
-                   return arith::AddFOp::create(b, loc, x, y);
-                 });
-    Value isNone =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, f32(0));
-    Value inverse = arith::SelectOp::create(
-        b, loc, isNone, f32(0), arith::DivFOp::create(b, loc, f32(1), sum));
-    weight = arith::MulFOp::create(b, loc, weight, inverse);
-    int64_t columns = llvm::divideCeil(width, kWarpSize);
-    SmallVector<Value> places, results(columns, f32(0));
-    for (int64_t i = 0; i < columns; ++i)
-      places.push_back(
-          e.least(e.add(thread, i * kWarpSize), e.index(width - 1)));
-    // Loads of several parts are on their way together. Behind the last part
-    // weights are zero.
-    constexpr int64_t kTogether = 4;
-    Value end = e.mul(e.ceilDiv(splits, kTogether), kTogether);
-    auto loop = scf::ForOp::create(b, loc, e.index(0), end, e.index(kTogether),
-                                   results);
-    {
-      OpBuilder::InsertionGuard inLoop(b);
-      b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> carried(loop.getRegionIterArgs());
-      for (int64_t i = 0; i < kTogether; ++i) {
-        Value part = e.add(loop.getInductionVar(), i);
-        Value word = gpu::ShuffleOp::create(
-                         b, loc, e.bitcast(b.getI32Type(), weight),
-                         e.toI32(part), e.i32(kWarpSize), gpu::ShuffleMode::IDX)
-                         .getShuffleResult();
-        Value factor = e.bitcast(b.getF32Type(), word);
-        for (auto [result, column] : llvm::zip(carried, places)) {
-          Value value = memref::LoadOp::create(
-              b, loc, sumsOf, ValueRange{e.least(part, last), row, column});
-          result = math::FmaOp::create(b, loc, value, factor, result);
-        }
-      }
-      scf::YieldOp::create(b, loc, carried);
-    }
-    AttentionPlace::Place at = place.createPlace();
-    Value allRows = place.allRows;
-    place.putHead(at, arith::DivUIOp::create(b, loc, row, allRows));
-    place.putRow(at, arith::RemUIOp::create(b, loc, row, allRows));
-    Type element = place.getElement();
-    for (int64_t i = 0; i < columns; ++i) {
-      Value result = loop.getResult(unsigned(i));
-      Value column = e.add(thread, i * kWarpSize);
-      e.onlyIf((i + 1) * kWarpSize <= width ? Value()
-                                            : e.less(column, e.index(width)),
-               [&] {
-                 at[place.loops.width] = column;
-                 memref::StoreOp::create(
-                     b, loc, arith::TruncFOp::create(b, loc, element, result),
-                     place.valueOf(AttentionPlace::O),
-                     place.indicesOf(AttentionPlace::O, at));
-               });
-    }
+    Value row = launch.getBlockIds().x, lane = launch.getThreadIds().x;
+    Value weight = findWeight(lane, row);
+    storeRow(lane, row, addParts(lane, row, weight));
   }
   for (Value memory : {sumsOf, mostOf, totalsOf})
-    memref::DeallocOp::create(b, loc, memory);
+    memref::DeallocOp::create(b, e.loc, memory);
 }

@@ -22,26 +22,40 @@ public:
   static int64_t getBytes(int64_t width);
   /// Adds up what the warps of a block have, and stores it as a part. Lanes
   /// have sums as AttentionTiles makes them.
-  void addWarps(const MmaLane &lane, Value memory, ArrayRef<Value> listed,
-                Value split, Value head, ArrayRef<Value> sums,
-                ArrayRef<Value> most, ArrayRef<Value> totals);
+  void addWarps(const MmaLane &lane, Value memory, Value split, Value head,
+                ArrayRef<Value> sums, ArrayRef<Value> most,
+                ArrayRef<Value> totals);
   /// Launches what adds the parts up, and frees their memory.
   void launch();
 
 private:
   static constexpr int64_t kWarps = 4, kRows = 16;
 
+  using Values = SmallVector<Value>;
+
   Value f32(double value);
+  Value shuffle(Value value, Value from, bool isIndex);
+  Value overWarp(Value value, llvm::function_ref<Value(Value, Value)> combine);
   Value power(Value exponent, Value base);
   Value larger(Value a, Value b);
   Value baseOf(Value most);
   Value numberOf(Value head, Value row);
+  void shareSums(const MmaLane &lane, ArrayRef<Value> sums,
+                 ArrayRef<Value> most, ArrayRef<Value> totals);
+  void addRow(const MmaLane &lane, Value row, Value part, Value number);
+  /// What the sums of part `lane` of `row` are multiplied by.
+  Value findWeight(Value lane, Value row);
+  Values addParts(Value lane, Value row, Value weight);
+  void storeRow(Value lane, Value row, ArrayRef<Value> results);
 
   ThreadEmitter &e;
   AttentionPlace &place;
   Value splits;
   /// Of each part and row of all heads.
   Value sumsOf, mostOf, totalsOf;
+  /// Of a block's warps, in shared memory: sums, and pairs of the largest score
+  /// and the sum of exponentials.
+  Value shared, stats;
 };
 
 } // namespace mlir::nm
