@@ -223,6 +223,11 @@ class _Converter:
         if made_of:
             self.report.joined[name] = made_of
         asked = [glob for glob in self.names if fnmatch.fnmatchcase(name, glob)]
+        if self.format == "dense" and name.endswith(".product.weight") and (
+                weights.condensed(name) is not None):
+            raise Error(f"{weights.path}: {name}: expected no filter of a convolution, "
+                        "whose taps are the model's to say; nm.torch.load and "
+                        "nm.torch.densify make the model dense")
         if self.format == "dense" or not asked:
             return None
         reason = weights.why_no_matrix(name)

@@ -210,6 +210,30 @@ def test_networks_of_transformers(name):
     assert _error(nm.torch.export(model, x).compile()(x), expected) < 1e-5
 
 
+def test_folders_of_transformers(tmp_path):
+    """A model whose filters are condensed, as nm.torch.save and as nm.convert write it."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.ViTConfig(hidden_size=32, num_hidden_layers=1, image_size=32,
+                                    num_attention_heads=2, intermediate_size=64,
+                                    patch_size=8, num_labels=10)
+    model = transformers.ViTForImageClassification(config).eval()
+    x = torch.randn(1, 3, 32, 32)
+    nm.torch.sparsify(model, "2:4", prune=True)
+    with torch.no_grad():
+        expected = model(x).logits
+    nm.torch.save(model, tmp_path / "saved")
+    nm.torch.densify(model)
+    model.save_pretrained(tmp_path / "dense")
+    nm.convert(tmp_path / "dense", tmp_path / "converted", "2:4", skip=True)
+    for folder in ("saved", "converted"):
+        other = transformers.ViTForImageClassification.from_pretrained(tmp_path / folder)
+        assert type(other.vit.embeddings.patch_embeddings.projection) is NMConv2d
+        with torch.no_grad():
+            assert _error(other.eval()(x).logits, expected) < 1e-5, folder
+    base = transformers.ViTModel.from_pretrained(tmp_path / "saved")
+    assert type(base.embeddings.patch_embeddings.projection) is NMConv2d
+
+
 class _Logits(nn.Module):
     def __init__(self, model):
         super().__init__()

@@ -27,6 +27,7 @@ from .._errors import Error, PatternError
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor
 from ._attention import name_in_model, unfold_attention, why_no_attention
+from ._convolution import unfold_stored
 from ._decompress import decompress
 from ._experts import ExpertLinears, experts_of, fold_experts
 from ._layers import is_conv1d, is_linear
@@ -166,10 +167,12 @@ def plan_conversions(model: Any, conversions: list,
     checkpoint, and gives the conversions that load them."""
     renamings = [each for each in conversions if isinstance(each, WeightRenaming)]
     converters = [each for each in conversions if isinstance(each, WeightConverter)]
-    prefix, state = model.base_model_prefix, model.state_dict()
+    prefix = model.base_model_prefix
+    filters = _unfold_filters(model, condensed, prefix)
+    state = model.state_dict()
     # Copies, as some renamings remember what they have seen.
-    of_parts, of_weights, of_finals, of_scales = (copy.deepcopy(renamings)
-                                                  for _ in range(4))
+    of_parts, of_weights, of_finals, of_scales, of_biases = (copy.deepcopy(renamings)
+                                                             for _ in range(5))
     table, sparse, ignored = _Table(), {}, set()
     for name in sorted(condensed, key=dot_natural_key):
         w = condensed[name]
@@ -179,7 +182,11 @@ def plan_conversions(model: Any, conversions: list,
         final, pattern = rename_source_key(name, of_finals, converters, prefix, state)
         if final not in state and name in state:
             key = final = name
-        if final not in state and pattern is None:
+        if name in filters:
+            final, pattern = filters[name], None
+            bias = apply_renamings(f"{name.removesuffix('.weight')}.bias", of_biases)
+            table.names[bias] = f"{final.removesuffix('.weight')}.bias"
+        elif final not in state and pattern is None:
             continue  # transformers tells of it.
         layer = final.removesuffix(".weight")
         if pattern is None and layer != final and _takes(model, layer, w):
@@ -211,6 +218,20 @@ def plan_conversions(model: Any, conversions: list,
     model._keys_to_ignore_on_load_unexpected = ignored | set(
         model._keys_to_ignore_on_load_unexpected or ())
     return [*renamings, _PartNames(table), _Parts(table), *converters]
+
+
+def _unfold_filters(model: Any, condensed: Mapping[str, SparseTensor], prefix: str
+                    ) -> dict[str, str]:
+    """Makes layers of the convolutions whose filters are condensed; gives what the model
+    calls those, by their names in the file."""
+    found = {}
+    for name in condensed:
+        for each in (name, f"{prefix}.{name}", name.removeprefix(f"{prefix}.")):
+            own = unfold_stored(model, each)
+            if own is not None:
+                found[name] = own
+                break
+    return found
 
 
 def condense_stacks(model: Any, layers: Mapping[str, str]) -> None:
