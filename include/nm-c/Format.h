@@ -21,7 +21,10 @@ typedef struct {
   int64_t n, m, bk, bn, dim;
 } NmPattern;
 
-/** Parses `2:4`, or `8:32, block = 1x32, dim = 1`. */
+/** Parses `2:4`, or `8:32, block = 1x32, dim = 1`, or `unstructured, kept =
+ * 100`: m is 0 then, and n how many of all weights are kept at most, 0 for any
+ * number.
+ */
 char *nmPatternParse(const char *text, NmPattern *pattern);
 
 /** Checks that the numbers make a pattern. */
@@ -65,6 +68,13 @@ char *nmPatternReportDescribe(const NmPatternReport *report, const char *name,
 char *nmDetectPattern(const NmTensor *dense, int64_t dim, double minSparsity,
                       NmPattern *found, char **reason);
 
+/** Searches for the sparsest N:M pattern of single weights that at most `share`
+ * of the non-zeros stand in the way of, 0 to 1, with k as dimension `dim`, and
+ * M of 4, 8, 16 or 32. `found->n` is 0 where there is none, and `*excess` how
+ * many stand in the way. */
+char *nmFindNearPattern(const NmTensor *dense, int64_t dim, double share,
+                        NmPattern *found, int64_t *excess);
+
 /** What nmPrune took away. */
 typedef struct {
   /** Non-zero elements before, and how many of them were dropped. */
@@ -85,7 +95,11 @@ char *nmPrune(const NmTensor *dense, const NmTensor *scores,
 /*===----------------------------------------------------------------------===*\
 |* The condensed form: values [w x np] and indices [w/bk x np/bn] of one byte,
 |* the positions of the kept units in their windows. w are the kept rows of k,
-|* and np is n padded to whole units.
+|* and np is n padded to whole units. Of unstructured weights, values are [1 x
+|* kept] and indices a bitmap [1 x n * ceil(k/8)]: bit r%8 of byte r/8 of column
+c
+|* says whether row r is kept, and values are column by column in the order of
+k.
 \*===----------------------------------------------------------------------===*/
 
 /** Writes the shapes of the condensed parts of k x n weights. */

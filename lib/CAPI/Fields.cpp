@@ -167,6 +167,25 @@ static DictionaryAttr getFieldsOfPattern(Attribute attribute) {
       .take();
 }
 
+static Attribute getColumns(StringRef, DictionaryAttr fields,
+                            EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t kept = reader.getNumber("kept"),
+          tileRows = reader.getNumber("tile_rows");
+  if (!reader.isDone())
+    return {};
+  return ColumnsAttr::getChecked(emitError, fields.getContext(), kept,
+                                 tileRows);
+}
+
+static DictionaryAttr getFieldsOfColumns(Attribute attribute) {
+  auto columns = cast<ColumnsAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("kept", columns.getKept())
+      .add("tile_rows", columns.getTileRows())
+      .take();
+}
+
 static Attribute getEncoding(StringRef, DictionaryAttr fields,
                              EmitError emitError) {
   FieldReader reader(fields, emitError);
@@ -385,6 +404,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<PackingAttr>(getByText, getFieldsOfPacking),
       kindOf<SparseOperandAttr>(getSparseOperand, getFieldsOfSparseOperand),
       kindOf<BitmapAttr>(getNothing<BitmapAttr>, getNoFields),
+      kindOf<ColumnsAttr>(getColumns, getFieldsOfColumns),
       kindOf<QuantizationAttr>(getQuantization, getFieldsOfQuantization),
       kindOf<ChipAttr>(getChip, getFieldsOfChip),
       enumKind<ArithmeticAttr, Arithmetic, symbolizeArithmetic,

@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -144,6 +145,8 @@ void mlir::nm::replaceSparseProducts(ModuleOp module) {
   });
   IRRewriter rewriter(module.getContext());
   for (SparseProductOpInterface op : products) {
+    if (op.getPattern().isUnstructured())
+      makeDense(op, ::nm::Pattern());
     if (op.getScales())
       dequantizeWeights(rewriter, op);
     if (op.hasEpilogue())

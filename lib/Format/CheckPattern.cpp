@@ -3,6 +3,7 @@
 #include "nm/Format/CheckPattern.h"
 
 #include "WindowScan.h"
+#include "nm/Format/Unstructured.h"
 
 #include <algorithm>
 #include <vector>
@@ -41,6 +42,10 @@ std::string PatternReport::describe(std::string_view name) const {
   std::string tensor = "'" + std::string(name) + "'";
   if (holds)
     return tensor + " obeys pattern " + pattern.str();
+  if (pattern.isUnstructured())
+    return "expected " + tensor + " to have at most " +
+           std::to_string(pattern.n) + " non-zeros (pattern " + pattern.str() +
+           "), but got " + std::to_string(count);
   std::string unit = pattern.bk == 1 && pattern.bn == 1
                          ? "non-zeros"
                          : "non-zero " + std::to_string(pattern.bk) + "x" +
@@ -113,7 +118,26 @@ static PatternReport checkWords(const DenseView &dense,
   return report;
 }
 
+/// The report of unstructured weights, all of which are one window.
+static PatternReport checkUnstructured(const DenseView &dense,
+                                       const Pattern &pattern) {
+  // Of 1:1, every matrix holds, and all else is counted.
+  PatternReport report = checkPattern(dense, Pattern());
+  report.pattern = pattern;
+  report.windows = 1;
+  if (report.nonZeros <= unstructuredPlaces(pattern, dense.k, dense.n))
+    return report;
+  report.holds = false;
+  report.violations = 1;
+  report.columnEnd = dense.n;
+  report.kEnd = dense.k;
+  report.count = report.nonZeros;
+  return report;
+}
+
 PatternReport nm::checkPattern(const DenseView &dense, const Pattern &pattern) {
+  if (pattern.isUnstructured())
+    return checkUnstructured(dense, pattern);
   return dispatchWord(dense.type, [&](auto word) {
     return checkWords<decltype(word)>(dense, pattern);
   });

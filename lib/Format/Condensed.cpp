@@ -4,6 +4,7 @@
 
 #include "WindowScan.h"
 #include "nm/Format/CheckPattern.h"
+#include "nm/Format/Unstructured.h"
 
 #include <algorithm>
 #include <string>
@@ -178,6 +179,8 @@ Status nm::compress(const DenseView &dense, const Pattern &pattern,
                     std::string_view name, void *values, uint8_t *indices) {
   if (Status status = pattern.verify(); !status)
     return status;
+  if (pattern.isUnstructured())
+    return compressUnstructured(dense, pattern, name, values, indices);
   bool holds = dispatchWord(dense.type, [&](auto word) {
     using Word = decltype(word);
     return Compressor<Word>(dense, pattern, static_cast<Word *>(values),
@@ -222,6 +225,8 @@ static void decompressWords(const CondensedView &from, Word *dense,
 
 void nm::decompress(const CondensedView &from, void *dense, int64_t strideK,
                     int64_t strideN) {
+  if (from.pattern.isUnstructured())
+    return decompressUnstructured(from, dense, strideK, strideN);
   dispatchWord(from.type, [&](auto word) {
     using Word = decltype(word);
     decompressWords(from, static_cast<Word *>(dense), strideK, strideN);
@@ -248,6 +253,8 @@ static std::string indexFault(const uint8_t *indices, const Pattern &pattern,
 
 Status nm::verifyIndices(const uint8_t *indices, const Pattern &pattern,
                          int64_t k, int64_t n, std::string_view name) {
+  if (pattern.isUnstructured())
+    return verifyBitmap(indices, pattern, k, n, name);
   int64_t blocks = pattern.blockColumns(n);
   for (int64_t row = 0; row < pattern.unitRows(k); ++row) {
     const uint8_t *now = indices + row * blocks;

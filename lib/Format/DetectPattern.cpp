@@ -3,6 +3,7 @@
 #include "nm/Format/DetectPattern.h"
 
 #include "WindowScan.h"
+#include "nm/Format/Unstructured.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -107,6 +108,28 @@ static std::string whyNone(const Occupancy &elements,
          ") follow no N:M pattern: in each one tried some window is full";
 }
 
+/// Unstructured weights, where enough of them are zero and no pattern skips
+/// most of these.
+static std::optional<Detection>
+detectUnstructured(const Occupancy &elements,
+                   const std::optional<Pattern> &best,
+                   const DetectOptions &options) {
+  // A pattern is the better one, unless it keeps so many times as many.
+  constexpr double kMostKept = 1.5;
+  auto size = static_cast<int64_t>(elements.units.size());
+  int64_t zeros = std::count(elements.units.begin(), elements.units.end(), 0);
+  double share = double(zeros) / double(size);
+  if (share < std::max(options.minSparsity, options.leastUnstructured) ||
+      (best && 1 - best->sparsity() <= kMostKept * (1 - share)) ||
+      zeros == size)
+    return std::nullopt;
+  return Detection{
+      Pattern::unstructured(size - zeros),
+      "its zeros (" + percent(share) + ") are anywhere; " +
+          (best ? "the sparsest N:M pattern that holds is " + best->str()
+                : std::string("no N:M pattern holds"))};
+}
+
 Detection nm::detectPattern(const DenseView &dense,
                             const DetectOptions &options) {
   Occupancy elements = elementOccupancy(dense);
@@ -129,6 +152,9 @@ Detection nm::detectPattern(const DenseView &dense,
         best = pattern;
     }
   }
+  if (std::optional<Detection> found =
+          detectUnstructured(elements, best, options))
+    return *found;
   if (!best || best->sparsity() < options.minSparsity)
     return {std::nullopt, whyNone(elements, best, options)};
   return {best, "the sparsest pattern that holds is " + best->str() + " (" +

@@ -2,6 +2,8 @@
 
 #include "nm/Format/Pattern.h"
 
+#include "nm/Format/Unstructured.h"
+
 #include <charconv>
 
 using namespace nm;
@@ -13,10 +15,52 @@ int64_t Pattern::indexBits() const {
   return bits;
 }
 
+std::array<int64_t, 2> Pattern::valueShape(int64_t k, int64_t columns) const {
+  if (isUnstructured())
+    return {1, unstructuredPlaces(*this, k, columns)};
+  return {condensedRows(k), paddedColumns(columns)};
+}
+
+std::array<int64_t, 2> Pattern::indexShape(int64_t k, int64_t columns) const {
+  if (isUnstructured())
+    return {1, unstructuredBytes(k, columns)};
+  return {unitRows(k), blockColumns(columns)};
+}
+
+/// verify() of unstructured weights.
+static Status verifyUnstructuredPattern(const Pattern &pattern) {
+  if (pattern.n < 0 || pattern.n > kMaxSize)
+    return Error{"expected 0 <= kept <= " + std::to_string(kMaxSize) +
+                 " of unstructured weights, but got " +
+                 std::to_string(pattern.n)};
+  if (pattern.bk != 1 || pattern.bn != 1)
+    return Error{"expected unstructured weights without a block, but got " +
+                 std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn)};
+  return Status::success();
+}
+
+Status Pattern::verifySize(int64_t k, int64_t columns) const {
+  if (bk > k || bn > columns)
+    return Error{"expected block " + std::to_string(bk) + "x" +
+                 std::to_string(bn) + " to fit in k x n = " +
+                 std::to_string(k) + "x" + std::to_string(columns)};
+  if (isUnstructured() && columns > 0 && k > kMaxSize / columns)
+    return Error{"expected at most " + std::to_string(kMaxSize) +
+                 " unstructured weights, but got k x n = " + std::to_string(k) +
+                 "x" + std::to_string(columns)};
+  return Status::success();
+}
+
+static Error badWindow(int64_t m) {
+  return Error{"expected 1 <= M <= " + std::to_string(kMaxWindowUnits) +
+               " in pattern N:M, but got M = " + std::to_string(m)};
+}
+
 Status Pattern::verify() const {
+  if (isUnstructured())
+    return verifyUnstructuredPattern(*this);
   if (m < 1 || m > kMaxWindowUnits)
-    return Error{"expected 1 <= M <= " + std::to_string(kMaxWindowUnits) +
-                 " in pattern N:M, but got M = " + std::to_string(m)};
+    return badWindow(m);
   if (n < 1 || n > m)
     return Error{"expected 1 <= N <= M = " + std::to_string(m) +
                  " in pattern N:M, but got N = " + std::to_string(n)};
@@ -28,6 +72,9 @@ Status Pattern::verify() const {
 }
 
 std::string Pattern::str() const {
+  if (isUnstructured())
+    return n == 0 ? "unstructured"
+                  : "unstructured, kept = " + std::to_string(n);
   std::string text = std::to_string(n) + ":" + std::to_string(m);
   if (bk != 1 || bn != 1)
     text += ", block = " + std::to_string(bk) + "x" + std::to_string(bn);
@@ -74,15 +121,23 @@ private:
 } // namespace
 
 Result<Pattern> Pattern::parse(std::string_view text) {
-  Error error{"expected a pattern like '2:4' or '8:32, block = 1x32', but got "
-              "'" +
+  Error error{"expected a pattern like '2:4', '8:32, block = 1x32' or "
+              "'unstructured', but got '" +
               std::string(text) + "'"};
   Pattern pattern;
   PatternParser parser(text);
-  if (!parser.integer(pattern.n) || !parser.literal(":") ||
-      !parser.integer(pattern.m))
+  if (parser.literal("unstructured")) {
+    pattern = unstructured();
+    if (parser.literal(",") &&
+        (!parser.literal("kept") || !parser.literal("=") ||
+         !parser.integer(pattern.n) || pattern.n == 0))
+      return error;
+  } else if (!parser.integer(pattern.n) || !parser.literal(":") ||
+             !parser.integer(pattern.m))
     return error;
-  if (parser.literal(",") &&
+  else if (pattern.m == 0)
+    return badWindow(0);
+  if (!pattern.isUnstructured() && parser.literal(",") &&
       (!parser.literal("block") || !parser.literal("=") ||
        !parser.integer(pattern.bk) || !parser.literal("x") ||
        !parser.integer(pattern.bn)))

@@ -3,6 +3,7 @@
 #include "nm/Format/Prune.h"
 
 #include "WindowScan.h"
+#include "nm/Format/Unstructured.h"
 
 #include <algorithm>
 #include <cmath>
@@ -300,8 +301,8 @@ static PruneReport pruneSmall(const DenseView &dense, const Pattern &pattern,
   return Pruner(dense, pattern, result, scores, *magnitude).run();
 }
 
-PruneReport nm::prune(const DenseView &dense, const Pattern &pattern,
-                      void *result, const ScoreView &scores) {
+static PruneReport pruneTyped(const DenseView &dense, const Pattern &pattern,
+                              void *result, const ScoreView &scores) {
   switch (dense.type) {
   case ElementType::F64:
     return pruneNative<double>(dense, pattern, result, scores);
@@ -327,4 +328,67 @@ PruneReport nm::prune(const DenseView &dense, const Pattern &pattern,
                                                     scores);
   }
   return {};
+}
+
+/// How much the weight of row k and column n matters.
+static double keyOf(const DenseView &dense, const ScoreView &scores, int64_t k,
+                    int64_t n) {
+  double key = scores.data
+                   ? scores.data[k * scores.strideK + n * scores.strideN]
+                   : loadAsDouble(dense.data, dense.type,
+                                  k * dense.strideK + n * dense.strideN);
+  return std::isnan(key) ? std::numeric_limits<double>::infinity()
+                         : std::abs(key);
+}
+
+/// Keeps the largest weights of the whole matrix, of equal ones those of the
+/// first columns.
+static PruneReport pruneUnstructured(const DenseView &dense,
+                                     const Pattern &pattern, void *result,
+                                     const ScoreView &scores) {
+  int64_t size = dense.k * dense.n,
+          kept = unstructuredPlaces(pattern, dense.k, dense.n);
+  std::vector<double> keys(size);
+  for (int64_t n = 0; n < dense.n; ++n)
+    for (int64_t k = 0; k < dense.k; ++k)
+      keys[n * dense.k + k] = keyOf(dense, scores, k, n);
+  double least = -1;
+  int64_t ties = size;
+  if (kept < size) {
+    std::vector<double> sorted = keys;
+    auto nth = sorted.begin() + (kept - 1);
+    std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<double>());
+    least = *nth;
+    ties = kept - std::count_if(sorted.begin(), nth,
+                                [&](double key) { return key > least; });
+  }
+  PruneReport report;
+  int64_t bytes = elementSize(dense.type);
+  for (int64_t n = 0; n < dense.n; ++n)
+    for (int64_t k = 0; k < dense.k; ++k) {
+      double key = keys[n * dense.k + k];
+      bool isTie = key == least, keeps = key > least || (isTie && ties > 0);
+      ties -= isTie;
+      int64_t at = k * dense.strideK + n * dense.strideN;
+      long double value = loadAsDouble(dense.data, dense.type, at);
+      report.nonZeros += value != 0;
+      report.squares += value * value;
+      char *to = static_cast<char *>(result) + at * bytes;
+      if (keeps) {
+        std::memmove(to, static_cast<const char *>(dense.data) + at * bytes,
+                     bytes);
+        continue;
+      }
+      report.dropped += value != 0;
+      report.droppedSquares += value * value;
+      std::memset(to, 0, bytes);
+    }
+  return report;
+}
+
+PruneReport nm::prune(const DenseView &dense, const Pattern &pattern,
+                      void *result, const ScoreView &scores) {
+  return pattern.isUnstructured()
+             ? pruneUnstructured(dense, pattern, result, scores)
+             : pruneTyped(dense, pattern, result, scores);
 }

@@ -17,6 +17,12 @@ static double loadB(const DenseView &b, int64_t k, int64_t column) {
 
 void nm::referenceSpMM(const ActivationView &a, const CondensedView &b,
                        double *c) {
+  if (b.pattern.isUnstructured()) {
+    std::vector<char> dense(b.k * b.n * elementSize(b.type));
+    decompress(b, dense.data(), b.n, 1);
+    return referenceDense(
+        a, DenseView::rowMajor(dense.data(), b.type, b.k, b.n), c);
+  }
   const Pattern &p = b.pattern;
   int64_t blocks = p.blockColumns(b.n);
   int64_t columns = p.paddedColumns(b.n);

@@ -51,6 +51,8 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   NMAttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createNMAttachChip(chip));
+  // Before all that asks a product for its pattern.
+  pm.addPass(createNMFitWindows());
   // Of products whose epilogues are known, and whose schedules are not.
   if (options.propagateLayouts) {
     NMPropagateLayoutsOptions layouts;

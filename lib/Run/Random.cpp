@@ -3,6 +3,7 @@
 #include "Random.h"
 
 #include "nm-c/Runtime.h"
+#include "nm/Format/Unstructured.h"
 
 #include <algorithm>
 
@@ -82,6 +83,27 @@ static void clearPadding(const TensorType &type, const Weight &weight) {
   }
 }
 
+/// Draws which unstructured weights are kept: as many as there are places, or
+/// half of all where that is no limit.
+static void drawBitmap(const TensorType &type, const Weight &weight,
+                       uint64_t seed) {
+  const Pattern &pattern = type.encoding->pattern;
+  int64_t k = weightRows(type), n = weightColumns(type), left = k * n;
+  int64_t wanted = pattern.n == 0 ? left / 2 : weight.values.shape[1];
+  for (int64_t place = wanted; place < weight.values.shape[1]; ++place)
+    storeFromDouble(weight.values.data, type.element, place, 0);
+  auto *bits = static_cast<uint8_t *>(weight.indices.data);
+  std::fill_n(bits, weight.indices.shape[1], uint8_t(0));
+  for (int64_t column = 0; column < n; ++column)
+    for (int64_t row = 0; row < k; ++row, --left) {
+      if (drawUnit(seed, left) * double(left) >= double(wanted))
+        continue;
+      --wanted;
+      bits[column * bitmapColumnBytes(k) + row / 8] |=
+          static_cast<uint8_t>(1 << row % 8);
+    }
+}
+
 Result<Weight> nm::randomWeight(const TensorType &type, uint64_t seed) {
   Result<Weight> weight =
       allocateWeight(condensedValuesType(type), condensedIndicesType(type));
@@ -90,6 +112,10 @@ Result<Weight> nm::randomWeight(const TensorType &type, uint64_t seed) {
   fillRandom(weight->values, seed);
 
   const Pattern &pattern = type.encoding->pattern;
+  if (pattern.isUnstructured()) {
+    drawBitmap(type, *weight, ~seed);
+    return weight;
+  }
   int64_t blocks = weight->indices.shape[1];
   int64_t units = (weightRows(type) + pattern.bk - 1) / pattern.bk;
   auto *indices = static_cast<uint8_t *>(weight->indices.data);

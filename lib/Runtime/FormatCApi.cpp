@@ -5,6 +5,7 @@
 #include "CApiTensor.h"
 #include "nm/Format/DetectPattern.h"
 #include "nm/Format/PackedForm.h"
+#include "nm/Format/Unstructured.h"
 #include "nm/Runtime/Export.h"
 #include "nm/Runtime/Weight.h"
 
@@ -202,6 +203,20 @@ static Status detect(const NmTensor *given, int64_t dim, double minSparsity,
   return Status::success();
 }
 
+static Status findNear(const NmTensor *given, int64_t dim, double share,
+                       NmPattern &found, int64_t &excess) {
+  if (Status status = checkDim(dim); !status)
+    return status;
+  Result<Tensor> dense = hostTensor(given, 2, "dense");
+  if (!dense)
+    return dense.error();
+  std::optional<NearPattern> near =
+      findNearPattern(denseView(*dense, dim), share);
+  found = near ? fromPattern(near->pattern, dim) : NmPattern{0, 0, 0, 0, dim};
+  excess = near ? near->excess : 0;
+  return Status::success();
+}
+
 /// Scores of the elements of `dense`, or none.
 static Result<ScoreView> scoreView(const NmTensor *given, const Tensor &dense,
                                    int64_t dim) {
@@ -288,6 +303,9 @@ static Status checkPacking(const NmPacking &packing, const NmPattern &pattern,
     return status;
   if (Status status = checkSizes(k, n); !status)
     return status;
+  if (pattern.m == 0)
+    return Error{"expected an N:M pattern to pack, but got unstructured "
+                 "weights"};
   return PanelPacking{packing.panel, packing.indexBits}.verify(
       toPattern(pattern));
 }
@@ -423,6 +441,15 @@ NM_RUNTIME_API char *nmDetectPattern(const NmTensor *dense, int64_t dim,
                                   {"a place for the reason", reason}}))
     return message;
   return copyMessage(detect(dense, dim, minSparsity, *found, reason));
+}
+
+NM_RUNTIME_API char *nmFindNearPattern(const NmTensor *dense, int64_t dim,
+                                       double share, NmPattern *found,
+                                       int64_t *excess) {
+  if (char *message = refuseNull({{"a place for the pattern", found},
+                                  {"a place for the excess", excess}}))
+    return message;
+  return copyMessage(findNear(dense, dim, share, *found, *excess));
 }
 
 NM_RUNTIME_API char *nmPrune(const NmTensor *dense, const NmTensor *scores,

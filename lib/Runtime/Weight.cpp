@@ -20,19 +20,21 @@ int64_t nm::weightColumns(const TensorType &type) {
   return type.shape[1 - type.encoding->dim];
 }
 
+static std::vector<int64_t> toShape(const std::array<int64_t, 2> &shape) {
+  return {shape.begin(), shape.end()};
+}
+
 TensorType nm::condensedValuesType(const TensorType &type) {
   const Pattern &pattern = type.encoding->pattern;
   return {type.element,
-          {pattern.condensedRows(weightRows(type)),
-           pattern.paddedColumns(weightColumns(type))},
+          toShape(pattern.valueShape(weightRows(type), weightColumns(type))),
           std::nullopt};
 }
 
 TensorType nm::condensedIndicesType(const TensorType &type) {
   const Pattern &pattern = type.encoding->pattern;
   return {ElementType::I8,
-          {pattern.unitRows(weightRows(type)),
-           pattern.blockColumns(weightColumns(type))},
+          toShape(pattern.indexShape(weightRows(type), weightColumns(type))),
           std::nullopt};
 }
 
@@ -98,6 +100,9 @@ Status nm::compressInto(const TensorType &type, const Tensor &dense,
   const Pattern &pattern = type.encoding->pattern;
   auto *values = static_cast<char *>(weight.values.data);
   auto *indices = static_cast<uint8_t *>(weight.indices.data);
+  // What a part has of the kept weights depends on those before it.
+  if (pattern.isUnstructured())
+    return compress(view, pattern, name, values, indices);
   FormBytes bytes(view, pattern);
   std::atomic<bool> failed{false};
   WindowRanges ranges(view, pattern);
@@ -115,7 +120,7 @@ Status nm::compressInto(const TensorType &type, const Tensor &dense,
 
 PatternReport nm::checkWeight(const DenseView &dense, const Pattern &pattern) {
   WindowRanges ranges(dense, pattern);
-  if (ranges.count() == 0)
+  if (ranges.count() == 0 || pattern.isUnstructured())
     return checkPattern(dense, pattern);
   std::vector<PatternReport> reports(ranges.count());
   ranges.forEach([&](int64_t i) {
@@ -129,6 +134,8 @@ PatternReport nm::checkWeight(const DenseView &dense, const Pattern &pattern) {
 
 PruneReport nm::pruneWeight(const DenseView &dense, const Pattern &pattern,
                             void *result, const ScoreView &scores) {
+  if (pattern.isUnstructured())
+    return prune(dense, pattern, result, scores);
   WindowRanges ranges(dense, pattern);
   std::vector<PruneReport> reports(ranges.count());
   ranges.forEach([&](int64_t i) {
@@ -192,6 +199,15 @@ Status nm::decompressWeight(const TensorType &type, const Weight &weight,
   }
   const Pattern &pattern = type.encoding->pattern;
   DenseView view = denseView(type, target);
+  if (pattern.isUnstructured()) {
+    decompress({weight.values.data,
+                static_cast<const uint8_t *>(weight.indices.data), type.element,
+                pattern, view.k, view.n},
+               target.data, view.strideK, view.strideN);
+    if (narrow.tensor().data)
+      copyTensor(target, dense);
+    return Status::success();
+  }
   FormBytes bytes(view, pattern);
   WindowRanges ranges(view, pattern);
   ranges.forEach([&](int64_t i) {

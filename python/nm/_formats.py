@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,10 @@ from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
                        parse_pattern)
 from ._sparse import (SparseTensor, check_weight_shape, check_weight_type,
                       weight_view)
+
+
+# The share of non-zeros that stand in the way of a pattern that nearly holds.
+_NEAR = 0.02
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class CheckReport:
         first_violation: the first bad window by column, then k, or None.
         elements, non_zeros, negative_zeros: counts. A NaN is no zero; -0.0 is.
         message: one line for people.
+        near, near_excess: where the pattern does not hold, or is unstructured, the
+            sparsest N:M pattern that at most 2 % of the non-zeros stand in the way
+            of, and how many do; None and 0 where there is none, and of a weight on a
+            device.
     """
 
     pattern: Pattern
@@ -44,6 +52,8 @@ class CheckReport:
     non_zeros: int
     negative_zeros: int
     message: str
+    near: Pattern | None = None
+    near_excess: int = 0
 
     @property
     def sparsity(self) -> float:
@@ -54,15 +64,26 @@ class CheckReport:
         return self.holds
 
     def __str__(self) -> str:
+        ask = ("" if self.pattern.is_unstructured else
+               f", the pattern {100 * self.pattern.sparsity:.4g} %")
         return (f"{self.message}\n{self.non_zeros} of {self.elements} elements "
-                f"are not zero ({100 * self.sparsity:.4g} % sparse, the pattern "
-                f"{100 * self.pattern.sparsity:.4g} %), {self.negative_zeros} "
-                "are -0.0, which count as zeros")
+                f"are not zero ({100 * self.sparsity:.4g} % sparse{ask}), "
+                f"{self.negative_zeros} are -0.0, which count as zeros{self.hint()}")
+
+    def hint(self) -> str:
+        """The pattern that nearly holds, for people, or nothing."""
+        if self.near is None:
+            return ""
+        if not self.near_excess:
+            return f"\npattern {self.near.describe()} holds"
+        return (f"\npattern {self.near.describe()} nearly holds: {self.near_excess} of "
+                f"{self.non_zeros} non-zeros stand in the way")
 
     def to_dict(self) -> dict:
         """The report in JSON's types."""
         fields = asdict(self)
         fields["pattern"] = str(self.pattern)
+        fields["near"] = self.near and str(self.near)
         fields["sparsity"] = self.sparsity
         return fields
 
@@ -106,13 +127,24 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
 
 
 def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
+    if _arrays.is_on_device(w) and pattern.is_unstructured:
+        w = w.detach().cpu()
     if _arrays.is_on_device(w):
         check_weight_shape(tuple(w.shape))
         return _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
     view, _ = weight_view(w)
     native = lib.NmPatternReport()
     lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(), native))
-    return _read_report(native, pattern, view.shape, name)
+    report = _read_report(native, pattern, view.shape, name)
+    if report.holds and not pattern.is_unstructured:
+        return report
+    near, excess = lib.NmPattern(), ctypes.c_int64()
+    lib.check(lib.runtime.nmFindNearPattern(view.tensor(), pattern.axis, _NEAR, near,
+                                            excess))
+    if near.n == 0:
+        return report
+    return replace(report, near=Pattern(near.n, near.m, (1, 1), pattern.axis),
+                   near_excess=excess.value)
 
 
 def _check_on_device(w: Any, pattern: Pattern) -> lib.NmPatternReport:
@@ -147,14 +179,16 @@ def _read_report(native: lib.NmPatternReport, pattern: Pattern,
                        lib.take_text(text.value))
 
 
-def detect(w: Any, axis: int | None = None, min_sparsity: float = 0.0
-           ) -> tuple[Pattern | None, str]:
+def detect(w: Any, axis: int | None = None, min_sparsity: float = 0.0, *,
+           unstructured: bool = False) -> tuple[Pattern | None, str]:
     """Searches for the sparsest N:M pattern that a dense weight obeys.
 
     Args:
         w: a 2-d array.
         axis: where k is in it, as in nm.check.
         min_sparsity: patterns that are less sparse are not taken.
+        unstructured: whether a weight of which half or more is zero gets an unstructured
+            pattern, where the N:M pattern keeps more than one and a half times as many.
 
     Returns:
         the pattern, or None, and the reason.
@@ -170,7 +204,19 @@ def detect(w: Any, axis: int | None = None, min_sparsity: float = 0.0
     if axis is None and announces_axis() and (
             str(_detect_along(view, 0, least)[0]) != str(found[0])):
         announce_axis(f"the weight {view.shape}")
-    return found
+    return _prefer_unstructured(w, found, least) if unstructured else found
+
+
+def _prefer_unstructured(w: Any, found: tuple[Pattern | None, str], least: float
+                         ) -> tuple[Pattern | None, str]:
+    axis = found[0].axis if found[0] else 1
+    report = _check(w, parse_pattern("unstructured", None, axis), "weight")
+    share = report.sparsity
+    if share < max(0.5, least) or not report.non_zeros or (
+            found[0] and 1 - found[0].sparsity <= 1.5 * (1 - share)):
+        return found
+    return (Pattern(report.non_zeros, 0, (1, 1), axis),
+            f"its zeros ({100 * share:.1f} %) are anywhere; {found[1]}")
 
 
 def _detect_along(view: _arrays.View, axis: int, least: float
@@ -201,6 +247,12 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
     """
     found = parse_pattern(pattern, block, axis)
     check_fits(found, tuple(getattr(w, "shape", ())), name)
+    if found.is_unstructured:
+        if _arrays.is_on_device(w):
+            w = w.detach().cpu()
+        if found.n == 0:  # No more places than there are weights.
+            found = Pattern(max(_check(w, found, name).non_zeros, 1), 0, (1, 1),
+                            found.axis)
     compressed = (_compress_on_device if _arrays.is_on_device(w)
                   else _compress_on_host)(w, found, name)
     if leaves_axis_open(pattern, axis) and announces_axis() and (

@@ -114,6 +114,8 @@ _RUNTIME = {
                                            _Text]),
     "nmDetectPattern": (c_void_p, [_Tensors, c_int64, c_double,
                                    POINTER(NmPattern), _Text]),
+    "nmFindNearPattern": (c_void_p, [_Tensors, c_int64, c_double,
+                                     POINTER(NmPattern), POINTER(c_int64)]),
     "nmPrune": (c_void_p, [_Tensors, _Tensors, POINTER(NmPattern), _Tensors,
                            POINTER(NmPruneReport)]),
     "nmCondensedShape": (c_void_p, [POINTER(NmPattern), c_int64, c_int64,

@@ -46,6 +46,9 @@ def announce_axis(what: str, stacklevel: int = 3) -> None:
 class Pattern:
     """``n`` pruning units are **kept** of every ``m`` consecutive ones along k.
 
+    Unstructured weights, ``nm.parse_pattern("unstructured")``, have no windows: `m` is
+    0, and `n` how many of all weights are kept at most, 0 for any number.
+
     Attributes:
         n, m: kept units, and units in a window.
         block: ``(bk, bn)``, the rows along k and the columns of one unit.
@@ -79,8 +82,14 @@ class Pattern:
 
     @property
     def sparsity(self) -> float:
-        """The share of weights that is pruned, 1 - n/m."""
-        return 1 - self.n / self.m
+        """The share of weights that is pruned, 1 - n/m; 0 of unstructured ones, whose
+        size says it."""
+        return 0.0 if self.is_unstructured else 1 - self.n / self.m
+
+    @property
+    def is_unstructured(self) -> bool:
+        """Whether weights may be kept anywhere."""
+        return self.m == 0
 
     def sizes(self, shape) -> tuple[int, int]:
         """k and n of a dense weight of `shape`."""
@@ -105,6 +114,8 @@ class Pattern:
 
     def describe(self) -> str:
         """The pattern and its sparsity, for people."""
+        if self.is_unstructured:
+            return str(self)
         return f"{self} ({100 * self.sparsity:.4g} % sparse)"
 
     def _native(self) -> lib.NmPattern:
@@ -132,6 +143,24 @@ def check_fits(pattern: Pattern, shape: tuple[int, ...], name: str = "weight") -
                            f"{k}x{n}, but it is larger than the weight")
 
 
+def keep_share(pattern: Pattern, shape: tuple[int, ...], sparsity: float | None
+               ) -> Pattern:
+    """The unstructured pattern of a weight of which `sparsity` is pruned.
+
+    Raises:
+        PatternError: `sparsity` is no share, or is given with an N:M pattern.
+    """
+    if sparsity is None:
+        return pattern
+    if not pattern.is_unstructured or pattern.n:
+        raise PatternError("expected sparsity with pattern 'unstructured' alone, as "
+                           f"others say it themselves, but got {pattern}")
+    if not 0 <= sparsity < 1:
+        raise PatternError(f"expected sparsity from 0 to below 1, but got {sparsity!r}")
+    size = shape[0] * shape[1] if len(shape) == 2 else 0
+    return Pattern(max(size - round(sparsity * size), 1), 0, (1, 1), pattern.axis)
+
+
 def along_other_axis(pattern: Pattern) -> Pattern:
     """The same with k on the other axis."""
     return Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)
@@ -139,7 +168,9 @@ def along_other_axis(pattern: Pattern) -> Pattern:
 
 def leaves_axis_open(pattern: str | Pattern, axis: int | None) -> bool:
     """Whether parse_pattern has to take the default."""
-    return axis is None and isinstance(pattern, str) and "dim" not in pattern
+    # Unstructured weights obey their pattern along either axis.
+    return (axis is None and isinstance(pattern, str) and "dim" not in pattern
+            and "unstructured" not in pattern)
 
 
 def parse_pattern(pattern: str | Pattern, block: Block = None,
@@ -147,7 +178,8 @@ def parse_pattern(pattern: str | Pattern, block: Block = None,
     """The pattern that a call means.
 
     Args:
-        pattern: ``"2:4"``, ``"8:32, block = 1x32, dim = 1"``, or a Pattern.
+        pattern: ``"2:4"``, ``"8:32, block = 1x32, dim = 1"``, ``"unstructured"``,
+            ``"unstructured, kept = 100"``, or a Pattern.
         block: ``(bk, bn)`` or ``"1x32"``, where the text has none.
         axis: the axis of k, 0 or 1 (or negative), where the text has none; 1, that
             of ``[out, in]``, where it is not given either.

@@ -11,9 +11,10 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._errors import Error, PatternError, ShapeError
-from ._formats import check
+from ._formats import check, compress
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
-                       announces_axis, check_fits, leaves_axis_open, parse_pattern)
+                       announces_axis, check_fits, keep_share, leaves_axis_open,
+                       parse_pattern)
 from ._runtime import get_num_threads
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
@@ -91,8 +92,9 @@ class Pruned:
 def prune(w: Any, pattern: str | Pattern, block: Block = None,
           axis: int | None = None, activations: Any = None, *,
           scores: Any = "magnitude", mask: Any = None,
-          permute: bool | int = False) -> Pruned:
+          permute: bool | int = False, sparsity: float | None = None) -> Pruned:
     """Prunes a dense weight: of every window N units stay, and the others are zero.
+    Of pattern ``"unstructured"`` those stay that matter most in the whole weight.
 
     Args:
         w, pattern, block, axis: as in nm.check.
@@ -112,6 +114,8 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
             comes back has its inputs in that order, ``result.permutation``: multiply
             ``x[..., permutation]`` by it, or give the layer before its outputs in that
             order, and the product is the same.
+        sparsity: of ``"unstructured"``, the share of the weights that is pruned, from 0
+            to below 1; ``"unstructured, kept = 100"`` says how many stay.
 
     Returns:
         ``(weight, report)``: a new weight of the kind and on the device of `w`,
@@ -126,6 +130,11 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
     """
     found = parse_pattern(pattern, block, axis)
     check_fits(found, _shape_of(w))
+    found = keep_share(found, _shape_of(w), sparsity)
+    if found.is_unstructured and (permute is not False or (
+            isinstance(scores, str) and scores == SPARSEGPT)):
+        raise PatternError("expected an N:M pattern with permute, or with "
+                           f"scores='sparsegpt', but got {found}")
     if permute is not False:
         return _prune_permuted(w, found, activations, scores, mask, int(permute))
     if mask is None and isinstance(scores, str) and scores == SPARSEGPT:
@@ -140,7 +149,11 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
         counts = _count_dropped(w, result)
     else:
         numbers = _score_array(w, scores, activations, found.axis)
-        if _arrays.is_on_device(w):
+        if _arrays.is_on_device(w) and found.is_unstructured:
+            host, counts = prune_on_host(
+                _on_host(w), found, None if numbers is None else _on_host(numbers))
+            result = host.to(w.device)
+        elif _arrays.is_on_device(w):
             from . import _on_device
             result, counts = _on_device.prune(w, found, numbers)
         else:
@@ -300,6 +313,10 @@ def prune_to_sparse(w: Any, pattern: Pattern, scores: Any = None
     by = (None if scores is None else
           _as_float(_score_array(w, scores, None, pattern.axis), np.float32))
     k, n = pattern.sizes(view.shape)
+    if pattern.is_unstructured:
+        pruned, counts = prune_on_host(w, pattern, scores)
+        return (compress(pruned, pattern),
+                counts[1] / counts[0] if counts[0] else 0.0)
     values_shape, indices_shape = pattern.condensed_shapes(k, n)
     values = _arrays.raw_empty(values_shape, element)
     indices = np.empty(indices_shape, np.uint8)

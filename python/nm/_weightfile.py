@@ -32,6 +32,8 @@ from ._pattern import Pattern, read_pattern
 from ._sparse import SparseTensor, weight_shape
 
 FORMAT, VERSION = "nm.sparse", 3
+# That of files with unstructured weights, which readers of the others do not know.
+_UNSTRUCTURED = 4
 # What metadata call the format that a file had, or would have, of dense weights.
 _FORMER = "nm.format"
 
@@ -50,11 +52,16 @@ def save_weights(path: str | os.PathLike,
 
 def parts_of(name: str, weight: SparseTensor) -> dict[str, tuple[str, np.ndarray]]:
     """The tensors of a weight in a file, raw arrays with their types."""
-    indices = pack_bits(weight._indices, bits_for(weight.pattern.m))
+    indices = pack_bits(weight._indices, _index_bits(weight.pattern))
     values = weight.dtype, weight._values
     if weight._quantization is not None and weight._quantization[0] == 4:
         values = "u8", pack_bits((weight._values + 8).astype(np.uint8), 4)
     return {f"{name}.values": values, f"{name}.indices": ("u8", indices)}
+
+
+def _index_bits(pattern: Pattern) -> int:
+    """The bits of a byte of the indices that a file has: bitmaps have all."""
+    return 8 if pattern.is_unstructured else bits_for(pattern.m)
 
 
 def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
@@ -65,7 +72,9 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
     for name, weight in weights.items():
         if weight._quantization is not None:
             records[name].update(zip(("bits", "group"), weight._quantization))
-    own = {"format": FORMAT, "version": str(VERSION), "weights": json.dumps(records)}
+    version = _UNSTRUCTURED if any(weight.pattern.is_unstructured
+                                   for weight in weights.values()) else VERSION
+    own = {"format": FORMAT, "version": str(version), "weights": json.dumps(records)}
     if "format" in plain:
         own[_FORMER] = plain["format"]
     return {**plain, **own}
@@ -121,12 +130,12 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
             f"format is {metadata.get('format', 'not given')}; nm.io.load_dense "
             "reads dense weights")
     version = metadata.get("version")
-    if version not in ("1", "2", str(VERSION)):
-        raise FileFormatError(f"{file.path}: expected version 1 to {VERSION} of the "
-                              f"format, but got {version}")
-    if version == str(VERSION) and not file.is_summed:
+    if version not in ("1", "2", str(VERSION), str(_UNSTRUCTURED)):
+        raise FileFormatError(f"{file.path}: expected version 1 to {_UNSTRUCTURED} of "
+                              f"the format, but got {version}")
+    if version in (str(VERSION), str(_UNSTRUCTURED)) and not file.is_summed:
         raise FileFormatError(f"{file.path}: expected checksums in a file of version "
-                              f"{VERSION}, but it has none: it is damaged, or was "
+                              f"{version}, but it has none: it is damaged, or was "
                               "changed by a tool, which has to make it version 2")
     with reading(file.path, "a description of its weights"):
         records = json.loads(metadata["weights"])
@@ -177,7 +186,7 @@ def _unpack_values(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
 def _unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
                     ) -> np.ndarray:
     _, sizes = pattern.condensed_shapes(*pattern.sizes(weight_shape(shape)))
-    count, bits = sizes[0] * sizes[1], bits_for(pattern.m)
+    count, bits = sizes[0] * sizes[1], _index_bits(pattern)
     if packed.shape != (packed_bytes(count, bits),):
         raise ShapeError(f"expected {name} of {packed_bytes(count, bits)} bytes, {count} "
                          f"positions of {bits} bits, but got shape {packed.shape}")

@@ -65,6 +65,46 @@ static void testDetect(void) {
         "expected dimension 0 or 1 to be k, but got 3");
 }
 
+static void testUnstructured(void) {
+  NmPattern pattern, found;
+  SUCCEEDS(nmPatternParse("unstructured, kept = 5", &pattern));
+  EXPECT(pattern.n == 5 && pattern.m == 0 && pattern.bk == 1 &&
+         pattern.bn == 1 && pattern.dim == 0);
+  FAILS(nmPatternParse("2:0", &found), "expected 1 <= M <= 256");
+  FAILS(nmPatternParse("unstructured, kept = 0", &found),
+        "expected a pattern like");
+  int64_t valueShape[2], indexShape[2], excess = -1;
+  SUCCEEDS(nmCondensedShape(&pattern, 4, 3, valueShape, indexShape));
+  EXPECT(valueShape[0] == 1 && valueShape[1] == 5);
+  EXPECT(indexShape[0] == 1 && indexShape[1] == 3);
+  /* [4 x 3], of which 6 are not zero. */
+  NmTensor bad = matrix(breaks, NM_F32, kShape);
+  NmPatternReport report;
+  SUCCEEDS(nmCheckPattern(&bad, &pattern, &report));
+  EXPECT(!report.holds && report.count == 6 && report.nonZeros == 6);
+  float values[6], again[12];
+  uint8_t bits[3];
+  int64_t sizeOfValues[2] = {1, 6};
+  NmTensor v = matrix(values, NM_F32, sizeOfValues);
+  NmTensor b = matrix(bits, NM_I8, indexShape);
+  pattern.n = 6;
+  SUCCEEDS(nmCompress(&bad, &pattern, "w", &v, &b));
+  SUCCEEDS(nmVerifyCondensed(&pattern, 4, 3, "w", &v, &b));
+  NmTensor to = matrix(again, NM_F32, kShape);
+  SUCCEEDS(nmDecompress(&v, &b, &pattern, &to));
+  EXPECT(memcmp(again, breaks, sizeof(again)) == 0);
+  bits[0] = 0xff;
+  FAILS(nmVerifyCondensed(&pattern, 4, 3, "w", &v, &b), "bits of 'w");
+  pattern.n = 2;
+  NmPruneReport pruned;
+  SUCCEEDS(nmPrune(&bad, NULL, &pattern, &to, &pruned));
+  EXPECT(pruned.nonZeros == 6 && pruned.dropped == 4);
+  SUCCEEDS(nmFindNearPattern(&bad, 0, 0.5, &found, &excess));
+  EXPECT(found.m == 4 && excess > 0);
+  FAILS(nmFindNearPattern(&bad, 2, 0.5, &found, &excess),
+        "expected dimension 0 or 1");
+}
+
 static void testPrune(void) {
   float result[12];
   NmTensor bad = matrix(breaks, NM_F32, kShape);
@@ -158,6 +198,7 @@ int main(void) {
   testPattern();
   testCheck();
   testDetect();
+  testUnstructured();
   testPrune();
   testCompress();
   testPack();

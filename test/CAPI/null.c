@@ -288,6 +288,13 @@ static void call_nmDetectPattern(void) {
   FAILS(nmDetectPattern(&kTensor, 0, 0, NULL, &reason), "NULL");
   FAILS(nmDetectPattern(&kTensor, 0, 0, &found, NULL), "NULL");
 }
+static void call_nmFindNearPattern(void) {
+  NmPattern found;
+  int64_t excess;
+  FAILS(nmFindNearPattern(NULL, 0, 0.1, &found, &excess), "NULL");
+  FAILS(nmFindNearPattern(&kTensor, 0, 0.1, NULL, &excess), "NULL");
+  FAILS(nmFindNearPattern(&kTensor, 0, 0.1, &found, NULL), "NULL");
+}
 static void call_nmPrune(void) {
   NmPruneReport report;
   FAILS(nmPrune(NULL, NULL, &k24, &kTensor, &report), "NULL");
@@ -450,6 +457,7 @@ static void (*const kCases[])(void) = {
     call_nmCheckPattern,
     call_nmPatternReportDescribe,
     call_nmDetectPattern,
+    call_nmFindNearPattern,
     call_nmPrune,
     call_nmCondensedShape,
     call_nmCompress,

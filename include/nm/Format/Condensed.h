@@ -7,6 +7,8 @@
 // Positions ascend within a window. A window with fewer than N non-zero units
 // is filled with zero units at its lowest unused positions.
 //
+// Unstructured weights have a bitmap as indices: see Unstructured.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_FORMAT_CONDENSED_H
@@ -54,12 +56,12 @@ struct CondensedView {
   int64_t n = 0;
 };
 
-/// Writes the condensed form of `dense` to `values`, [condensedRows(k) x
-/// paddedColumns(n)] elements of its type, and `indices`, [unitRows(k) x
-/// blockColumns(n)] bytes. Non-zeros keep their bits, NaNs included; -0.0 is a
-/// zero and becomes +0.0. Refuses a matrix that breaks `pattern`, telling
-/// `name`, the columns, the k range, the units found and the units allowed; the
-/// outputs are then unspecified.
+/// Writes the condensed form of `dense` to `values`, of the pattern's
+/// valueShape and the type of `dense`, and `indices`, bytes of its indexShape.
+/// Non-zeros keep their bits, NaNs included; -0.0 is a zero and becomes +0.0.
+/// Refuses a matrix that breaks `pattern`, telling `name`, the columns, the k
+/// range, the units found and the units allowed; the outputs are then
+/// unspecified.
 Status compress(const DenseView &dense, const Pattern &pattern,
                 std::string_view name, void *values, uint8_t *indices);
 
@@ -69,7 +71,7 @@ Status compress(const DenseView &dense, const Pattern &pattern,
 void decompress(const CondensedView &from, void *dense, int64_t strideK,
                 int64_t strideN);
 
-/// Checks indices [unitRows(k) x blockColumns(n)] that came from outside: each
+/// Checks indices of the pattern's indexShape that came from outside: each
 /// below M and above the one before it in its window. The error tells `name`,
 /// the row and column of the index, the k range of its window and what is wrong
 /// (outside its window, repeated, not ascending).

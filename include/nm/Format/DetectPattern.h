@@ -23,6 +23,9 @@ struct DetectOptions {
       {2, 2}, {4, 1}, {4, 4}, {8, 1}, {8, 8},  {16, 16}, {32, 32}, {64, 64}};
   /// Patterns that are less sparse than this are not taken.
   double minSparsity = 0;
+  /// The share of zeros from which weights are taken as unstructured that no
+  /// pattern suits: above 1 for never.
+  double leastUnstructured = 2;
 };
 
 struct Detection {

@@ -44,7 +44,8 @@ struct ScoreView {
 };
 
 /// Copies `dense` to `result`, which has the strides of `dense` and may be the
-/// same memory, with all but N units of every window set to zero: those of
+/// same memory, with all but N units of every window, or of all weights where
+/// they are unstructured, set to zero: those of
 /// largest L2 norm stay, or of largest norm of their `scores` where there are
 /// any. Of equal units the lowest position is kept; a NaN counts as an
 /// infinity, so that it is not hidden.

@@ -91,6 +91,11 @@ Status checkTiles(const CpuProduct &product);
 CpuSchedule selectTileSchedule(const CpuProduct &product,
                                const CpuTarget &target);
 
+/// The schedule of strategy `vector` for a `product` of which `kept` weights
+/// are not zero, packed as columns (Columns.h).
+CpuSchedule selectColumnsSchedule(const CpuProduct &product, int64_t kept,
+                                  const CpuTarget &target);
+
 /// Microseconds that all threads take to read the weights of `product` packed
 /// by `packing`, and that a tuned BLAS takes for the dense product.
 double weightReadTime(const CpuProduct &product, const CpuTarget &target,

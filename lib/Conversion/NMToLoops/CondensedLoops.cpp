@@ -3,6 +3,7 @@
 #include "DenseAccess.h"
 #include "LoopWeightAccess.h"
 #include "Patterns.h"
+#include "UnstructuredLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -30,6 +31,8 @@ public:
         dense(emitter, pattern, op.getDense(), op.getDim()) {}
 
   void emit() {
+    if (pattern.isUnstructured())
+      return emitUnstructuredCompress(emitter, op);
     emitter.forEach(
         {dense.windows(), dense.blockColumns()},
         [&](ValueRange position) { emitWindow(position[0], position[1]); });
@@ -130,6 +133,8 @@ public:
                                   op.getIndices())) {}
 
   void emit() {
+    if (pattern.isUnstructured())
+      return emitUnstructuredDecompress(emitter, op);
     Value zero = emitter.zero(dense.elementType());
     emitter.forEach({dense.k(), dense.n()}, [&](ValueRange position) {
       emitter.store(zero, op.getDense(), dense.at(position[0], position[1]));

@@ -4,6 +4,7 @@
 
 #include "ColInfoLoops.h"
 #include "SparseOperandLoops.h"
+#include "UnstructuredLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
@@ -132,6 +133,8 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
                                                  indices);
   if (isa_and_present<BitmapAttr>(form))
     return getBitmapAccess(emitter, values, indices);
+  if (auto columns = dyn_cast_if_present<ColumnsAttr>(form))
+    return getColumnsAccess(emitter, columns, values, indices, lists);
   return std::make_unique<PanelAccess>(emitter, pattern,
                                        cast_if_present<PackingAttr>(form),
                                        values, indices, lists);

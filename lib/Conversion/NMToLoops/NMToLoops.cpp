@@ -31,6 +31,14 @@ const char *mlir::nm::whyNoLoops(Operation *op) {
   if (!destinationOp.hasPureBufferSemantics())
     return "expected operands to be memrefs, which bufferization makes of "
            "tensors";
+  if (auto prune = dyn_cast<PruneOp>(op);
+      prune && prune.getPattern().getPattern().isUnstructured())
+    return "expected a constant to prune to an unstructured pattern, of which "
+           "the largest weights are kept of all";
+  if (auto product = dyn_cast<SparseProductOpInterface>(op);
+      product && product.getPattern().isUnstructured())
+    return "expected a pattern with windows, which nm-select-schedule gives "
+           "products of unstructured weights";
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include "LoopWeightAccess.h"
 #include "Patterns.h"
 #include "SparseOperandLoops.h"
+#include "UnstructuredLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
@@ -150,6 +151,8 @@ public:
       emitSparseOperand(emitter, op);
     else if (isa<BitmapAttr>(op.getPacking()))
       emitBitmap(emitter, op);
+    else if (isa<ColumnsAttr>(op.getPacking()))
+      emitColumns(emitter, op);
     else
       PanelLoops(emitter, op).emit();
   }

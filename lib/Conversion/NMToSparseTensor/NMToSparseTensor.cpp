@@ -94,6 +94,12 @@ static FailureOr<Attribute> replaceEncoding(RankedTensorType type,
   if (!encoding)
     return Attribute();
   PatternAttr pattern = encoding.getPattern();
+  if (pattern.getPattern().isUnstructured()) {
+    emitError() << "expected an N:M pattern, which structured levels of "
+                   "sparse_tensor have, but got "
+                << type;
+    return failure();
+  }
   if (pattern.getBk() != 1 || pattern.getBn() != 1) {
     emitError() << "expected units of one element, which structured levels of "
                    "sparse_tensor have, but got "

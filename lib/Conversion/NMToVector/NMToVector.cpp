@@ -61,6 +61,16 @@ static VectorSchedule scheduleOf(const ProductTile &tile,
   return schedule;
 }
 
+/// Rows that a product of #nm.columns has at a time.
+static int64_t rowsOfColumns(SparseProductOpInterface op,
+                             const VectorTarget &target) {
+  constexpr int64_t kVectors = 4;
+  auto schedule = dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr());
+  return schedule && schedule.getThread().size() == 2
+             ? schedule.getThread().front()
+             : kVectors * target.lanes();
+}
+
 static AmxSchedule scheduleOf(AmxScheduleAttr attr) {
   AmxSchedule schedule;
   if (attr.getBlock().size() == 3) {
@@ -77,6 +87,7 @@ static ProductTile describe(SparseProductOpInterface op,
   tile.a = op.getA();
   tile.values = op.getValues();
   tile.indices = op.getIndices();
+  tile.lists = op.getLists();
   tile.c = op.getC();
   if (op.hasEpilogue())
     tile.epilogue = op;
@@ -138,6 +149,9 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
     auto expandOne = [&] {
       if (auto amx = dyn_cast_if_present<AmxScheduleAttr>(op.getScheduleAttr()))
         return expandAmx(emitter, tile, scheduleOf(amx));
+      if (auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr()))
+        return expandColumns(emitter, tile, columns.getForm(),
+                             rowsOfColumns(op, target));
       expand(emitter, tile,
              scheduleOf(
                  tile,
@@ -179,6 +193,8 @@ private:
   LogicalResult checkPanels(SparseProductOpInterface op,
                             PatternRewriter &rewriter) const {
     PackingAttr packing = op.getPanelPacking();
+    if (isa_and_present<ColumnsAttr>(op.getPackingAttr()))
+      return success();
     if (op.getPackingAttr() && !packing)
       return rewriter.notifyMatchFailure(op, "weights are not in panels");
     if (packing &&

@@ -37,6 +37,8 @@ struct ProductTile {
   Value a;
   Value values;
   Value indices;
+  /// Where the weights of a column are, in the form of #nm.columns.
+  Value lists;
   Value c;
   /// What has an epilogue, and its operands; null where C is added to.
   SparseProductOpInterface epilogue;
@@ -93,6 +95,11 @@ void expandAlongM(VectorEmitter &emitter, const ProductTile &tile,
 /// Expands `tile` with vectors along n.
 void expandAlongN(VectorEmitter &emitter, const ProductTile &tile,
                   const VectorSchedule &schedule);
+
+/// Expands `tile`, of weights in the form of #nm.columns, with vectors of at
+/// most `rows` rows along m, or along the weights of a column.
+void expandColumns(VectorEmitter &emitter, const ProductTile &tile,
+                   const ::nm::ColumnsForm &form, int64_t rows);
 
 /// Expands `tile`, of bf16 in the packed form of #nm.amx, by AMX.
 void expandAmx(VectorEmitter &emitter, const ProductTile &tile,

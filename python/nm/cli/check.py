@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"pattern {text}: N is kept of every M")
         for report in reports.values():
             if not report:
-                print(report.message)
+                print(report.message + report.hint())
     return 0 if all(reports.values()) else 1
 
 

@@ -160,7 +160,8 @@ class NMMultiheadAttention(nn.MultiheadAttention):
         if type(layer) is nn.Linear or (
                 layer._is_trained() or layer.values.dtype == torch.float64):
             return functional.linear(x, layer.weight[rows], bias)
-        if (self.embed_dim % layer.pattern.block[1] or torch.compiler.is_compiling()
+        if (self.embed_dim % layer.pattern.block[1] or layer.pattern.is_unstructured
+                or torch.compiler.is_compiling()
                 or layer.values.is_meta or layer._shards is not None
                 or torch.is_grad_enabled() and layer.values.requires_grad):
             # Blocks that two thirds share; graphs keep no slices, which have no gradient.

@@ -27,6 +27,8 @@ def kept_values(dense: Tensor, indices: Tensor, form: str) -> Tensor:
         indices, form: of the condensed weight, as in find_weight.
     """
     pattern, (n, k) = _sizes(form)
+    if pattern.is_unstructured:
+        return _kept_anywhere(dense, indices, n, k, pattern.condensed_shapes(k, n)[0][1])
     rows, columns = _padded(pattern, n, k)
     padded = functional.pad(dense.mT, (0, columns - n, 0, rows - k))
     windows = padded.reshape(-1, pattern.m, *_unit_shape(pattern, columns))
@@ -43,6 +45,8 @@ def _scatter(values: Tensor, indices: Tensor, form: str) -> Tensor:
 def _with_zeros(values: Tensor, indices: Tensor, form: str,
                 scatter: Callable[..., Tensor]) -> Tensor:
     pattern, (n, k) = _sizes(form)
+    if pattern.is_unstructured:
+        return _put_anywhere(values, indices, n, k)
     rows, columns = _padded(pattern, n, k)
     unit = _unit_shape(pattern, columns)
     zeros = values.new_zeros(rows // pattern.m // pattern.block[0], pattern.m, *unit)
@@ -55,6 +59,29 @@ def _in_plain_operators(values: Tensor, indices: Tensor, form: str) -> Tensor:
     """The same in PyTorch's own operators, which have all derivatives. Zeros that are
     written to are no part of a batch where only the indices are."""
     return _with_zeros(values, indices, form, Tensor.scatter)
+
+
+def _mask_and_places(indices: Tensor, n: int, k: int) -> tuple[Tensor, Tensor]:
+    """Of unstructured weights ``[n, k]``, which are kept, and where among the kept ones
+    each of these is."""
+    bits = indices.reshape(n, -1, 1) >> torch.arange(8, device=indices.device)
+    mask = (bits & 1).reshape(n, -1)[:, :k].bool()
+    return mask, (mask.reshape(-1).cumsum(0) - 1).clamp(min=0).reshape(n, k)
+
+
+def _put_anywhere(values: Tensor, indices: Tensor, n: int, k: int) -> Tensor:
+    mask, places = _mask_and_places(indices, n, k)
+    kept = values.reshape(-1)[places]
+    return torch.where(mask, kept, torch.zeros((), dtype=values.dtype,
+                                               device=values.device))
+
+
+def _kept_anywhere(dense: Tensor, indices: Tensor, n: int, k: int, count: int) -> Tensor:
+    mask, places = _mask_and_places(indices, n, k)
+    # What is pruned is put behind all.
+    at = torch.where(mask, places, count).reshape(-1)
+    kept = dense.new_zeros(count + 1).scatter(0, at, dense.reshape(-1))
+    return kept[:count].reshape(1, count)
 
 
 def _sizes(form: str) -> tuple[Pattern, tuple[int, int]]:

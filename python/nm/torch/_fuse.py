@@ -314,6 +314,8 @@ def _why_alone(model: nn.Module, layer: NMLinear) -> str:
         return "it is sharded"
     if layer.values.is_meta or layer.values.dtype == torch.float64:
         return "no kernel multiplies it"
+    if layer.pattern.is_unstructured:
+        return "its weight is unstructured"
     if layer.out_features % layer.pattern.block[1]:
         return f"its {layer.out_features} outputs are no whole blocks"
     others = [each for each in model.modules() if isinstance(each, NMLinear)

@@ -82,10 +82,7 @@ class NMLinear(nn.Linear):
         self.activation = activation
         values, indices = self.pattern.condensed_shapes(in_features, out_features)
         self.values = _parameter(torch.zeros(values, dtype=dtype, device=device))
-        # The lowest units of each window, until a weight is loaded.
-        kept = torch.arange(indices[0], device=device) % self.pattern.n
-        self.register_buffer("indices", kept.to(torch.uint8)[:, None].repeat(
-            1, indices[1]))
+        self.register_buffer("indices", _first_indices(self.pattern, indices, device))
         self.bias = (nn.Parameter(torch.zeros(out_features, dtype=dtype,
                                               device=device)) if bias else None)
 
@@ -481,6 +478,15 @@ class NMLinear(nn.Linear):
         # A packed weight belongs to this process.
         return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
                 "_is_mapped": False, "_lies_in_file": False, "_lies_on_host": False}
+
+
+def _first_indices(pattern: Pattern, shape: tuple[int, int], device: Any) -> Tensor:
+    """Until a weight is loaded: the lowest units of each window, or none of weights that
+    may be anywhere."""
+    if pattern.is_unstructured:
+        return torch.zeros(shape, dtype=torch.uint8, device=device)
+    kept = torch.arange(shape[0], device=device) % pattern.n
+    return kept.to(torch.uint8)[:, None].repeat(1, shape[1])
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

@@ -281,7 +281,7 @@ def _detect(layer: Layer) -> Pattern | None:
     if not isinstance(layer.module, ExpertLinears):
         return detect(layer.as_linear().weight.detach(), axis=1)[0]
     found = [detect(each.weight.detach(), axis=1)[0] for each in layer.module]
-    return None if None in found else max(found, key=lambda pattern: pattern.n / pattern.m)
+    return None if None in found else max(found, key=lambda pattern: -pattern.sparsity)
 
 
 def _names_in_model(source: WeightSource, model: nn.Module) -> dict[str, str]:

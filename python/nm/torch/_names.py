@@ -246,7 +246,7 @@ def condense_stacks(model: Any, layers: Mapping[str, str]) -> None:
         except AttributeError:
             continue
         experts = experts_of(model, name)
-        for pattern in sorted(patterns, key=lambda each: each.n / each.m):
+        for pattern in sorted(patterns, key=lambda each: -each.sparsity):
             if experts is None:
                 break
             try:

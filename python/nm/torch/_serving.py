@@ -141,7 +141,7 @@ def _layers_of(names: Iterable[str], layers: Iterable[str]) -> list[str]:
 
 
 def _density(pattern: Pattern) -> float:
-    return pattern.n / pattern.m
+    return 1 - pattern.sparsity
 
 
 class ServedLinear:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from .._errors import DTypeError, Error, PatternError
 from .._formats import compress
-from .._pattern import Pattern, check_fits
+from .._pattern import Pattern, check_fits, keep_share
 from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
@@ -91,7 +91,7 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              example: Any = None, *, prune: Any = False, force: bool = False,
              calibration: Iterable[Any] | None = None,
              run: Callable[[nn.Module], Any] | None = None,
-             fuse: bool = False,
+             fuse: bool = False, sparsity: float | None = None,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
     """Puts NMLinear in place of the nn.Linear layers of a model, of the Conv1D of GPT-2,
     of the projections of nn.MultiheadAttention, of the experts that transformers stacks
@@ -123,6 +123,8 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         run: runs the model in place of ``model(*example)``.
         fuse: whether layers that are fed one tensor multiply it at once afterwards, as
             nm.torch.fuse has them do.
+        sparsity: of layers with the rule ``"unstructured"``, the share of each weight
+            that is pruned.
         progress: called with the name of each layer before its turn, in place of a bar
             on a terminal.
 
@@ -139,7 +141,7 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         check_example(example, run)
     with unfolded(model):
         report = _sparsify(model, rules, [] if example is None else [example], prune,
-                           force, calibration, run, progress)
+                           force, calibration, run, progress, sparsity)
     if not fuse:
         return report
     return replace(report, fused=fuse_layers(model, example, run=run),
@@ -147,14 +149,16 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
 
 
 def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: bool,
-              calibration: Any, run: Any, progress: Any) -> SparsifyReport:
+              calibration: Any, run: Any, progress: Any, sparsity: float | None
+              ) -> SparsifyReport:
     layers = find_layers(model)
     fitting = [layer for layer in layers if layer.why_not is None]
     if not fitting:
         raise Error("expected a model with nn.Linear layers that can be replaced, but "
                     "it has none" + "".join(f"; {layer.name or 'it'}: {layer.why_not}"
                                             for layer in layers[:4]))
-    patterns = patterns_of(model, fitting, rules)
+    patterns = {name: (_resolve(pattern, name, fitting, prune, sparsity), why)
+                for name, (pattern, why) in patterns_of(model, fitting, rules).items()}
     inputs = record_inputs(model, examples, run,
                            with_squares=LayerPruner.needs_norms(prune)
                            and calibration is None)
@@ -182,6 +186,18 @@ def _sparsify(model: nn.Module, rules: Any, examples: list, prune: Any, force: b
     return SparsifyReport(tuple(reports[layer.name] for layer in layers), memory(model))
 
 
+def _resolve(pattern: Pattern | None, name: str, layers: list[Layer], prune: Any,
+             sparsity: float | None) -> Pattern | None:
+    """The pattern of a layer, which says how many weights are kept where it is pruned."""
+    if pattern is None or not pattern.is_unstructured or pattern.n or not prune:
+        return pattern
+    if sparsity is None:
+        raise PatternError("expected sparsity, or the weights that are kept, to prune "
+                           f"{name or 'the layer'} to {pattern}")
+    shape = next(layer.shape for layer in layers if layer.name == name)
+    return keep_share(pattern, tuple(shape[-2:]), sparsity)
+
+
 class _Sparsifier:
     """Decides layer by layer; what was measured for one counts for others of its
     shape."""
@@ -202,6 +218,9 @@ class _Sparsifier:
         if pattern is None:
             return LayerReport(**facts, reason=why)
         facts["pattern"] = pattern
+        if pattern.is_unstructured and isinstance(found.module, ExpertLinears):
+            return LayerReport(**facts, reason="experts of one stack keep as many weights "
+                               "each, which unstructured ones do not")
         if isinstance(found.module, ExpertLinears):
             return self._replace_experts(found, pattern, x, facts)
         weight = found.module._parameters.get("weight")

@@ -221,6 +221,9 @@ def _local_form(layer: NMLinear, mesh: DeviceMesh, splits_sums: bool) -> str:
         ShapeError: torch would cut a window or a block in two, or leave a process
             without a part.
     """
+    if layer.pattern.is_unstructured:
+        raise ShapeError("expected a layer of an N:M pattern to shard, but got one whose "
+                         f"weight is {layer.pattern.describe()}")
     bk, bn = layer.pattern.block
     sizes = [layer.out_features, layer.in_features]
     unit = layer.pattern.m * bk if splits_sums else bn

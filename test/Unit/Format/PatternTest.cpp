@@ -79,8 +79,8 @@ TEST(Pattern, RefusesWhatCannotBe) {
             "expected 1 <= N <= M = 4 in pattern N:M, but got N = 0");
   EXPECT_EQ(errorOf({1, 257, 1, 1}),
             "expected 1 <= M <= 256 in pattern N:M, but got M = 257");
-  EXPECT_EQ(errorOf({1, 0, 1, 1}),
-            "expected 1 <= M <= 256 in pattern N:M, but got M = 0");
+  EXPECT_EQ(errorOf({1, -1, 1, 1}),
+            "expected 1 <= M <= 256 in pattern N:M, but got M = -1");
   EXPECT_EQ(errorOf({1, 2, 0, 1}),
             "expected a block of 1x1 to 65536x65536, but got 0x1");
   EXPECT_EQ(errorOf({1, 2, 1, 65537}),

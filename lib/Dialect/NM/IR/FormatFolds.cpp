@@ -135,10 +135,16 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
   std::optional<size_t> indexBytes = getConstantBytes(indicesType);
   if (!valueBytes || !indexBytes)
     return failure();
+  // Loops stop the program, where a constant has too many values.
+  if (auto columns = dyn_cast<ColumnsAttr>(getPacking());
+      columns && !columns.getForm().holds(*view))
+    return failure();
   std::vector<char> packedValues(*valueBytes);
   std::vector<char> packedIndices(*indexBytes);
-  // Lists have as many bytes as indices.
-  std::vector<char> packedLists(getPackedLists() ? *indexBytes : 0);
+  std::vector<char> packedLists(
+      getPackedLists()
+          ? cast<RankedTensorType>(getResult(2).getType()).getNumElements()
+          : 0);
   getPacking().pack(*view, packedValues.data(),
                     reinterpret_cast<uint8_t *>(packedIndices.data()),
                     reinterpret_cast<uint8_t *>(packedLists.data()));

@@ -25,10 +25,34 @@ void NMDialect::registerAttributes() {
 // Pattern
 //===----------------------------------------------------------------------===//
 
-/// Parses `2:4`.
+/// Parses `= 100` behind `kept`.
+static ParseResult parseKept(AsmParser &parser, ::nm::Pattern &pattern) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseEqual() || parser.parseInteger(pattern.n))
+    return failure();
+  if (pattern.n == 0)
+    return parser.emitError(loc)
+           << "expected kept to be at least 1, but got 0; leave it out for any "
+              "number of weights";
+  return success();
+}
+
+/// Parses `2:4`, or `unstructured`.
 static ParseResult parseRatio(AsmParser &parser, ::nm::Pattern &pattern) {
-  return failure(parser.parseInteger(pattern.n) || parser.parseColon() ||
-                 parser.parseInteger(pattern.m));
+  if (succeeded(parser.parseOptionalKeyword("unstructured"))) {
+    pattern = ::nm::Pattern::unstructured();
+    return success();
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(pattern.n) || parser.parseColon() ||
+      parser.parseInteger(pattern.m))
+    return failure();
+  // Which fields of unstructured weights have, and their text has not.
+  if (pattern.m == 0)
+    return parser.emitError(loc)
+           << "expected 1 <= M <= " << ::nm::kMaxWindowUnits
+           << " in pattern N:M, but got M = 0";
+  return success();
 }
 
 /// Parses `1x32`. The token is `1` followed by the identifier `x32`, which only
@@ -66,10 +90,14 @@ Attribute PatternAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseRatio(parser, pattern))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("block") || parser.parseEqual() ||
-       parseBlock(parser, pattern)))
-    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    bool isKept = pattern.isUnstructured();
+    if (parser.parseKeyword(isKept ? "kept" : "block"))
+      return {};
+    if (isKept ? failed(parseKept(parser, pattern))
+               : bool(parser.parseEqual()) || bool(parseBlock(parser, pattern)))
+      return {};
+  }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<PatternAttr>(loc, parser.getContext(), pattern.n,
@@ -86,7 +114,8 @@ void PatternAttr::print(AsmPrinter &printer) const {
 // Encoding
 //===----------------------------------------------------------------------===//
 
-/// Parses `, block = 1x32` and `, dim = 1`, each at most once.
+/// Parses `, block = 1x32`, or `, kept = 100` of unstructured weights, and `,
+/// dim = 1`, each at most once.
 static ParseResult parseEncodingFields(AsmParser &parser,
                                        ::nm::Pattern &pattern, int64_t &dim) {
   bool sawBlock = false, sawDim = false;
@@ -95,14 +124,20 @@ static ParseResult parseEncodingFields(AsmParser &parser,
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&field))
       return failure();
-    bool isBlock = field == "block";
+    StringRef other = pattern.isUnstructured() ? "kept" : "block";
+    bool isBlock = field == other;
     bool &seen = isBlock ? sawBlock : sawDim;
     if (!isBlock && field != "dim")
-      return parser.emitError(loc)
-             << "expected 'block' or 'dim', but got '" << field << "'";
+      return parser.emitError(loc) << "expected '" << other
+                                   << "' or 'dim', but got '" << field << "'";
     if (seen)
       return parser.emitError(loc) << "'" << field << "' is given twice";
     seen = true;
+    if (isBlock && pattern.isUnstructured()) {
+      if (parseKept(parser, pattern))
+        return failure();
+      continue;
+    }
     if (parser.parseEqual() ||
         (isBlock ? parseBlock(parser, pattern) : parser.parseInteger(dim)))
       return failure();
@@ -174,5 +209,8 @@ LogicalResult EncodingAttr::verifyEncoding(
     return emitError() << "expected block " << pattern.bk << "x" << pattern.bn
                        << " to fit in k x n = " << getK(shape) << "x"
                        << getN(shape) << " (k is dimension " << getDim() << ")";
+  if (::nm::Status status = pattern.verifySize(getK(shape), getN(shape));
+      !status)
+    return emitError() << status.error().message;
   return success();
 }

@@ -125,10 +125,21 @@ static LogicalResult verifyNoLists(EmitError emitError, PackingAttr packing) {
 LogicalResult VectorScheduleAttr::verify(EmitError emitError,
                                          ArrayRef<int64_t> block,
                                          ArrayRef<int64_t> thread,
-                                         PackingAttr packing) {
+                                         PackingAttr packing,
+                                         std::optional<int64_t> kept,
+                                         std::optional<int64_t> tileRows) {
   // (C1), (C2).
-  return failure(failed(verifyTiles(emitError, block, /*warp=*/{}, thread)) ||
-                 failed(verifyNoLists(emitError, packing)));
+  if (failed(verifyTiles(emitError, block, /*warp=*/{}, thread)) ||
+      failed(verifyNoLists(emitError, packing)))
+    return failure();
+  // (C3).
+  if (kept.has_value() != tileRows.has_value() || (kept && packing))
+    return emitError() << "expected 'kept' and 'tile_rows' together, without "
+                          "'packing'";
+  if (!kept)
+    return success();
+  ::nm::Status status = ::nm::ColumnsForm{*kept, *tileRows}.verify();
+  return status ? success() : emitError() << status.error().message;
 }
 
 BlockTiling VectorScheduleAttr::getTiling() const {
@@ -137,12 +148,16 @@ BlockTiling VectorScheduleAttr::getTiling() const {
 
 PackedFormAttrInterface
 VectorScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  if (getKept())
+    return ColumnsAttr::get(getContext(), *getKept(), *getTileRows());
   return getPacking();
 }
 
 /// A CPU's code is made for the packing that it finds.
-bool VectorScheduleAttr::canRead(const ::nm::Pattern &,
+bool VectorScheduleAttr::canRead(const ::nm::Pattern &pattern,
                                  PackedFormAttrInterface packedForm) const {
+  if (getKept())
+    return packedForm == getPackedForm(pattern);
   auto packing = dyn_cast<PackingAttr>(packedForm);
   return packing && packing.getColInfo() == 0;
 }

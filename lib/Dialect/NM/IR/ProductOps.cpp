@@ -117,12 +117,32 @@ static void addFilledRows(SparseProductOpInterface op, StorageShape &shape) {
   rows = std::max(rows, op.countRowsOfA());
 }
 
+/// (C3) of unstructured weights, which have no packed form of their own.
+static LogicalResult verifyUnstructured(SparseProductOpInterface op) {
+  if (!op.getPattern().isUnstructured())
+    return success();
+  if (op.getPackingAttr())
+    return op->emitOpError() << "expected unstructured weights without "
+                                "packing, but got "
+                             << op.getPackingAttr();
+  int64_t k = op.getStaticK(), n = op.getStaticN();
+  if (ShapedType::isDynamic(k) || ShapedType::isDynamic(n))
+    return op->emitOpError() << "expected k and n of unstructured weights to "
+                                "be static, but got A of "
+                             << op.getAType() << " and C of " << op.getCType();
+  if (::nm::Status status = op.getPattern().verifySize(k, n); !status)
+    return op->emitOpError() << status.error().message;
+  return success();
+}
+
 /// (C3): the weights are in condensed form, or in the packed form named.
 static LogicalResult verifyStorage(SparseProductOpInterface op) {
   ::nm::Pattern pattern = op.getPattern();
   auto emitError = [&] { return op->emitOpError(); };
   if (failed(verifyMatrixSize(emitError, op.getStaticK(), op.getStaticN())) ||
       failed(verifySizeLimits(op, "A", op.getAType())))
+    return failure();
+  if (failed(verifyUnstructured(op)))
     return failure();
   StorageShape shape =
       StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());

@@ -7,8 +7,19 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// The condensed form of unstructured weights.
+static StorageShape unstructuredShape(const ::nm::Pattern &pattern, int64_t k,
+                                      int64_t n) {
+  if (ShapedType::isDynamic(k) || ShapedType::isDynamic(n))
+    return {{1, ShapedType::kDynamic}, {1, ShapedType::kDynamic}};
+  auto values = pattern.valueShape(k, n), indices = pattern.indexShape(k, n);
+  return {{values[0], values[1]}, {indices[0], indices[1]}};
+}
+
 StorageShape StorageShape::condensed(const ::nm::Pattern &pattern, int64_t k,
                                      int64_t n) {
+  if (pattern.isUnstructured())
+    return unstructuredShape(pattern, k, n);
   int64_t rows =
       mapSize(k, [&](int64_t k) { return pattern.condensedRows(k); });
   int64_t unitRows = mapSize(k, [&](int64_t k) { return pattern.unitRows(k); });

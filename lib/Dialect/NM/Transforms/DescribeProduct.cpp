@@ -16,9 +16,11 @@ std::string mlir::nm::describeProduct(SparseProductOpInterface op,
   };
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << op->getName() << " <" << pattern.str() << "> ("
-         << llvm::formatv("{0:f1}", 100 * pattern.sparsity())
-         << " % sparse), m = " << size(op.getStaticM());
+  stream << op->getName() << " <" << pattern.str() << ">";
+  if (!pattern.isUnstructured())
+    stream << " (" << llvm::formatv("{0:f1}", 100 * pattern.sparsity())
+           << " % sparse)";
+  stream << ", m = " << size(op.getStaticM());
   if (typicalM)
     stream << ", taken to be " << *typicalM;
   stream << ", n = " << size(op.getStaticN())

@@ -127,12 +127,16 @@ Value WeightDetection::detect(ConstantSource source, int64_t kDim) {
                       "most 4 GiB"));
   ::nm::DetectOptions options;
   options.minSparsity = minSparsity;
+  // Fewer zeros gain nothing anywhere.
+  options.leastUnstructured = 0.6;
   ::nm::Detection detection = ::nm::detectPattern(
       array->getDenseView(source.isTransposed ? 1 - kDim : kDim), options);
   if (!detection.pattern)
     return leaveDense(detection.reason);
-  emitRemark(loc) << describe(source)
-                  << " is taken as N:M-sparse: " << detection.reason;
+  emitRemark(loc) << describe(source) << " is taken as "
+                  << (detection.pattern->isUnstructured() ? "unstructured: "
+                                                          : "N:M-sparse: ")
+                  << detection.reason;
 
   SmallVector<int64_t> shape(array->getType().getShape());
   if (source.isTransposed)

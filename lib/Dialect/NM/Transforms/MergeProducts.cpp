@@ -87,7 +87,7 @@ static Attribute getFill(SparseProductOpInterface op) {
 /// Whether the product may be one of several, whatever the others are.
 static bool canBeMerged(SparseProductOpInterface op) {
   if (!op.hasPureTensorSemantics() || op.getPackingAttr() ||
-      op.getScheduleAttr() || op.getLists())
+      op.getScheduleAttr() || op.getLists() || op.getPattern().isUnstructured())
     return false;
   int64_t n = op.getStaticN();
   if (ShapedType::isDynamic(n) || n == 0 ||

@@ -97,6 +97,9 @@ static LogicalResult matchScales(AffineMap map, unsigned kLoop, int64_t k,
     return Error{"expected arith.sitofp of the value, or of its low four bits "
                  "by arith.trunci to i4, times the scale, by arith.mulf"};
   weight.bits = *bits;
+  if (encoding.getPattern().getPattern().isUnstructured())
+    return Error{"expected quantized weights of an N:M pattern, but got "
+                 "unstructured ones"};
   auto kLoop = static_cast<unsigned>(encoding.getDim());
   int64_t k =
       encoding.getK(cast<ShapedType>(weight.values.getType()).getShape());

@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
+#include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
@@ -86,6 +87,8 @@ private:
   LogicalResult checkThreadTile(SparseProductOpInterface op,
                                 const BlockTiling &tile);
   LogicalResult select(SparseProductOpInterface op);
+  /// Of unstructured weights, makes a product of columns or of dense ones.
+  LogicalResult selectUnstructured(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);
   /// What every record of a product says.
@@ -321,7 +324,72 @@ void ScheduleSelection::selectLoops(SparseProductOpInterface op,
   setRecord(op, record);
 }
 
+LogicalResult
+ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  ProductRecord record = makeRecord(op, source, "");
+  CpuProduct product = getProduct(op);
+  int64_t kept = countKept(op);
+  // Asked before format ops take the place of what was loaded.
+  bool packs = canPack(op);
+  product.pattern = getDensePattern(cpu.lanes());
+  bool isEmpty = product.m == 0 || product.k == 0 || product.n == 0;
+  if (isReference(given) || isEmpty || op.getRowsOfPanels() != 0) {
+    makeDense(op, product.pattern);
+    selectLoops(op, source,
+                isEmpty ? "the product is empty"
+                        : "as the schedule option says");
+    return success();
+  }
+  CpuSchedule dense = choose(product, packs);
+  CpuSchedule columns = ::nm::selectColumnsSchedule(product, kept, cpu);
+  std::string share =
+      llvm::formatv("{0:f1} % of the weights are kept, ",
+                    100 * double(kept) / double(product.k * product.n))
+          .str();
+  bool canBeColumns =
+      !isa_and_present<AmxScheduleAttr>(given) &&
+      ::nm::ColumnsForm{columns.kept, columns.tileRows}.verify();
+  bool isFaster =
+      packs && columns.sparseMicroseconds < dense.sparseMicroseconds;
+  bool takesColumns = canBeColumns && (isFaster || !options.denseFallback);
+  CpuSchedule chosen = takesColumns ? columns : dense;
+  makeDense(op, takesColumns ? ::nm::Pattern() : product.pattern);
+  if (takesColumns) {
+    record.reason = share + "and zeros are skipped; dense weights would take " +
+                    describeTime(dense.sparseMicroseconds * countBatches(op));
+  } else {
+    record.fallsBack = true;
+    record.reason =
+        share + "it falls back to dense weights, which " +
+        (packs
+             ? "are faster: " +
+                   describeTime(columns.sparseMicroseconds * countBatches(op)) +
+                   " with the zeros skipped"
+             : "need no packing at each call");
+    if (isa<FloatType>(op.getAccumulatorType()))
+      record.reason += "; " + kDenseMeetsNonFinite.str();
+  }
+  if (chosen.tiles && failed(checkAmx(op, packs)))
+    return failure();
+  takePatches(op, chosen);
+  PackingAttr packing = packs && !takesColumns
+                            ? PackingAttr::get(context, chosen.packing)
+                            : PackingAttr();
+  op.setScheduleAttr(
+      makeSchedule(chosen, packing,
+                   takesColumns ? ::nm::GivenFields() : getGivenFields(given)));
+  record.estimate = chosen.sparseMicroseconds * countBatches(op);
+  record.denseEstimate = chosen.denseMicroseconds * countBatches(op);
+  if (ShapedType::isDynamic(op.getStaticM()))
+    record.typicalM = CpuProduct::kTypicalRows;
+  setRecord(op, record);
+  return success();
+}
+
 LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
+  if (op.getPattern().isUnstructured())
+    return selectUnstructured(op);
   if (std::optional<StringRef> unknown = whyUnknown(op)) {
     selectLoops(op, ScheduleSource::Only, *unknown);
     return success();

@@ -7,12 +7,40 @@
 // CHECK-SAME: tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>
 // CHECK-SAME: tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>
 // CHECK-SAME: tensor<16x4xf8E5M2, #nm.encoding<1:4>>
+// CHECK-SAME: tensor<16x4xf32, #nm.encoding<unstructured>>
+// CHECK-SAME: tensor<16x4xf32, #nm.encoding<unstructured, kept = 9, dim = 1>>
 func.func private @encodings(
     tensor<64x48xf32, #nm.encoding<2:4, dim = 0>>,
     tensor<48x64xf16, #nm.encoding<8:32, dim = 1, block = 1x16>>,
     tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>,
     tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>,
-    tensor<16x4xf8E5M2, #nm.encoding<1:4>>)
+    tensor<16x4xf8E5M2, #nm.encoding<1:4>>,
+    tensor<16x4xf32, #nm.encoding<unstructured, dim = 0>>,
+    tensor<16x4xf32, #nm.encoding<unstructured, dim = 1, kept = 9>>)
+
+// CHECK-LABEL: func.func @unstructured
+func.func @unstructured(%a: tensor<?x60xf32>, %b: tensor<60x48xf32>, %v0: tensor<1x99xf32>, %i0: tensor<1x384xi8>,
+                        %c: tensor<?x48xf32>) -> tensor<?x48xf32> {
+  // CHECK: nm.compress <unstructured, kept = 99>
+  %v, %i = nm.compress <unstructured, kept = 99> ins(%b : tensor<60x48xf32>)
+    outs(%v0, %i0 : tensor<1x99xf32>, tensor<1x384xi8>) -> tensor<1x99xf32>, tensor<1x384xi8>
+  // CHECK: nm.spmm <unstructured, kept = 99>
+  %r = nm.spmm <unstructured, kept = 99> ins(%a, %v, %i : tensor<?x60xf32>, tensor<1x99xf32>, tensor<1x384xi8>)
+    outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+  return %r : tensor<?x48xf32>
+}
+
+// CHECK-LABEL: func.func @columns
+func.func @columns(%a: tensor<?x600xf32>, %v: tensor<1x1x114xf32>, %i: tensor<1x1x228xi8>, %l: tensor<48x2x8xi8>,
+                   %c: tensor<?x48xf32>) -> tensor<?x48xf32> {
+  // CHECK: nm.spmm <1:1> packing #nm.columns<kept = 50, tile_rows = 300>
+  // CHECK-SAME: schedule #nm.vector<thread = [64, 1], kept = 50, tile_rows = 300>
+  %r = nm.spmm <1:1> packing #nm.columns<kept = 50, tile_rows = 300>
+    schedule #nm.vector<thread = [64, 1], kept = 50, tile_rows = 300>
+    ins(%a, %v, %i : tensor<?x600xf32>, tensor<1x1x114xf32>, tensor<1x1x228xi8>)
+    lists(%l : tensor<48x2x8xi8>) outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+  return %r : tensor<?x48xf32>
+}
 
 // CHECK-LABEL: func.func @spmm_tensor
 func.func @spmm_tensor(%a: tensor<?x64xf32>, %v: tensor<32x48xf32>,

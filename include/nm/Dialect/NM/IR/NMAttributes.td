@@ -19,11 +19,16 @@ class NM_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 }
 
 def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
-  let summary = "N kept of every M units of bk×bn along k";
+  let summary = "N kept of every M units of bk×bn along k, or weights anywhere";
   let description = [{
+    Of `unstructured` weights any may be kept, of all of them at most `kept`,
+    where that is given. As fields they have M = 0 and N = kept, 0 for any
+    number.
+
     Constraints:
     * (C1) 1 ≤ N ≤ M ≤ 256.
     * (C2) 1 ≤ bk, bn ≤ 65536.
+    * (C3) of unstructured weights 1 ≤ kept ≤ 2^40, and there is no block.
 
     The block is written along k first, whichever dimension of a type k is.
 
@@ -31,6 +36,8 @@ def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
     #nm.pattern<2:4>                      // element-wise
     #nm.pattern<8:32, block = 1x32>       // vector-wise, VW32
     #nm.pattern<1:2, block = 4x4>         // block-wise, BW4x4
+    #nm.pattern<unstructured>             // any number of weights, anywhere
+    #nm.pattern<unstructured, kept = 409> // 409 of them at most
     ```
   }];
   let parameters = (ins "int64_t":$n, "int64_t":$m, "int64_t":$bk,
@@ -64,11 +71,12 @@ def NM_EncodingAttr
     * (C2) `dim` is 0 or 1.
     * (C3) the element type is f32, f16, bf16, i8, f8E4M3FN or f8E5M2.
     * (C4) bk is at most the size of dimension `dim`, and bn at most the size
-      of the other one.
+      of the other one. Unstructured weights are at most 2^40.
 
     ```mlir
     tensor<4096x4096xf32, #nm.encoding<2:4>>
     tensor<1536x384xf16, #nm.encoding<8:32, block = 1x32, dim = 1>>
+    tensor<1536x384xf32, #nm.encoding<unstructured, kept = 58983, dim = 1>>
     ```
   }];
   let parameters = (ins "::mlir::nm::PatternAttr":$pattern,
@@ -276,6 +284,41 @@ def NM_BitmapAttr
     ```mlir
     #nm.bitmap
     ```
+  }];
+}
+
+def NM_ColumnsAttr
+    : NM_Attr<"Columns", "columns",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
+  let summary = "the weights of each column that are not zero";
+  let description = [{
+    Of weights that all are kept (1:1), those that are not zero, column by
+    column, so that a kernel skips zeros that follow no pattern. k is cut into
+    tiles of `tile_rows`. Values are `[1 × 1 × kept+64]`: those of the first column
+    in the order of k, then those of the second one, and so on, and zeros behind
+    the last one. Indices are `[1 × 1 × (kept+64)·b]` bytes: the row of each in its
+    tile, in b = 1 byte where tiles have at most 256 rows, and else in b = 2.
+    Lists are `[n × ⌈k/tile_rows⌉ × 8]` bytes: where the values of a column in a
+    tile begin and end, in 4 bytes each. Numbers are little-endian.
+
+    Weights of which more than `kept` are not zero are not packed: a constant is
+    refused, and a program stops.
+
+    Constraints:
+    * (C1) the pattern is 1:1, in units of one weight.
+    * (C2) 1 ≤ kept < 2^32.
+    * (C3) 1 ≤ tile_rows ≤ 65536.
+
+    ```mlir
+    #nm.columns<kept = 1000, tile_rows = 256>
+    ```
+  }];
+  let parameters = (ins "int64_t":$kept, "int64_t":$tile_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The form as the format arithmetic of lib/Format takes it.
+    ::nm::ColumnsForm getForm() const { return {getKept(), getTileRows()}; }
   }];
 }
 

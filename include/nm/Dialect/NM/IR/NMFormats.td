@@ -65,6 +65,10 @@ def NM_CompressOp : NM_DenseFormatOp<"compress"> {
     column, the k range and the count; at run time, by `cf.assert`. -0.0 is a
     zero. Nothing is dropped; `nm.prune` does that.
 
+    Unstructured weights become a bitmap, the indices, and the kept ones, each of
+    one row: values `[1×kept]` and indices `[1×⌈k/8⌉·n]`.
+    include/nm/Format/Unstructured.h has both to the bit.
+
     Constraints:
     * (C1) the dense operand, the values and the indices are related as in
       `nm.spmm` (C3), with k and n taken from the dense operand.
@@ -127,7 +131,8 @@ def NM_PruneOp : NM_DenseResultOp<"prune"> {
     Keeps, in every window of every block column, the N units of largest
     magnitude (the sum of squares of a unit's elements; ties keep the lower
     position) and writes zero elsewhere. It is the only op that drops weights,
-    and no pass inserts it. `dim` is the position of k.
+    and no pass inserts it. `dim` is the position of k. Of unstructured weights
+    it keeps the `kept` largest, of equal ones those of the first columns.
 
     Constraints:
     * (C1) input and output have the same shape and element type.

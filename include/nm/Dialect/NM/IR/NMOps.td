@@ -258,7 +258,8 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     * (C2) A and the values have the same element type, but for values that are
       quantized (Q1); C has A's type or f32 for floats, and i32 for i8. With an
       epilogue, C has any of f32, f16, bf16, i32, i8, f8E4M3FN and f8E5M2.
-    * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
+    * (C3) an unstructured pattern comes without `packing`; values are [1×kept]
+      and indices [1×⌈k/8⌉·n] then. Else values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
       that packed form says, which may have `lists`, the rows of A that columns
       use, beside them. There are lists where it has, and else none. Every size

@@ -146,14 +146,23 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
     * (C1) `block` has three sizes or none, each 1 to 2^40; `thread` two or
       none, each 1 to 1024.
     * (C2) `packing` has no `col_info`.
+    * (C3) with `kept`, `tile_rows` is given, too, and no `packing`; both are as
+      in `#nm.columns`.
+
+    With `kept`, weights of which so many are not zero are packed as
+    `#nm.columns`, and zeros are skipped. Vectors run along m, for `thread` rows
+    at a time, or, where that has one row, along the weights of a column.
 
     ```mlir
+    #nm.vector<block = [256, 512, 4096], thread = [64, 1], kept = 1677721,
+               tile_rows = 256>
     #nm.vector<block = [64, 512, 128], thread = [64, 6],
                packing = <panel = 16, index_bits = 8>>
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$thread,
-                        NM_OptionalPacking:$packing);
+                        NM_OptionalPacking:$packing,
+                        NM_CountUnless<0>:$kept, NM_CountUnless<0>:$tile_rows);
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
     BlockTiling getTiling() const;

@@ -156,6 +156,33 @@ def NMMergeProducts : Pass<"nm-merge-products"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMFitWindows : Pass<"nm-fit-windows", "ModuleOp"> {
+  let summary = "gives unstructured weights an N:M pattern that holds";
+  let description = [{
+    Kernels of a GPU take N:M patterns. Products of constant unstructured weights
+    get one in windows of 32 rows, or, of one row, in those of 32 to 256 that
+    take the fewest bytes: N is what a window keeps at most. Where that leaves
+    too few zeros out, and of weights that are no constants, of which no more is
+    known than how many are kept, they get the pattern `1:1` of dense weights.
+    Remarks say what each has become.
+
+    Before:
+    ```mlir
+    %r = nm.spmm <unstructured, kept = 100>
+      ins(%a, %v, %i : tensor<4x64xf16>, tensor<1x100xf16>, tensor<1x128xi8>)
+      outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+    ```
+    After:
+    ```mlir
+    %r = nm.spmm <9:32>
+      ins(%a, %w, %j : tensor<4x64xf16>, tensor<18x16xf16>, tensor<18x16xi8>)
+      outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMSelectSchedule : Pass<"nm-select-schedule"> {
   let summary = "chooses how each product is mapped to the CPU";
   let description = [{
@@ -176,6 +203,10 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     it gets the same weights with the pattern `1:1`, which keeps every one. For
     constants they are computed here; for arguments nm-pack-weights moves the
     format ops to where weights are loaded.
+
+    Products of unstructured weights become products of the weights that are not
+    zero, packed as `#nm.columns`, or of dense ones, whichever is estimated to be
+    faster.
 
     Operands are f32, f16, bf16 or i8. The strategy is `vector`, or `loops` where
     it is asked for or where k or n is dynamic. With m of at least

@@ -1,0 +1,22 @@
+//===- UnstructuredWeights.h - What unstructured weights become -*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_UNSTRUCTUREDWEIGHTS_H
+#define NM_DIALECT_NM_TRANSFORMS_UNSTRUCTUREDWEIGHTS_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include <optional>
+#include <vector>
+
+namespace mlir::nm {
+
+/// How many of the unstructured weights of `op` are kept at most.
+int64_t countKept(SparseProductOpInterface op);
+
+/// Gives `op`, of unstructured weights, weights with a pattern that its kernel
+/// can have on a GPU, as nm-fit-windows says. Returns why it is that one.
+std::string fitWindows(SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_UNSTRUCTUREDWEIGHTS_H

@@ -1,0 +1,339 @@
+//===- ColumnProducts.cpp - Products by the weights of a column -----------===//
+//
+// Weights in the form of #nm.columns, whose zeros follow no pattern.
+//
+// Many rows: for each subtile of rows, and each tile of k, A's part is laid out
+// m-major, one row of k being a few vectors along m. A column's weights are
+// multiplied with the rows that their indices name, the sums of all rows in
+// registers, and added to a scratch tile until all of k is done.
+//
+// Few rows: a vector has as many weights of a column, and what they are
+// multiplied with is gathered of a row of A.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductTile.h"
+#include "SumsTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::ColumnsForm;
+
+namespace {
+class ColumnProducts {
+public:
+  ColumnProducts(VectorEmitter &emitter, const ProductTile &tile,
+                 ColumnsForm form, int64_t rows)
+      : e(emitter), tile(tile), form(form), tiles(form.tiles(tile.k)),
+        maxVectors(std::max<int64_t>(1, rows / emitter.lanes)) {}
+
+  void expandMany();
+  void expandFew();
+
+private:
+  /// The weights of a column in a tile of k.
+  struct Range {
+    Value first, end;
+  };
+  struct Scratch {
+    int64_t vectors;
+    Value a, sums;
+  };
+
+  Range loadRange(Value column, Value kTile);
+  Value loadNumber(Value column, Value kTile, int64_t offset);
+  Value loadIndex(Value place);
+  VectorType indexVector() {
+    return VectorType::get({e.lanes}, e.b.getI32Type());
+  }
+  Value loadIndices(Value place);
+
+  void expandRows(Value firstRow, const Scratch &scratch);
+  void layOutA(Value firstRow, Value kTile, const Scratch &scratch);
+  void layOutRowMajor(Value firstRow, Value k, Value row,
+                      const Scratch &scratch);
+  void layOutColumnMajor(Value firstRow, Value k, Value row,
+                         const Scratch &scratch);
+  void sumColumn(Value column, Value kTile, const Scratch &scratch);
+  SmallVector<Value> addWeight(Value place, const Scratch &scratch,
+                               ArrayRef<Value> sums);
+
+  /// A row of A, as accumulators, in a scratch array of all rows.
+  struct ScratchRow {
+    Value memref, row;
+  };
+  void copyRow(const ScratchRow &to);
+  Value sumFew(Value column, const ScratchRow &row);
+  Value addVector(Value place, Value end, Value kTile, const ScratchRow &row,
+                  Value sum);
+
+  VectorEmitter &e;
+  const ProductTile &tile;
+  ColumnsForm form;
+  int64_t tiles;
+  int64_t maxVectors;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Value ColumnProducts::loadNumber(Value column, Value kTile, int64_t offset) {
+  constexpr int64_t kBytes = ColumnsForm::kNumberBytes;
+  auto bytes = VectorType::get({kBytes}, e.b.getI8Type());
+  auto word = VectorType::get({1}, e.b.getI32Type());
+  Value loaded = vector::LoadOp::create(
+      e.b, bytes, tile.lists, ValueRange{column, kTile, e.index(offset)});
+  Value number = vector::ExtractOp::create(
+      e.b, vector::BitCastOp::create(e.b, word, loaded), ArrayRef<int64_t>{0});
+  return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
+}
+
+ColumnProducts::Range ColumnProducts::loadRange(Value column, Value kTile) {
+  return {loadNumber(column, kTile, 0),
+          loadNumber(column, kTile, ColumnsForm::kNumberBytes)};
+}
+
+/// The row in its tile of the weight at `place`.
+Value ColumnProducts::loadIndex(Value place) {
+  Value zero = e.index(0);
+  int64_t count = form.indexBytes();
+  auto bytes = VectorType::get({count}, e.b.getI8Type());
+  auto word = VectorType::get({1}, e.b.getIntegerType(8 * count));
+  Value loaded = vector::LoadOp::create(
+      e.b, bytes, tile.indices, ValueRange{zero, zero, e.mul(place, count)});
+  Value number = vector::ExtractOp::create(
+      e.b, vector::BitCastOp::create(e.b, word, loaded), ArrayRef<int64_t>{0});
+  return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
+}
+
+/// Those of a vector of weights.
+Value ColumnProducts::loadIndices(Value place) {
+  Value zero = e.index(0);
+  int64_t count = form.indexBytes();
+  auto bytes = VectorType::get({count * e.lanes}, e.b.getI8Type());
+  auto words = VectorType::get({e.lanes}, e.b.getIntegerType(8 * count));
+  Value loaded = vector::LoadOp::create(
+      e.b, bytes, tile.indices, ValueRange{zero, zero, e.mul(place, count)});
+  return arith::ExtUIOp::create(e.b, indexVector(),
+                                vector::BitCastOp::create(e.b, words, loaded));
+}
+
+//===----------------------------------------------------------------------===//
+// Many rows
+//===----------------------------------------------------------------------===//
+
+void ColumnProducts::expandMany() {
+  int64_t vectors = maxVectors;
+  if (!ShapedType::isDynamic(tile.staticM))
+    vectors =
+        std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
+  auto expandRange = [&](Value begin, Value end, int64_t vectors) {
+    // C is taken out by square blocks, which may pass the end.
+    Value columns = e.mul(e.ceilDiv(tile.n, e.lanes), e.lanes);
+    int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
+    Value width = e.index(vectors * e.lanes);
+    Scratch scratch{vectors, e.allocate({e.index(kRows), width}),
+                    e.allocate({columns, width})};
+    e.loop(begin, end, vectors * e.lanes,
+           [&](Value row) { expandRows(row, scratch); });
+    e.deallocate(scratch.a);
+    e.deallocate(scratch.sums);
+  };
+  Value whole = e.roundDown(tile.m, vectors * e.lanes);
+  if (getConstantIntValue(whole).value_or(1) > 0)
+    expandRange(e.index(0), whole, vectors);
+  if (getConstantIntValue(e.sub(tile.m, whole)).value_or(1) == 0)
+    return;
+  int64_t rest = 1;
+  if (!ShapedType::isDynamic(tile.staticM))
+    rest = llvm::divideCeil(tile.staticM % (vectors * e.lanes), e.lanes);
+  expandRange(whole, tile.m, rest);
+}
+
+void ColumnProducts::expandRows(Value firstRow, const Scratch &scratch) {
+  e.loop(e.index(0), e.index(tiles), 1, [&](Value kTile) {
+    layOutA(firstRow, kTile, scratch);
+    e.loop(e.index(0), tile.n, 1,
+           [&](Value column) { sumColumn(column, kTile, scratch); });
+  });
+  writeSums(e, tile, {scratch.sums, firstRow, e.index(0), scratch.vectors});
+}
+
+void ColumnProducts::layOutA(Value firstRow, Value kTile,
+                             const Scratch &scratch) {
+  Value firstK = e.mul(kTile, form.tileRows);
+  Value rows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
+  e.loop(e.index(0), rows, e.lanes, [&](Value row) {
+    Value k = e.add(firstK, row);
+    if (tile.transposeA)
+      layOutColumnMajor(firstRow, k, row, scratch);
+    else
+      layOutRowMajor(firstRow, k, row, scratch);
+  });
+}
+
+void ColumnProducts::layOutRowMajor(Value firstRow, Value k, Value row,
+                                    const Scratch &scratch) {
+  Value width = e.sub(e.index(tile.k), k), lastRow = e.sub(tile.m, e.index(1));
+  for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+    SmallVector<Value> block;
+    for (int64_t lane = 0; lane < e.lanes; ++lane) {
+      // Rows past the end repeat the last one, and are not written to C.
+      Value m = e.min(e.add(firstRow, vector * e.lanes + lane), lastRow);
+      block.push_back(e.maskedLoad(tile.a, tile.indicesOfA(m, k), width));
+    }
+    for (auto [lane, column] : llvm::enumerate(e.transpose(block)))
+      e.store(column, scratch.a, {e.add(row, lane), e.index(vector * e.lanes)});
+  }
+}
+
+void ColumnProducts::layOutColumnMajor(Value firstRow, Value k, Value row,
+                                       const Scratch &scratch) {
+  e.loop(e.index(0), e.index(e.lanes), 1, [&](Value offset) {
+    Value kRow = e.add(k, offset);
+    Value inK = e.less(kRow, e.index(tile.k));
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+      Value m = e.add(firstRow, vector * e.lanes);
+      Value width = e.select(inK, e.sub(tile.m, m), e.index(0));
+      Value column = e.maskedLoad(tile.a, tile.indicesOfA(m, kRow), width);
+      e.store(column, scratch.a,
+              {e.add(row, offset), e.index(vector * e.lanes)});
+    }
+  });
+}
+
+SmallVector<Value> ColumnProducts::addWeight(Value place,
+                                             const Scratch &scratch,
+                                             ArrayRef<Value> sums) {
+  Value zero = e.index(0), row = loadIndex(place);
+  Value weight = e.broadcast(e.loadScalar(tile.values, {zero, zero, place}));
+  SmallVector<Value> results;
+  for (auto [vector, sum] : llvm::enumerate(sums)) {
+    Value a = e.load(scratch.a, {row, e.index(vector * e.lanes)});
+    results.push_back(e.multiplyAdd(a, weight, sum));
+  }
+  return results;
+}
+
+void ColumnProducts::sumColumn(Value column, Value kTile,
+                               const Scratch &scratch) {
+  // Two weights at a time, whose sums do not wait for each other, then one.
+  Range range = loadRange(column, kTile);
+  auto count = static_cast<size_t>(scratch.vectors);
+  SmallVector<Value> sums(2 * count, e.zeroVector());
+  Value even =
+      e.add(range.first, e.roundDown(e.sub(range.end, range.first), 2));
+  sums = e.loop(range.first, even, 2, sums,
+                [&](Value place, ArrayRef<Value> sums) {
+                  SmallVector<Value> next =
+                      addWeight(place, scratch, sums.take_front(count));
+                  next.append(addWeight(e.add(place, 1), scratch,
+                                        sums.drop_front(count)));
+                  return next;
+                });
+  ArrayRef<Value> both(sums);
+  sums = e.addAll(both.take_front(count), both.drop_front(count));
+  sums =
+      e.loop(even, range.end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
+        return addWeight(place, scratch, sums);
+      });
+  Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                  kTile, e.index(0));
+  for (auto [vector, sum] : llvm::enumerate(sums)) {
+    SmallVector<Value> place = {column, e.index(vector * e.lanes)};
+    Value before =
+        e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
+    e.store(e.addElements(before, sum), scratch.sums, place);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Few rows
+//===----------------------------------------------------------------------===//
+
+void ColumnProducts::copyRow(const ScratchRow &to) {
+  if (tile.transposeA) {
+    e.loop(e.index(0), e.index(tile.k), 1, [&](Value k) {
+      Value element = e.loadScalar(tile.a, tile.indicesOfA(to.row, k));
+      memref::StoreOp::create(e.b, element, to.memref, ValueRange{to.row, k});
+    });
+    return;
+  }
+  e.loop(e.index(0), e.index(tile.k), e.lanes, [&](Value k) {
+    Value width = e.sub(e.index(tile.k), k);
+    e.store(e.maskedLoad(tile.a, tile.indicesOfA(to.row, k), width), to.memref,
+            {to.row, k});
+  });
+}
+
+/// Adds the products of the weights from `place` on, before `end`.
+Value ColumnProducts::addVector(Value place, Value end, Value kTile,
+                                const ScratchRow &row, Value sum) {
+  Value zero = e.index(0);
+  auto maskType = VectorType::get({e.lanes}, e.b.getI1Type());
+  Value mask = vector::CreateMaskOp::create(e.b, maskType,
+                                            ValueRange{e.sub(end, place)});
+  // What is behind is another column's, and may be infinite.
+  Value loaded = e.load(tile.values, {zero, zero, place});
+  Value weights = arith::SelectOp::create(e.b, mask, loaded, e.zeroVector());
+  Value a =
+      vector::GatherOp::create(e.b, e.vectorType, row.memref,
+                               ValueRange{row.row, e.mul(kTile, form.tileRows)},
+                               loadIndices(place), mask, e.zeroVector());
+  return e.multiplyAdd(a, weights, sum);
+}
+
+Value ColumnProducts::sumFew(Value column, const ScratchRow &row) {
+  SmallVector<Value> sums = {e.zeroVector()};
+  sums =
+      e.loop(e.index(0), e.index(tiles), 1, sums,
+             [&](Value kTile, ArrayRef<Value> sums) {
+               Range range = loadRange(column, kTile);
+               return e.loop(range.first, range.end, e.lanes, sums,
+                             [&](Value place, ArrayRef<Value> sums) {
+                               return SmallVector<Value>{addVector(
+                                   place, range.end, kTile, row, sums.front())};
+                             });
+             });
+  if (!e.sumsRound())
+    return vector::ReductionOp::create(e.b, vector::CombiningKind::ADD,
+                                       sums.front());
+  return vector::ReductionOp::create(e.b, vector::CombiningKind::ADD,
+                                     sums.front(),
+                                     arith::FastMathFlags::reassoc);
+}
+
+void ColumnProducts::expandFew() {
+  Value rows = e.allocate({tile.m, e.index(llvm::alignTo(tile.k, e.lanes))});
+  e.loop(e.index(0), tile.m, 1, [&](Value m) { copyRow({rows, m}); });
+  // A column's weights stay in L1 for the next row.
+  e.loop(e.index(0), tile.n, 1, [&](Value column) {
+    e.loop(e.index(0), tile.m, 1, [&](Value m) {
+      tile.writeScalar(e, sumFew(column, {rows, m}), m, column);
+    });
+  });
+  e.deallocate(rows);
+}
+
+void mlir::nm::expandColumns(VectorEmitter &emitter, const ProductTile &tile,
+                             const ColumnsForm &form, int64_t rows) {
+  ColumnProducts products(emitter, tile, form, rows);
+  if (ShapedType::isDynamic(tile.staticM))
+    return emitter.ifThenElse(
+        emitter.less(tile.m, emitter.index(emitter.lanes)),
+        [&] { products.expandFew(); }, [&] { products.expandMany(); });
+  if (tile.staticM < emitter.lanes)
+    products.expandFew();
+  else
+    products.expandMany();
+}

@@ -1,0 +1,131 @@
+//===- FitWindows.cpp - Unstructured weights to N:M ones ------------------===//
+
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Format/Unstructured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <algorithm>
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMFITWINDOWS
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+static std::optional<ConstantArray> getConstantArray(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant ? ConstantArray::get(constant.getValue()) : std::nullopt;
+}
+
+namespace {
+/// The dense elements of constant unstructured weights.
+struct DenseConstant {
+  std::vector<char> bytes;
+  ::nm::DenseView view;
+
+  static std::optional<DenseConstant> get(SparseProductOpInterface op);
+};
+} // namespace
+
+std::optional<DenseConstant> DenseConstant::get(SparseProductOpInterface op) {
+  std::optional<ConstantArray> values = getConstantArray(op.getValues()),
+                               indices = getConstantArray(op.getIndices());
+  if (!values || !indices)
+    return std::nullopt;
+  int64_t k = op.getStaticK(), n = op.getStaticN();
+  if (k == 0 || n == 0)
+    return std::nullopt;
+  auto *bits = reinterpret_cast<const uint8_t *>(indices->getBytes().data());
+  ::nm::ElementType type = values->getElementType();
+  if (k > kMostConstantBytes / (n * ::nm::elementSize(type)) ||
+      !::nm::verifyIndices(bits, op.getPattern(), k, n, "indices"))
+    return std::nullopt;
+  DenseConstant dense;
+  dense.bytes.resize(k * n * ::nm::elementSize(type));
+  dense.view = ::nm::DenseView::rowMajor(dense.bytes.data(), type, k, n);
+  ::nm::decompress(
+      {values->getBytes().data(), bits, type, op.getPattern(), k, n},
+      dense.bytes.data(), n, 1);
+  return dense;
+}
+
+int64_t mlir::nm::countKept(SparseProductOpInterface op) {
+  std::optional<DenseConstant> dense = DenseConstant::get(op);
+  return dense ? ::nm::countNonZeros(dense->view)
+               : op.getValuesType().getDimSize(1);
+}
+
+/// The pattern whose windows have what they keep at most, in the fewest bytes,
+/// of windows of `sizes` rows.
+static ::nm::Pattern fitPattern(const ::nm::DenseView &dense,
+                                const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> most = ::nm::mostKeptOf(dense, sizes);
+  ::nm::Pattern best;
+  double bestBits = 0;
+  for (auto [m, kept] : llvm::zip(sizes, most)) {
+    ::nm::Pattern pattern{std::max<int64_t>(kept, 1), m};
+    double bits =
+        (1 - pattern.sparsity()) *
+        double(8 * ::nm::elementSize(dense.type) + pattern.indexBits());
+    if (bestBits != 0 && bits >= bestBits)
+      continue;
+    best = pattern;
+    bestBits = bits;
+  }
+  return best;
+}
+
+/// From so many kept weights of 32 on, a bitmap and values take as much memory
+/// as dense weights do.
+static constexpr double kLeastSparsity = 2.5 / 32;
+
+std::string mlir::nm::fitWindows(SparseProductOpInterface op) {
+  ::nm::Pattern dense =
+      getDensePattern(std::min(op.getStaticN(), ::nm::kMaxBlock));
+  std::optional<DenseConstant> constant = DenseConstant::get(op);
+  if (!constant) {
+    makeDense(op, dense);
+    return "dense weights: where they are kept is not known when it is "
+           "compiled";
+  }
+  // Bits of positions take less in short windows, and what is most of a window
+  // less in long ones. Tensor cores take those of 32.
+  bool isOneRow = op.getStaticM() == 1;
+  ::nm::Pattern pattern = fitPattern(
+      constant->view, isOneRow ? std::vector<int64_t>{32, 64, 128, 256}
+                               : std::vector<int64_t>{32});
+  if (pattern.sparsity() < kLeastSparsity) {
+    makeDense(op, dense);
+    return "dense weights: some windows of " + std::to_string(pattern.m) +
+           " keep " + std::to_string(pattern.n);
+  }
+  makeDense(op, pattern);
+  return "pattern " + pattern.str() + ", the most that a window keeps";
+}
+
+namespace {
+struct NMFitWindows : mlir::nm::impl::NMFitWindowsBase<NMFitWindows> {
+  using NMFitWindowsBase::NMFitWindowsBase;
+
+  void runOnOperation() override {
+    SmallVector<SparseProductOpInterface> products;
+    getOperation()->walk([&](SparseProductOpInterface op) {
+      if (op.getPattern().isUnstructured() && op.hasPureTensorSemantics())
+        products.push_back(op);
+    });
+    for (SparseProductOpInterface op : products) {
+      std::string reason = fitWindows(op);
+      op->emitRemark() << "unstructured weights get " << reason;
+    }
+  }
+};
+} // namespace

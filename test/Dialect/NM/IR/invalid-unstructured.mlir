@@ -1,0 +1,72 @@
+// RUN: nm-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{expected kept to be at least 1, but got 0; leave it out for any number of weights}}
+func.func private @pattern_c3(tensor<4x4xf32, #nm.encoding<unstructured, kept = 0>>)
+
+// -----
+
+// expected-error @+1 {{expected 'kept' or 'dim', but got 'block'}}
+func.func private @pattern_c3_block(tensor<4x4xf32, #nm.encoding<unstructured, block = 1x4>>)
+
+// -----
+
+// expected-error @+1 {{expected 1 <= M <= 256 in pattern N:M, but got M = 0}}
+func.func private @no_windows(tensor<4x4xf32, #nm.encoding<2:0>>)
+
+// -----
+
+// expected-error @+1 {{expected at most 1099511627776 unstructured weights, but got k x n = 1099511627776x2}}
+func.func private @encoding_c4(tensor<1099511627776x2xf32, #nm.encoding<unstructured>>)
+
+// -----
+
+func.func @spmm_c3_values(%a: tensor<2x60xf32>, %v: tensor<1x98xf32>, %i: tensor<1x384xi8>, %c: tensor<2x48xf32>) -> tensor<2x48xf32> {
+  // expected-error @+1 {{expected size of dim 1 of values to be 99, but got 98}}
+  %r = nm.spmm <unstructured, kept = 99> ins(%a, %v, %i : tensor<2x60xf32>, tensor<1x98xf32>, tensor<1x384xi8>)
+    outs(%c : tensor<2x48xf32>) -> tensor<2x48xf32>
+  return %r : tensor<2x48xf32>
+}
+
+// -----
+
+func.func @spmm_c3_bits(%a: tensor<2x60xf32>, %v: tensor<1x99xf32>, %i: tensor<1x360xi8>, %c: tensor<2x48xf32>) -> tensor<2x48xf32> {
+  // expected-error @+1 {{expected size of dim 1 of indices to be 384, but got 360}}
+  %r = nm.spmm <unstructured, kept = 99> ins(%a, %v, %i : tensor<2x60xf32>, tensor<1x99xf32>, tensor<1x360xi8>)
+    outs(%c : tensor<2x48xf32>) -> tensor<2x48xf32>
+  return %r : tensor<2x48xf32>
+}
+
+// -----
+
+func.func @spmm_c3_dynamic(%a: tensor<2x?xf32>, %v: tensor<1x99xf32>, %i: tensor<1x384xi8>, %c: tensor<2x48xf32>) -> tensor<2x48xf32> {
+  // expected-error @+1 {{expected k and n of unstructured weights to be static}}
+  %r = nm.spmm <unstructured, kept = 99> ins(%a, %v, %i : tensor<2x?xf32>, tensor<1x99xf32>, tensor<1x384xi8>)
+    outs(%c : tensor<2x48xf32>) -> tensor<2x48xf32>
+  return %r : tensor<2x48xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected kept to be in 1..4294967295, but got 0}}
+func.func private @columns_c2() attributes {s = #nm.columns<kept = 0, tile_rows = 4>}
+
+// -----
+
+// expected-error @+1 {{expected tile_rows to be in 1..65536, but got 65537}}
+func.func private @columns_c3() attributes {s = #nm.columns<kept = 4, tile_rows = 65537>}
+
+// -----
+
+func.func @columns_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<1x1x74xf32>, %pi: tensor<1x1x74xi8>, %pl: tensor<48x1x8xi8>)
+    -> (tensor<1x1x74xf32>, tensor<1x1x74xi8>, tensor<48x1x8xi8>) {
+  // expected-error @+1 {{expected pattern 1:1 for #nm.columns<kept = 10, tile_rows = 256>, but got 2:4}}
+  %a, %b, %c = nm.pack <2:4> #nm.columns<kept = 10, tile_rows = 256> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%pv, %pi : tensor<1x1x74xf32>, tensor<1x1x74xi8>) lists(%pl : tensor<48x1x8xi8>)
+    -> tensor<1x1x74xf32>, tensor<1x1x74xi8>, tensor<48x1x8xi8>
+  return %a, %b, %c : tensor<1x1x74xf32>, tensor<1x1x74xi8>, tensor<48x1x8xi8>
+}
+
+// -----
+
+// expected-error @+1 {{expected 'kept' and 'tile_rows' together, without 'packing'}}
+func.func private @vector_c3() attributes {s = #nm.vector<kept = 4>}

@@ -1,0 +1,28 @@
+// RUN: nm-opt %s --nm-fit-windows --split-input-file --verify-diagnostics | FileCheck %s
+
+// What windows of 32 keep at most is what the pattern keeps.
+// CHECK-LABEL: func.func @constant
+// CHECK-NOT: unstructured
+// CHECK: nm.spmm <3:32> ins(%{{.*}} : tensor<4x40xf16>, tensor<6x2xf16>, tensor<6x2xi8>)
+func.func @constant(%a: tensor<4x40xf16>, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // Rows 0, 3 and 9 of column 0, row 39 of column 1.
+  %v = arith.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf16>
+  %i = arith.constant dense<[[9, 2, 0, 0, 0, 0, 0, 0, 0, -128]]> : tensor<1x10xi8>
+  // expected-remark @+1 {{unstructured weights get pattern 3:32, the most that a window keeps}}
+  %r = nm.spmm <unstructured, kept = 4> ins(%a, %v, %i : tensor<4x40xf16>, tensor<1x4xf16>, tensor<1x10xi8>)
+    outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @argument
+// CHECK: nm.decompress <unstructured, kept = 4>
+// CHECK: nm.compress <1:1, block = 1x2>
+// CHECK: nm.spmm <1:1, block = 1x2>
+func.func @argument(%a: tensor<4x40xf16>, %v: tensor<1x4xf16>, %i: tensor<1x10xi8>, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-remark @+1 {{unstructured weights get dense weights: where they are kept is not known when it is compiled}}
+  %r = nm.spmm <unstructured, kept = 4> ins(%a, %v, %i : tensor<4x40xf16>, tensor<1x4xf16>, tensor<1x10xi8>)
+    outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}

@@ -1,0 +1,241 @@
+//===- UnstructuredTest.cpp -----------------------------------------------===//
+
+#include "nm/Format/Unstructured.h"
+
+#include "DrawMatrix.h"
+
+#include "nm/Format/CheckPattern.h"
+#include "nm/Format/Columns.h"
+#include "nm/Format/DetectPattern.h"
+#include "nm/Format/Prune.h"
+#include "nm/Format/ReferenceSpMM.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nm;
+using namespace nm::test;
+
+/// A matrix of which about `share` is not zero: columns and rows may be empty,
+/// and there are -0.0.
+static Matrix drawUnstructured(Random &random, ElementType type, int64_t k,
+                               int64_t n, double share) {
+  Matrix matrix(type, k, n, /*kContiguous=*/draw(random, 0, 1) == 1);
+  std::bernoulli_distribution keeps(share);
+  for (int64_t column = 0; column < n; ++column)
+    for (int64_t row = 0; row < k; ++row) {
+      int64_t value = draw(random, 1, 5) * (draw(random, 0, 1) ? 1 : -1);
+      bool isNegativeZero = isFloat(type) && draw(random, 0, 7) == 0;
+      matrix.set(row, column,
+                 keeps(random)    ? double(value)
+                 : isNegativeZero ? -0.0
+                                  : 0.0);
+    }
+  return matrix;
+}
+
+static int64_t countOf(const Matrix &matrix) {
+  int64_t count = 0;
+  for (int64_t row = 0; row < matrix.k; ++row)
+    for (int64_t column = 0; column < matrix.n; ++column)
+      count += matrix.at(row, column) != 0;
+  return count;
+}
+
+static Condensed compressedUnstructured(const Matrix &matrix,
+                                        const Pattern &pattern) {
+  auto values = pattern.valueShape(matrix.k, matrix.n);
+  auto indices = pattern.indexShape(matrix.k, matrix.n);
+  Condensed result(Pattern(), matrix.type, matrix.k, matrix.n);
+  result.pattern = pattern;
+  result.values.assign(values[1] * elementSize(matrix.type), char(0x5a));
+  result.indices.assign(indices[1], uint8_t(0x5a));
+  Status status = compress(matrix.view(), pattern, "w", result.values.data(),
+                           result.indices.data());
+  EXPECT_TRUE(status) << status.error().message;
+  return result;
+}
+
+TEST(Unstructured, HasAText) {
+  EXPECT_EQ(Pattern::unstructured().str(), "unstructured");
+  EXPECT_EQ(Pattern::unstructured(7).str(), "unstructured, kept = 7");
+  for (const char *text : {"unstructured", "unstructured, kept = 123"})
+    EXPECT_EQ(Pattern::parse(text)->str(), text);
+  EXPECT_EQ(Pattern::parse("unstructured,kept=9 ")->n, 9);
+  for (const char *text : {"unstructured, kept = 0", "unstructured, 3",
+                           "unstructured, block = 1x4", "unstructured 2:4"})
+    EXPECT_NE(Pattern::parse(text).error().message.find("or 'unstructured'"),
+              std::string::npos)
+        << text;
+  EXPECT_EQ(Pattern::parse("2:0").error().message,
+            "expected 1 <= M <= 256 in pattern N:M, but got M = 0");
+  EXPECT_FALSE(Pattern({-1, 0, 1, 1}).verify());
+  EXPECT_FALSE(Pattern({1, 0, 1, 2}).verify());
+  EXPECT_FALSE(Pattern::unstructured().verifySize(kMaxSize, 2));
+}
+
+TEST(Unstructured, IsThereAndBack) {
+  Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    ElementType type = drawType(random);
+    int64_t k = draw(random, 1, 70), n = draw(random, 1, 40);
+    double share = double(draw(random, 0, 4)) / 4;
+    Matrix matrix = drawUnstructured(random, type, k, n, share);
+    int64_t count = countOf(matrix);
+    Pattern pattern =
+        Pattern::unstructured(draw(random, 0, 1) ? 0 : count + (count == 0));
+    Condensed condensed = compressedUnstructured(matrix, pattern);
+    EXPECT_TRUE(verifyIndices(condensed.indices.data(), pattern, k, n, "w"));
+    Matrix back(type, k, n, draw(random, 0, 1) == 1);
+    std::fill(back.bytes.begin(), back.bytes.end(), char(0x33));
+    decompress(condensed.view(), back.bytes.data(), back.strideK, back.strideN);
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        ASSERT_EQ(back.at(row, column), matrix.at(row, column));
+        ASSERT_FALSE(std::signbit(back.at(row, column)) &&
+                     back.at(row, column) == 0);
+      }
+    EXPECT_EQ(countNonZeros(matrix.view()), count);
+    EXPECT_TRUE(checkPattern(matrix.view(), pattern).holds);
+  }
+}
+
+TEST(Unstructured, RefusesMoreThanAreKept) {
+  Random random(2);
+  Matrix matrix = drawUnstructured(random, ElementType::F32, 37, 5, 0.5);
+  Pattern pattern = Pattern::unstructured(countOf(matrix) - 1);
+  std::vector<float> values(pattern.n);
+  std::vector<uint8_t> bits(unstructuredBytes(37, 5));
+  Status status =
+      compress(matrix.view(), pattern, "w", values.data(), bits.data());
+  std::string expected = "expected 'w' to have at most " +
+                         std::to_string(pattern.n) + " non-zeros (pattern " +
+                         pattern.str() + "), but got " +
+                         std::to_string(pattern.n + 1);
+  EXPECT_EQ(status.error().message, expected);
+  PatternReport report = checkPattern(matrix.view(), pattern);
+  EXPECT_EQ(report.violations, 1);
+  EXPECT_EQ(report.windows, 1);
+  EXPECT_EQ(report.describe("w"), expected);
+}
+
+TEST(Unstructured, RefusesBitsThatAreNone) {
+  std::vector<uint8_t> bits(4, 0);
+  Pattern pattern = Pattern::unstructured(3);
+  EXPECT_TRUE(verifyIndices(bits.data(), pattern, 10, 2, "w"));
+  bits[1] = 4;
+  EXPECT_EQ(verifyIndices(bits.data(), pattern, 10, 2, "w").error().message,
+            "bits of 'w', column 0: expected none behind k = 10, but got one");
+  bits[1] = 0;
+  bits[2] = 15;
+  EXPECT_EQ(verifyIndices(bits.data(), pattern, 10, 2, "w").error().message,
+            "bits of 'w': expected at most 3, but got 4");
+}
+
+TEST(Unstructured, KeepsTheLargest) {
+  Random random(3);
+  for (int i = 0; i < 50; ++i) {
+    int64_t k = draw(random, 1, 30), n = draw(random, 1, 30);
+    Matrix matrix = drawUnstructured(random, ElementType::F32, k, n, 0.8);
+    Pattern pattern = Pattern::unstructured(draw(random, 1, k * n));
+    Matrix pruned(matrix);
+    PruneReport report = prune(matrix.view(), pattern, pruned.bytes.data());
+    int64_t before = countOf(matrix), after = countOf(pruned);
+    EXPECT_EQ(after, std::min(before, pattern.n));
+    EXPECT_EQ(report.nonZeros, before);
+    EXPECT_EQ(report.dropped, before - after);
+    double least = 1e9, most = 0;
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        double value = std::abs(matrix.at(row, column));
+        if (pruned.at(row, column) != 0)
+          least = std::min(least, value);
+        else
+          most = std::max(most, value);
+      }
+    EXPECT_GE(least, after == 0 ? 0 : most);
+  }
+}
+
+TEST(Unstructured, TellsWhichPatternIsNear) {
+  Random random(4);
+  Matrix matrix = drawMatrix(random, {2, 4, 1, 1}, ElementType::F32, 256, 64);
+  // Two windows are made full.
+  for (int64_t row = 0; row < 4; ++row) {
+    matrix.set(row, 3, 1);
+    matrix.set(8 + row, 40, 1);
+  }
+  std::optional<NearPattern> near = findNearPattern(matrix.view());
+  ASSERT_TRUE(near);
+  EXPECT_EQ(near->pattern.n * 2, near->pattern.m);
+  EXPECT_LE(near->excess, 4);
+  Matrix full(ElementType::F32, 64, 3);
+  for (int64_t row = 0; row < 64; ++row)
+    for (int64_t column = 0; column < 3; ++column)
+      full.set(row, column, 1);
+  EXPECT_FALSE(findNearPattern(full.view()));
+  EXPECT_EQ(mostKeptOf(matrix.view(), {4, 256})[0], 4);
+}
+
+TEST(Unstructured, IsDetectedWhereAsked) {
+  Random random(5);
+  Matrix matrix = drawUnstructured(random, ElementType::F16, 300, 40, 0.1);
+  matrix.set(0, 0, 1);
+  for (int64_t row = 0; row < 256; ++row)
+    matrix.set(row, 7, 1);
+  DetectOptions options;
+  EXPECT_FALSE(detectPattern(matrix.view(), options).pattern);
+  options.leastUnstructured = 0.5;
+  Detection found = detectPattern(matrix.view(), options);
+  ASSERT_TRUE(found.pattern);
+  EXPECT_EQ(*found.pattern, Pattern::unstructured(countOf(matrix)));
+  options.leastUnstructured = 0.95;
+  EXPECT_FALSE(detectPattern(matrix.view(), options).pattern);
+}
+
+/// The product of what the lists say is that of the dense weights.
+TEST(Columns, HaveAllThatIsNotZero) {
+  Random random(6);
+  for (int i = 0; i < 100; ++i) {
+    int64_t k = draw(random, 1, 700), n = draw(random, 1, 20);
+    Matrix drawn = drawUnstructured(random, ElementType::I8, k, n,
+                                    double(draw(random, 0, 3)) / 3);
+    Condensed all = compressed(drawn, Pattern());
+    ColumnsForm form{std::max<int64_t>(countOf(drawn), 1),
+                     draw(random, 0, 1) ? draw(random, 1, 256)
+                                        : draw(random, 257, 1000)};
+    ASSERT_TRUE(form.verify());
+    ASSERT_TRUE(form.holds(all.view()));
+    std::vector<int8_t> values(form.places(), 0x5a);
+    std::vector<uint8_t> indices(form.places() * form.indexBytes(), 0x5a);
+    std::vector<uint8_t> lists(n * form.tiles(k) * ColumnsForm::kListBytes);
+    packColumns(all.view(), form, values.data(), indices.data(), lists.data());
+    auto number = [](const uint8_t *bytes, int64_t count) {
+      int64_t sum = 0;
+      for (int64_t b = count; b-- > 0;)
+        sum = sum * 256 + bytes[b];
+      return sum;
+    };
+    Matrix back(ElementType::I8, k, n);
+    for (int64_t column = 0; column < n; ++column)
+      for (int64_t tile = 0; tile < form.tiles(k); ++tile) {
+        const uint8_t *list =
+            &lists[(column * form.tiles(k) + tile) * ColumnsForm::kListBytes];
+        for (int64_t at = number(list, 4); at < number(list + 4, 4); ++at)
+          back.set(
+              tile * form.tileRows +
+                  number(&indices[at * form.indexBytes()], form.indexBytes()),
+              column, values[at]);
+      }
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column)
+        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    EXPECT_EQ(values.back(), 0);
+    ColumnsForm less{countOf(drawn) - 1, 16};
+    EXPECT_FALSE(less.holds(all.view()));
+  }
+  EXPECT_FALSE(ColumnsForm({0, 1}).verify());
+  EXPECT_FALSE(ColumnsForm({1, 65537}).verify());
+}

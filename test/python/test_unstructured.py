@@ -1,0 +1,174 @@
+"""Unstructured weights: formats, files and products, against float64."""
+
+import json
+
+import nm
+import numpy as np
+import pytest
+from conftest import reference, relative_error
+from nm.cli import main
+
+SHARES = (0.0, 0.02, 0.1, 0.3, 0.5, 1.0)
+
+
+def draw_weight(rng, shape, share, dtype=np.float32):
+    """About `share` of the weights, anywhere; a column and a row of k are empty, and
+    another column is full."""
+    dense = rng.standard_normal(shape) + 0.1
+    if np.dtype(dtype) == np.int8:
+        dense = rng.integers(1, 100, shape)
+    dense = np.where(rng.random(shape) < share, dense, 0).astype(dtype)
+    if 0 < share < 1:
+        dense[rng.integers(shape[0])] = 0
+        dense[:, rng.integers(shape[1])] = 0
+        dense[rng.integers(shape[0])] = 3
+    return dense
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_products(rng, draw, share, axis):
+    for k, n in ((1, 3), (300, 17)):
+        dense = draw_weight(rng, (k, n) if axis == 0 else (n, k), share)
+        w = nm.compress(dense, "unstructured", axis=axis)
+        assert w.values.shape == (1, max(np.count_nonzero(dense), 1))
+        assert np.array_equal(w.decompress(), dense)
+        for shape in ((k,), (7, k), (130, k), (0, k)):
+            x = draw.array(*shape)
+            y = nm.matmul(x, w)
+            assert y.shape == (*shape[:-1], n) and y.dtype == np.float32
+            assert relative_error(y, reference(x, dense, axis)) < 1e-5
+
+
+@pytest.mark.parametrize("dtype,tolerance", [("float16", 2e-3), ("int8", 0),
+                                             ("bfloat16", 1e-2)])
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_element_types(rng, draw, dtype, tolerance, rows):
+    if dtype == "bfloat16":
+        kind = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    else:
+        kind = np.dtype(dtype)
+    dense = draw_weight(rng, (530, 41), 0.06, kind)
+    x = draw.array(rows, 530, dtype=kind)
+    y = nm.matmul(x, nm.compress(dense, "unstructured", axis=0))
+    exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
+    assert relative_error(y, exact) <= tolerance
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_epilogues_and_views(rng, draw, rows):
+    dense = draw_weight(rng, (48, 200), 0.08)
+    w = nm.compress(dense, "unstructured")
+    bias = draw.array(48)
+    x = draw.array(200, rows).T
+    y = nm.matmul(x, w, bias, "relu")
+    assert relative_error(y, reference(x, dense, 1, bias, "relu")) < 1e-5
+
+
+def module(rows, dense, element="f32", transposed=False, result=None):
+    """A product whose weights are a constant."""
+    k, n = dense.shape
+    result = result or element
+    text = json.dumps(np.asarray(dense, np.float64).tolist())
+    a = f"{k}x{rows}" if transposed else f"{rows}x{k}"
+    maps = (", indexing_maps = [affine_map<(m, n, k) -> (k, m)>, "
+            "affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]")
+    return f"""
+func.func @product(%a: tensor<{a}x{element}>) -> tensor<{rows}x{n}x{result}> {{
+  %b = arith.constant dense<{text}> : tensor<{k}x{n}x{element}>
+  %zero = arith.constant 0.0 : {result}
+  %e = tensor.empty() : tensor<{rows}x{n}x{result}>
+  %f = linalg.fill ins(%zero : {result}) outs(%e : tensor<{rows}x{n}x{result}>)
+    -> tensor<{rows}x{n}x{result}>
+  %p = linalg.matmul {maps[2:] if transposed else ""}
+    ins(%a, %b : tensor<{a}x{element}>, tensor<{k}x{n}x{element}>)
+    outs(%f : tensor<{rows}x{n}x{result}>) -> tensor<{rows}x{n}x{result}>
+  return %p : tensor<{rows}x{n}x{result}>
+}}"""
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17, 70])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_constants_are_detected(rng, draw, rows, transposed):
+    dense = draw_weight(rng, (600, 35), 0.05)
+    compiled = nm.compile(module(rows, dense, transposed=transposed))
+    x = draw.array(*((600, rows) if transposed else (rows, 600)))
+    y = compiled(x)
+    assert relative_error(y, reference(x.T if transposed else x, dense, 0)) < 1e-5
+    (op,) = compiled.functions["product"].ops
+    assert "unstructured" in str(op.pattern)
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_pruned_weights_meet_no_activation(rng, rows):
+    """An infinite activation makes nothing of columns that do not have its row."""
+    dense = draw_weight(rng, (900, 64), 0.02)
+    dense[11] = 0
+    dense[11, 3] = 1
+    x = rng.standard_normal((rows, 900)).astype(np.float32)
+    x[0, 11] = np.inf
+    y = nm.compile(module(rows, dense))(x)
+    assert np.isinf(y[0, 3])
+    assert np.isfinite(np.delete(y, 3, axis=1)).all()
+
+
+def test_prunes_to_a_sparsity(rng):
+    dense = rng.standard_normal((30, 50)).astype(np.float32)
+    pruned, report = nm.prune(dense, "unstructured", sparsity=0.9)
+    assert np.count_nonzero(pruned) == 150 and report.dropped == 1350
+    assert np.abs(dense[pruned == 0]).max() <= np.abs(pruned[pruned != 0]).min()
+    scores = rng.random((30, 50)).astype(np.float32)
+    pruned, _ = nm.prune(dense, "unstructured, kept = 7", scores=scores)
+    assert set(np.flatnonzero(pruned)) == set(np.argsort(scores.reshape(-1))[-7:])
+    with pytest.raises(nm.PatternError, match="with pattern 'unstructured' alone"):
+        nm.prune(dense, "2:4", sparsity=0.5)
+    with pytest.raises(nm.PatternError, match="from 0 to below 1"):
+        nm.prune(dense, "unstructured", sparsity=1.0)
+    with pytest.raises(nm.PatternError, match="expected an N:M pattern"):
+        nm.prune(dense, "unstructured, kept = 7", permute=True)
+
+
+def test_check_tells_of_a_near_pattern(rng, tmp_path, capsys):
+    dense = nm.prune(rng.standard_normal((64, 256)).astype(np.float32), "2:4", axis=1).weight
+    dense[5, 8:12] = 1
+    report = nm.check(dense, "unstructured")
+    assert report and str(report.near) == "2:4, dim = 1" and report.near_excess == 2
+    report = nm.check(dense, "1:4", axis=1)
+    assert not report and report.near_excess == 2 and "nearly holds" in str(report)
+    assert not nm.check(dense, "unstructured, kept = 8")
+    path = tmp_path / "w.npy"
+    np.save(path, dense)
+    assert main(["check", str(path), "--pattern=1:4", "--axis=1"]) == 1
+    assert "pattern 2:4, dim = 1 (50 % sparse) nearly holds: 2 of" in (
+        capsys.readouterr().out)
+
+
+def test_detects_where_asked(rng):
+    dense = draw_weight(rng, (90, 120), 0.2)
+    assert nm.detect(dense, axis=1)[0] is None
+    found, reason = nm.detect(dense, axis=1, unstructured=True)
+    assert found.is_unstructured and found.n == np.count_nonzero(dense)
+    assert "anywhere" in reason
+
+
+def test_files(rng, tmp_path):
+    w = nm.compress(draw_weight(rng, (33, 70), 0.2, np.float16), "unstructured")
+    path = tmp_path / "w.safetensors"
+    w.save(path)
+    assert b'"version": "4"' in path.read_bytes()[:4000] or b'"4"' in (
+        path.read_bytes()[:4000])
+    again = nm.SparseTensor.load(path)
+    assert again.pattern == w.pattern and np.array_equal(again.indices, w.indices)
+    assert np.array_equal(again.values, w.values)
+    with pytest.raises(nm.PatternError, match="bits of"):
+        nm.SparseTensor(w.values, np.full_like(w.indices, 255), w.shape, w.pattern)
+
+
+@pytest.mark.parametrize("text,message", [
+    ("unstructured, kept = 0", "expected a pattern like"),
+    ("unstructured, block = 1x4", "expected a pattern like"),
+    ("2:0", "expected 1 <= M <= 256"),
+])
+def test_refuses_other_texts(text, message):
+    with pytest.raises(nm.PatternError, match=message):
+        nm.check(np.zeros((4, 4), np.float32), text)
