@@ -176,6 +176,17 @@ def test_export(target):
     assert _error(compiled(x), expected) < 1e-5
 
 
+def test_export_of_any_batch():
+    net = _net()
+    nm.torch.sparsify(net, {"a": "2:4", "b": "1:4"}, prune=True)
+    x = torch.randn(3, 3, 32, 32)
+    batch = torch.export.Dim("batch", min=2, max=64)
+    compiled = nm.torch.export(net, (x,), dynamic_shapes=({0: batch},)).compile()
+    for images in (x, torch.randn(5, 3, 32, 32)):
+        with torch.no_grad():
+            assert _error(compiled(images), net(images)) < 1e-5
+
+
 @pytest.mark.parametrize("name", ["resnet", "bottleneck", "mobilenet_v1", "mobilenet_v2",
                                   "vit"])
 def test_networks_of_transformers(name):
