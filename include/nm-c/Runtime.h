@@ -47,6 +47,17 @@ int32_t nmGetNumThreads(void);
 void nmSetNumThreads(int32_t count);
 
 /**
+ * Whether nothing is chosen at run time by how long it takes, so that the same
+ * calls give the same bits in each process: NM_DETERMINISTIC=1 in the
+ * environment, unless set here. cuBLASLt's algorithm is then the first that it
+ * proposes.
+ */
+int32_t nmIsDeterministic(void);
+
+/** Sets it, for products that are called for the first time from now on. */
+void nmSetDeterministic(int32_t isOn);
+
+/**
  * Has nmParallelFor use the threads of another pool: `team` calls `body(ctx)`
  * once on each of them, the caller among them, and returns when all calls have;
  * `threads` is 0, which leaves their number to it, and `flags` are 0. Of them,

@@ -75,6 +75,49 @@ std::string BenchCase::str() const {
          (schedule.empty() ? "" : " (" + schedule + ")");
 }
 
+/// Takes `word` off the end of `text`, with the space before it.
+static bool takeLast(std::string &text, const std::string &word) {
+  if (text.size() <= word.size() ||
+      text.compare(text.size() - word.size(), word.size(), word) != 0)
+    return false;
+  text.resize(text.size() - word.size());
+  return true;
+}
+
+Result<BenchCase> BenchCase::parse(const std::string &text) {
+  Error error{"expected a product such as '256x4096x4096 8:32, block = 1x32 "
+              "f16 m-major to f16', but got '" +
+              text + "'"};
+  std::string rest = text;
+  BenchCase bench;
+  bench.hasFastAccum = takeLast(rest, " fast accumulation");
+  if (size_t to = rest.rfind(" to "); to != std::string::npos) {
+    Result<ElementType> result = parseBenchType(rest.substr(to + 4));
+    if (!result)
+      return error;
+    bench.givenResult = *result;
+    rest.resize(to);
+  }
+  bench.isMMajor = takeLast(rest, " m-major");
+  size_t first = rest.find(' '), last = rest.rfind(' ');
+  if (first == std::string::npos || first == last)
+    return error;
+  Result<ProductShape> shape = ProductShape::parse(rest.substr(0, first));
+  Result<Pattern> pattern =
+      Pattern::parse(rest.substr(first + 1, last - first - 1));
+  Result<ElementType> type = parseBenchType(rest.substr(last + 1));
+  if (!shape || !pattern || !type)
+    return error;
+  bench.shape = *shape;
+  bench.pattern = *pattern;
+  bench.type = *type;
+  bool isPossible =
+      (!bench.givenResult || bench.canResultIn(*bench.givenResult)) &&
+      (!bench.hasFastAccum || isFloat8(bench.type)) &&
+      (!bench.isMMajor || bench.shape.m > 1);
+  return isPossible ? Result<BenchCase>(bench) : Result<BenchCase>(error);
+}
+
 Result<ElementType> nm::parseBenchType(std::string_view text) {
   for (ElementType type :
        {ElementType::F32, ElementType::F16, ElementType::BF16,

@@ -52,6 +52,8 @@ struct BenchCase {
   /// f16` where C was chosen, `fast accumulation` where sums may have it, and
   /// the schedule where it has one.
   std::string str() const;
+  /// Parses what `str` prints of a case without a schedule.
+  static Result<BenchCase> parse(const std::string &text);
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.
   bool isCold() const { return shape.m <= kMostColdRows; }

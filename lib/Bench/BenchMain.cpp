@@ -4,11 +4,13 @@
 
 #include "Ablation.h"
 #include "BenchOptions.h"
+#include "ChildProcess.h"
 #include "CompileAll.h"
 #include "CpuBench.h"
 #include "GpuBench.h"
 #include "Measure.h"
 #include "Program.h"
+#include "Tune.h"
 #include "nm-c/Runtime.h"
 #include "nm/Support/Progress.h"
 
@@ -146,6 +148,73 @@ static int runCases(const BenchOptions &options, Isolation isolation) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tuning
+//===----------------------------------------------------------------------===//
+
+/// A bench that lives as long as what measures on it.
+template <typename Bench>
+static Result<TuneDevice::Bench> openBench(const BenchOptions &options) {
+  Result<Bench> created = Bench::create(options);
+  if (!created)
+    return created.error();
+  auto bench = std::make_shared<Bench>(std::move(*created));
+  return TuneDevice::Bench{
+      [bench](const BenchCase &which, CompiledCase &compiled) {
+        return bench->measure(which, compiled);
+      },
+      [bench] { return bench->isUsable(); }, bench->describe()};
+}
+
+static Result<TuneDevice> tuneDevice(const BenchOptions &options) {
+  TuneDevice device;
+  if (options.target.kind == Target::Kind::Cpu) {
+    device.device = {hostProcessor(), "cpu", nmGetNumThreads()};
+    device.onCpu = true;
+    device.open = [&] { return openBench<CpuBench>(options); };
+    return device;
+  }
+  // In a process of its own, which leaves the device for those that measure.
+  Result<ChildOutcome> facts = runInChild([&](std::string &text) {
+    Result<TableDevice> found = GpuBench::facts(options);
+    text = found ? writeTables({{kTableVersion, kKernelVersion, *found, {}}})
+                 : found.error().message;
+    return found ? 0 : 1;
+  });
+  if (!facts)
+    return facts.error();
+  if (facts->exitCode != 0)
+    return Error{facts->text};
+  Result<std::vector<ScheduleTable>> table = readTables(facts->text, "device");
+  if (!table)
+    return table.error();
+  device.device = table->front().device;
+  device.isolation = Isolation::Child;
+  device.open = [&] { return openBench<GpuBench>(options); };
+  return device;
+}
+
+static int tuneCases(const BenchOptions &options) {
+  if (!options.merged.empty()) {
+    Status merged = mergeIntoTable(options);
+    return merged ? kSuccess : kProgram.fail(merged.error());
+  }
+  Result<TuneDevice> device = tuneDevice(options);
+  if (!device)
+    return kProgram.fail(device.error());
+  Result<bool> passed = tune(options, compileSettings(options), *device);
+  if (!passed)
+    return kProgram.fail(passed.error());
+  return *passed ? kSuccess : kFailure;
+}
+
+static int compileForTuning(const BenchOptions &options) {
+  Result<bool> done = compileCandidates(options, compileSettings(options));
+  if (!done)
+    return kProgram.fail(done.error());
+  return *done ? kSuccess : kFailure;
+}
+
+//===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
 
@@ -165,6 +234,8 @@ static int run(const BenchOptions &options) {
   }
   if (options.threads > 0)
     nmSetNumThreads(int32_t(options.threads));
+  if (!options.table.empty())
+    return options.compileOnly ? compileForTuning(options) : tuneCases(options);
   if (options.compileOnly)
     return compileCases(options);
   if (options.target.kind == Target::Kind::Cuda)

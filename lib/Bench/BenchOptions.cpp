@@ -6,8 +6,10 @@
 #include "KernelFolder.h"
 #include "Presets.h"
 #include "nm/Support/OptionTable.h"
+#include "nm/Tables/ScheduleTable.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <regex.h>
@@ -28,6 +30,9 @@ struct Given {
   std::string filter;
   std::string arithmetic;
   bool ablates = false;
+  bool tunes = false;
+  std::optional<double> budget;
+  std::vector<BenchCase> cases;
   bool isMMajor = false;
   bool hasFastAccum = false;
   std::optional<ElementType> result;
@@ -138,6 +143,53 @@ static const OptionEntry<Given> kOptions[] = {
      [](Given &g, const std::string &) {
        g.ablates = true;
        return Status::success();
+     }},
+    {{"case", Takes::Value, "TEXT",
+      "Measure one product, as --list prints it: \"256x4096x4096 8:32, block "
+      "=\n"
+      "1x32 f16 to f16\"; may be given several times"},
+     [](Given &g, const std::string &v) {
+       return append(g.cases, BenchCase::parse(v));
+     }},
+    {{"tune", Takes::Nothing, "",
+      "Measure candidates for the schedules of the cases, and write the "
+      "fastest\n"
+      "of each to a table, in which the compiler looks them up. Goes on where "
+      "an\n"
+      "earlier run with the same --csv was ended"},
+     [](Given &g, const std::string &) {
+       g.tunes = true;
+       return Status::success();
+     }},
+    {{"table", Takes::Value, "FILE",
+      "The table that --tune writes, or adds to (default the user's, which\n"
+      "compilations look in: schedules.yaml in NM_CACHE_DIR or ~/.cache/nm). "
+      "Its\n"
+      "measurements are in a file beside it, unless --csv names one"},
+     [](Given &g, const std::string &v) {
+       g.options.table = v;
+       return Status::success();
+     }},
+    {{"merge", Takes::Value, "FILE",
+      "Add the schedules of another table, such as that of another machine, "
+      "and\n"
+      "measure nothing; of one product the last file's stays; may be given\n"
+      "several times"},
+     [](Given &g, const std::string &v) {
+       g.options.merged.push_back(v);
+       return Status::success();
+     }},
+    {{"budget", Takes::Value, "S",
+      "How many seconds --tune may take in all (default 300)"},
+     [](Given &g, const std::string &v) {
+       return store(g.budget, parsePositive(v));
+     }},
+    {{"candidates", Takes::Value, "N",
+      "How many neighbours of the fastest schedule --tune draws at a time for "
+      "a\n"
+      "product (default 12)"},
+     [](Given &g, const std::string &v) {
+       return store(g.options.candidates, parseInteger(v, 1, 1000));
      }},
     {{"arithmetic", Takes::Value, "NAME",
       "What products may be computed by, as nm-compile's option: ieee keeps\n"
@@ -308,6 +360,7 @@ static Status addCases(Given &given) {
   std::vector<BenchCase> &cases = given.options.cases;
   cases = presetsAsGiven(given);
   addAll(cases, shapesAsGiven(given));
+  addAll(cases, given.cases);
   for (const BenchCase &bench : cases)
     if (bench.pattern.bk > bench.shape.k || bench.pattern.bn > bench.shape.n)
       return Error{"expected blocks to fit in k x n, but got the pattern " +
@@ -316,6 +369,7 @@ static Status addCases(Given &given) {
     cases = ablate(cases);
   if (!given.arithmetic.empty()) {
     std::string &options = given.options.compileOptions;
+    given.options.arithmetic = given.arithmetic;
     options = "arithmetic=" + given.arithmetic +
               (options.empty() ? "" : " " + options);
   }
@@ -399,6 +453,38 @@ static Status setResultType(Given &given) {
   return Status::success();
 }
 
+/// Completes what --tune takes.
+static Status setTuning(Given &given) {
+  BenchOptions &options = given.options;
+  bool hasOther = !options.table.empty() || given.budget ||
+                  options.candidates || !options.merged.empty();
+  if (!given.tunes && hasOther)
+    return Error{"expected --tune beside --table, --merge, --budget and "
+                 "--candidates"};
+  if (!given.tunes)
+    return Status::success();
+  if (given.ablates || !given.schedules.empty())
+    return Error{"expected --tune to choose schedules, but got --schedule or "
+                 "--ablate"};
+  if (options.table.empty())
+    options.table = userTable();
+  if (options.table.empty())
+    return Error{"expected --table=FILE, for there is no home folder"};
+  if (options.csv.empty())
+    options.csv =
+        std::filesystem::path(options.table).replace_extension(".csv").string();
+  std::error_code ignored;
+  if (auto folder = std::filesystem::path(options.table).parent_path();
+      !folder.empty())
+    std::filesystem::create_directories(folder, ignored);
+  constexpr double kBudget = 300;
+  constexpr int64_t kCandidates = 12;
+  options.budget = given.budget.value_or(kBudget);
+  if (options.candidates == 0)
+    options.candidates = kCandidates;
+  return Status::success();
+}
+
 static void crossSchedules(Given &given) {
   if (given.schedules.empty())
     return;
@@ -444,18 +530,24 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
+  if (given.tunes && !options.merged.empty())
+    return setTuning(given) ? Result<BenchOptions>(options)
+                            : Result<BenchOptions>(setTuning(given).error());
   for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
-                    setResultType})
+                    setResultType, setTuning})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())
-    return Error{"expected a --preset, a --shape or --ablate"};
+    return Error{"expected a --preset, a --shape, a --case or --ablate"};
   crossSchedules(given);
   if (Status status = filterCases(given); !status)
     return status.error();
-  constexpr double kCpuSeconds = 2, kGpuSeconds = 0.02;
+  constexpr double kCpuSeconds = 2, kGpuSeconds = 0.02, kOfCandidate = 0.5;
   bool onCpu = options.target.kind == Target::Kind::Cpu;
-  options.seconds = given.seconds.value_or(onCpu ? kCpuSeconds : kGpuSeconds);
+  double usual = !onCpu        ? kGpuSeconds
+                 : given.tunes ? kOfCandidate
+                               : kCpuSeconds;
+  options.seconds = given.seconds.value_or(usual);
   return options;
 }
 

@@ -23,6 +23,17 @@ struct BenchOptions {
   /// Fill that folder and measure nothing.
   bool compileOnly = false;
   std::string csv;
+  /// Measure candidates and write a table of the fastest to this file; empty
+  /// measures the cases as they are.
+  std::string table;
+  /// Tables that are added to it, in place of measuring.
+  std::vector<std::string> merged;
+  /// The seconds that tuning may take, and the candidates of a product that
+  /// are compiled for another machine.
+  double budget = 0;
+  int64_t candidates = 0;
+  /// What the products may be computed by.
+  std::string arithmetic = "f32";
   /// Where the BLAS is; empty for the target's usual one, `none` for none.
   std::string blas;
   /// Where cuSPARSELt is, which is compared with where it is there; empty for

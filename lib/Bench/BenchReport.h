@@ -33,6 +33,10 @@ struct CaseResult {
   std::string strategy, remark;
   /// The whole schedule.
   std::string mappedBy;
+  /// Of a candidate that is measured for a table: whether it is a kernel of the
+  /// product itself, and what the product may be computed by.
+  bool isAsIs = false;
+  std::string arithmetic;
   /// The step that had the same schedule: nothing was measured where there is
   /// one.
   std::string sameAs;

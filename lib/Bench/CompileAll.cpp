@@ -20,9 +20,10 @@ namespace {
 class CompileJob {
 public:
   CompileJob(const std::vector<BenchCase> &cases,
-             const CompileSettings &settings, const KernelFolder &folder)
-      : seconds(cases.size()), cases(cases), settings(settings),
-        folder(folder) {}
+             const CompileSettings &settings, const KernelFolder &folder,
+             const std::function<bool()> &isOver)
+      : seconds(cases.size()), cases(cases), settings(settings), folder(folder),
+        isOver(isOver) {}
 
   /// Compiles until no case is left.
   void work();
@@ -39,6 +40,7 @@ private:
   const std::vector<BenchCase> &cases;
   const CompileSettings &settings;
   const KernelFolder &folder;
+  const std::function<bool()> &isOver;
   const bool onTerminal = isatty(STDERR_FILENO);
   std::mutex mutex;
   size_t next = 0, done = 0;
@@ -55,6 +57,10 @@ void CompileJob::work() {
   std::unique_lock<std::mutex> lock(mutex);
   while (next < cases.size()) {
     size_t at = next++;
+    if (isOver && isOver()) {
+      seconds[at] = kLeftOut;
+      continue;
+    }
     lock.unlock();
     Result<double> spent =
         compileToFile(cases[at], settings, folder.file(cases[at]));
@@ -74,9 +80,10 @@ void CompileJob::work() {
 
 Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
                               const CompileSettings &settings,
-                              KernelFolder &folder, size_t jobs) {
+                              KernelFolder &folder, size_t jobs,
+                              const std::function<bool()> &isOver) {
   auto begin = std::chrono::steady_clock::now();
-  CompileJob job(cases, settings, folder);
+  CompileJob job(cases, settings, folder, isOver);
   std::vector<std::thread> threads;
   for (size_t i = 1; i < std::min(jobs, cases.size()); ++i)
     threads.emplace_back([&] { job.work(); });

@@ -47,6 +47,7 @@ public:
 
 private:
   explicit CpuBench(const BenchOptions &options) : options(options) {}
+  Status updateCeilings();
   Status timeUntilItRepeats(Workload &workload, CaseResult &result);
 
   const BenchOptions &options;

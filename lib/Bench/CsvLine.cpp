@@ -3,6 +3,7 @@
 #include "BenchReport.h"
 
 #include "Format.h"
+#include "nm/Tables/ScheduleTable.h"
 
 using namespace nm;
 
@@ -165,6 +166,15 @@ static const Column kColumns[] = {
     {"registers_from", [](R r) { return r.product.registersFrom; }},
     {"occupancy", [](R r) { return known(r.product.occupancy); }},
     {"mapped_by", [](R r) { return quoted(r.mappedBy); }},
+    {"layout",
+     [](R r) {
+       return std::string(r.bench.shape.m == 1 ? "vector"
+                          : r.bench.isMMajor   ? "m-major"
+                                               : "row-major");
+     }},
+    {"arithmetic", [](R r) { return r.arithmetic; }},
+    {"as_is", [](R r) { return integer(r.isAsIs); }},
+    {"kernels", [](R) { return integer(kKernelVersion); }},
     {"remark", [](R r) { return quoted(r.remark); }},
 };
 

@@ -7,9 +7,12 @@
 #include "RandomData.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/Runtime/Cuda.h"
+#include "nm/Schedule/GpuChip.h"
+#include "nm/Support/KernelObjects.h"
 #include "nm/Support/Store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -40,6 +43,26 @@ Result<GpuBench> GpuBench::create(const BenchOptions &options) {
     return blas.error();
   bench.blas.emplace(std::move(*blas));
   return bench;
+}
+
+Result<TableDevice> GpuBench::facts(const BenchOptions &options) {
+  Result<CudaDeviceInfo> info = cudaDeviceInfo(int(options.device));
+  if (!info)
+    return Error{"--target=cuda measures on a GPU: " + info.error().message};
+  std::string chip = options.target.chips.empty()
+                         ? Chip::ofDevice(info->major, info->minor).str()
+                         : options.target.chips.front();
+  // Cores of a multiprocessor, which the driver does not tell.
+  Result<GpuChip> known = GpuChip::get(chip);
+  double perClock = known ? 2.0 * double(known->fmaPerClock) : 0;
+  double clock =
+      perClock > 0 ? info->peakF32Flops / perClock / info->multiprocessors / 1e9
+                   : 0;
+  auto rounded = [](double number, double digits) {
+    return std::round(number * digits) / digits;
+  };
+  return TableDevice{info->name, chip, info->multiprocessors,
+                     rounded(clock, 100), rounded(info->peakBytes / 1e9, 1)};
 }
 
 std::string GpuBench::describe() const {

@@ -11,6 +11,7 @@
 #include "Cusparse.h"
 #include "CusparseLt.h"
 #include "GpuData.h"
+#include "nm/Tables/ScheduleTable.h"
 
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ namespace nm {
 class GpuBench {
 public:
   static Result<GpuBench> create(const BenchOptions &options);
+  /// The device, as tables of measured schedules name it.
+  static Result<TableDevice> facts(const BenchOptions &options);
 
   /// `NVIDIA H200, 132 multiprocessors, ...`.
   std::string describe() const;

@@ -11,6 +11,7 @@
 #include <new>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 using namespace nm;
 
@@ -82,6 +83,10 @@ static Status runSome(const std::vector<BenchCase> &cases,
   progress->hasHeader = true;
   bool isUsable = true;
   while (isUsable && progress->next < cases.size()) {
+    if ((*runner)->isDone()) {
+      progress->next = cases.size();
+      break;
+    }
     const BenchCase &bench = cases[progress->next];
     Result<CaseResult> result = (*runner)->run(bench);
     if (result) {
@@ -120,16 +125,20 @@ static Status runSomeInChild(const std::vector<BenchCase> &cases,
 
 Result<bool> nm::measureCases(const std::vector<BenchCase> &cases,
                               const std::string &csv,
-                              const MakeRunner &makeRunner,
-                              Isolation isolation) {
+                              const MakeRunner &makeRunner, Isolation isolation,
+                              Reporting reporting) {
   Result<SharedProgress> progress = SharedProgress::create(cases.size());
   if (!progress)
     return progress.error();
+  bool isContinued = reporting == Reporting::Continued;
+  (*progress)->hasHeader = isContinued && access(csv.c_str(), F_OK) == 0;
   auto *run = isolation == Isolation::None ? runSome : runSomeInChild;
   while ((*progress)->next < cases.size())
     if (Status status = run(cases, csv, makeRunner, *progress); !status)
       return status.error();
 
+  if (isContinued)
+    return (*progress)->allPassed;
   Summary summary;
   for (size_t i = 0; i < cases.size(); ++i)
     if (progress->speedup(i) > 0)

@@ -20,6 +20,8 @@ public:
   /// What the numbers depend on, for people to read.
   virtual std::string describe() const = 0;
   virtual Result<CaseResult> run(const BenchCase &bench) = 0;
+  /// Whether no more cases are to be run.
+  virtual bool isDone() const { return false; }
   /// Whether another case can be run after one that failed.
   virtual bool isUsable() const { return true; }
 };
@@ -35,13 +37,21 @@ enum class Isolation {
   Child
 };
 
+enum class Reporting {
+  /// A file of their own, and their means at the end.
+  Whole,
+  /// Lines behind those that the file has, and no means.
+  Continued
+};
+
 /// Measures `cases` on a runner, prints and writes the results as they come and
 /// then their means. What fails is printed and does not keep the others from
 /// being measured. Whether all cases ran and were accurate; the error is one of
 /// the runner or the report as a whole.
 Result<bool> measureCases(const std::vector<BenchCase> &cases,
                           const std::string &csv, const MakeRunner &makeRunner,
-                          Isolation isolation);
+                          Isolation isolation,
+                          Reporting reporting = Reporting::Whole);
 
 } // namespace nm
 

@@ -5,6 +5,7 @@
 #include "CountedKernels.h"
 #include "Phases.h"
 #include "Ptxas.h"
+#include "ScheduleTables.h"
 
 #include "nm/Pipelines/NMToNVVM.h"
 #include "nm/Pipelines/NMToSim.h"
@@ -41,6 +42,7 @@ ChipModule::ChipModule(std::string chip, OwningOpRef<ModuleOp> module,
 }
 
 LogicalResult ChipModule::lower(const CompileOptions &options,
+                                const std::string &device,
                                 Diagnostics &diagnostics) {
   NMToNVVMOptions pipeline;
   pipeline.chip = chip;
@@ -51,6 +53,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
   pipeline.denseFallback = options.denseFallback;
+  setTables(options, device, pipeline);
   pipeline.format = "isa";
   pipeline.optLevel = options.optLevel;
   pipeline.toolkit = options.toolkit;

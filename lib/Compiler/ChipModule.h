@@ -32,8 +32,10 @@ public:
              std::vector<FunctionRecord> records, bool isVariant,
              bool isSimulated);
 
-  /// Lowers it to what `options.emit` asks for.
-  LogicalResult lower(const CompileOptions &options, Diagnostics &diagnostics);
+  /// Lowers it to what `options.emit` asks for. `device` names whose
+  /// measurements are looked up; empty for those that the chip's model is of.
+  LogicalResult lower(const CompileOptions &options, const std::string &device,
+                      Diagnostics &diagnostics);
 
   /// Assembles the kernels, with `ptxas` where it is not empty, and embeds them
   /// in what the module will be; with PTX beside the cubin where `keepPtx`.

@@ -57,6 +57,17 @@ static Status setResources(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
+static Status setScheduleTables(CompileOptions &options, StringRef value) {
+  SmallVector<StringRef> files;
+  value.split(files, ',', -1, /*KeepEmpty=*/false);
+  if (files.empty())
+    return expected("schedule-table to be files, separated by commas, or none",
+                    value);
+  for (StringRef file : files)
+    options.scheduleTables.push_back(file.str());
+  return Status::success();
+}
+
 static Status setReproducer(CompileOptions &options, StringRef value) {
   if (value.empty())
     return expected("reproducer to be a file", value);
@@ -99,6 +110,24 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        options.schedule = value.str();
        return Status::success();
+     }},
+    {"schedule-table", "files",
+     "tables of measured schedules, separated by commas, in which products are "
+     "looked up before the user's own and those that nm has (default "
+     "NM_SCHEDULE_TABLE); none leaves all to the cost model",
+     setScheduleTables},
+    {"device", "name",
+     "the device whose measurements are looked up, as its driver or LLVM names "
+     "it (default: the one that is here, or that the cost model is of)",
+     [](CompileOptions &options, StringRef value) {
+       options.device = value.str();
+       return Status::success();
+     }},
+    {"batch-invariant", "true|false",
+     "choose schedules by which the sums of a row do not depend on how many "
+     "rows there are; slower (default false)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.batchInvariant, "batch-invariant", value);
      }},
     {"overlap-kernels", "true|false",
      "let a GPU's kernel start while the one before it ends, on sm_90 and "

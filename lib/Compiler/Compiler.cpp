@@ -14,6 +14,7 @@
 #include "Ptxas.h"
 #include "Recovery.h"
 #include "Resources.h"
+#include "ScheduleTables.h"
 #include "Signature.h"
 #include "WriteManifest.h"
 
@@ -89,6 +90,8 @@ private:
   ScopedDiagnosticHandler handler;
   llvm::LLVMContext llvmContext;
   ::nm::Target target;
+  /// The GPU that is here, where its chip was asked for.
+  std::string device;
   std::optional<HostTarget> host;
   ModuleRecord record;
   OwningOpRef<ModuleOp> module, reference;
@@ -152,6 +155,7 @@ LogicalResult Compilation::readTarget() {
                             "nvvm, llvm, obj, so for the target sim");
   if (target.chips.empty()) {
     std::string chip = detectChip().value_or("sm_90");
+    device = detectDevice();
     parsed = ::nm::Target::parse(target.kindName() + ":" + chip);
     if (!parsed)
       return diagnostics.fail("the device that is here: " +
@@ -263,6 +267,7 @@ LogicalResult Compilation::lowerForCpu() {
   pipeline.schedule = options.schedule;
   pipeline.profile = options.profile;
   pipeline.denseFallback = options.denseFallback;
+  setTables(options, host->getMachine().getTargetCPU().str(), pipeline);
   pipeline.threads = options.threads;
   pipeline.features = host->getModelFeatureText();
   if (failed(convertToNM()))
@@ -290,7 +295,7 @@ LogicalResult Compilation::lowerForGpu() {
         isVariant ? OwningOpRef<ModuleOp>(module->clone()) : std::move(module);
     chips.emplace_back(chip, std::move(own), record.functions, isVariant,
                        isSimulated);
-    if (failed(chips.back().lower(options, diagnostics)))
+    if (failed(chips.back().lower(options, device, diagnostics)))
       return failure();
   }
   if (!makesCode())

@@ -12,6 +12,9 @@ namespace mlir::nm {
 /// device or no driver.
 std::optional<std::string> detectChip();
 
+/// The name of the first CUDA device; empty where there is none.
+std::string detectDevice();
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_COMPILER_DETECTCHIP_H

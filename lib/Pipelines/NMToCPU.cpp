@@ -22,6 +22,10 @@ void mlir::nm::buildScheduleForCPU(OpPassManager &pm,
   NMSelectScheduleOptions schedule;
   schedule.schedule = options.schedule;
   schedule.denseFallback = options.denseFallback;
+  schedule.scheduleTables.assign(options.scheduleTables.begin(),
+                                 options.scheduleTables.end());
+  schedule.device = options.device;
+  schedule.batchInvariant = options.batchInvariant;
   schedule.threads = options.threads;
   schedule.features = options.features;
   pm.addPass(createNMSelectSchedule(schedule));

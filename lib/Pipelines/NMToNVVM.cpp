@@ -50,6 +50,10 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   // First of all that depends on it.
   NMAttachChipOptions chip;
   chip.chip = options.chip;
+  chip.scheduleTables.assign(options.scheduleTables.begin(),
+                             options.scheduleTables.end());
+  chip.device = options.device;
+  chip.batchInvariant = options.batchInvariant;
   pm.addPass(createNMAttachChip(chip));
   // Before all that asks a product for its pattern.
   pm.addPass(createNMFitWindows());

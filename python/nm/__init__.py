@@ -26,8 +26,10 @@ from ._profile import Profile, Step
 from ._prune import Pruned, PruneReport, prune, wanda_scores
 from ._quantize import Quantized, quantize
 from ._records import Alternative, ProductRecord
-from ._runtime import get_num_threads, set_num_threads
+from ._runtime import (get_num_threads, is_deterministic, set_deterministic,
+                       set_num_threads)
 from ._sparse import SparseTensor
+from ._tune import Product, TuneReport, Tuned, tune
 from ._weightfile import load_weights, save_weights
 
 __version__ = "0.1.0"
@@ -37,10 +39,12 @@ __all__ = [
     "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
     "Diagnostic", "Error",
     "FileFormatError", "FileWarning", "Function", "Module", "Pattern", "PatternError",
-    "PreparedMatmul", "ProductRecord", "Profile", "PruneReport", "Pruned", "Quantized", "ShapeError",
-    "SparseTensor", "Step", "TensorType", "Window", "cache_dir", "check", "clear_cache",
+    "PreparedMatmul", "Product", "ProductRecord", "Profile", "PruneReport", "Pruned",
+    "Quantized", "ShapeError", "SparseTensor", "Step", "TensorType", "TuneReport", "Tuned",
+    "Window", "cache_dir", "check", "clear_cache",
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
-    "free_packed", "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
+    "free_packed", "get_num_threads", "has_compiler", "io", "is_deterministic", "load", "load_weights", "lower",
     "matmul", "packed_bytes", "precompile", "prepare", "prune", "quantize", "save_weights",
-    "set_num_threads", "set_packed_forms", "set_packed_limit", "wanda_scores",
+    "set_deterministic", "set_num_threads", "set_packed_forms", "set_packed_limit", "tune",
+    "wanda_scores",
 ]

@@ -6,7 +6,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from . import _cache
+from . import _cache, _tables
 from . import _library as lib
 from ._errors import CompileError, CompilerNotFoundError, Diagnostic, Error
 from ._files import read_text
@@ -169,6 +169,8 @@ def _content_key(text: str, settings: dict) -> str:
     resources = [_cache.digest(path) for path in
                  (settings.get("resources") or "").split(",") if path]
     settings = {**settings, "resources": resources} if resources else settings
+    if tables := _tables.digests(settings):
+        settings = {**settings, "tables": tables}
     return _cache.key(text=text, settings=settings,
                       processor=_cache.processor() if native else "",
                       threads=lib.runtime.nmGetNumThreads()

@@ -78,6 +78,8 @@ _RUNTIME = {
     "nmMessageFree": (None, [c_void_p]),
     "nmGetNumThreads": (c_int32, []),
     "nmSetNumThreads": (None, [c_int32]),
+    "nmIsDeterministic": (c_int32, []),
+    "nmSetDeterministic": (None, [c_int32]),
     "nmSetThreadTeam": (None, [c_void_p]),
     "nmGetStream": (c_void_p, []),
     "nmCudaGetDeviceCount": (c_void_p, [POINTER(c_int32)]),

@@ -45,7 +45,8 @@ class ProductRecord:
             packings and schedules inside it are dicts.
         source: who chose the schedule: ``"model"`` (the cost model),
             ``"option"`` (the caller, in part or whole), ``"op"`` (the op came
-            with it), or ``"only"`` where no other strategy has the product.
+            with it), ``"table"`` (it was measured; `reason` names the table), or
+            ``"only"`` where no other strategy has the product.
         chip: the GPU whose model it was; None for a CPU.
         threads: the threads that estimates are for; None for a GPU.
         typical_m: the rows that stand for a dynamic m in estimates.

@@ -15,3 +15,15 @@ def set_num_threads(count: int) -> None:
     below 1 restores the default: as many as the process may use processors, or
     NM_NUM_THREADS."""
     lib.runtime.nmSetNumThreads(max(0, min(operator.index(count), 4096)))
+
+
+def is_deterministic() -> bool:
+    """Whether nothing is chosen at run time by how long it takes."""
+    return bool(lib.runtime.nmIsDeterministic())
+
+
+def set_deterministic(on: bool = True) -> None:
+    """Has equal calls give equal bits in every process, from the next product on that
+    is called for the first time: cuBLASLt's algorithm is the first that it proposes,
+    not the fastest of a search. NM_DETERMINISTIC=1 says the same."""
+    lib.runtime.nmSetDeterministic(int(bool(on)))

@@ -41,6 +41,12 @@ static NmFunction *function;
 static void call_nmParallelFor(void) { nmParallelFor(3, NULL, NULL); }
 static void call_nmGetNumThreads(void) { EXPECT(nmGetNumThreads() > 0); }
 static void call_nmSetNumThreads(void) { nmSetNumThreads(INT32_MIN); }
+static void call_nmIsDeterministic(void) { EXPECT(!nmIsDeterministic()); }
+static void call_nmSetDeterministic(void) {
+  nmSetDeterministic(INT32_MIN);
+  EXPECT(nmIsDeterministic() == 1);
+  nmSetDeterministic(0);
+}
 static void call_nmSetThreadTeam(void) { nmSetThreadTeam(NULL); }
 static void call_nmMessageFree(void) { nmMessageFree(NULL); }
 static void call_nmSetStream(void) { nmSetStream(NULL); }
@@ -413,6 +419,8 @@ static void (*const kCases[])(void) = {
     call_nmParallelFor,
     call_nmGetNumThreads,
     call_nmSetNumThreads,
+    call_nmIsDeterministic,
+    call_nmSetDeterministic,
     call_nmSetThreadTeam,
     call_nmMessageFree,
     call_nmSetStream,

@@ -43,6 +43,15 @@ struct CompileOptions {
   /// The schedule of every product that has none, whole or in part; see
   /// parseSchedule. Empty leaves the choice to the cost model.
   std::string schedule;
+  /// Files of measured schedules, which answer before the cost model; `none`
+  /// for no table at all, and none for those of NM_SCHEDULE_TABLE.
+  std::vector<std::string> scheduleTables;
+  /// The device whose measurements are looked up; empty for the one that is
+  /// here, or that the chip's model is of.
+  std::string device;
+  /// Whether the order of a row's sums must not depend on how many rows there
+  /// are.
+  bool batchInvariant = false;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;
   /// Whether activations between a GPU's products take the layouts that cost

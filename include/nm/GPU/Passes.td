@@ -13,7 +13,10 @@ def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
   let summary = "names the GPU that a module is compiled for";
   let description = [{
     The module gets the attribute `nm.chip`, which the passes for GPUs read. A
-    chip that is not known is an error that names those that are.
+    chip that is not known is an error that names those that are. What selection
+    goes by beside the chip stands there, too: `nm.schedule_tables`, the files of
+    measured schedules, `nm.device`, whose measurements they are to be, and
+    `nm.batch_invariant`.
 
     Before:
     ```mlir
@@ -27,7 +30,17 @@ def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
            "the chip to compile for, as ptxas names it; empty takes the "
-           "attribute away">
+           "attribute away">,
+    ListOption<"scheduleTables", "schedule-table", "std::string",
+               "files of measured schedules, of which the first that knows a "
+               "product answers before the cost models; 'ships' are those that "
+               "nm has">,
+    Option<"device", "device", "std::string", /*default=*/"\"\"",
+           "the device whose measurements are looked up; empty takes those of "
+           "the devices that the chip's model is of">,
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "choose schedules for one number of rows, so that a row's sums do "
+           "not depend on how many come with it">
   ];
   let dependentDialects = ["::mlir::nm::NMDialect"];
 }

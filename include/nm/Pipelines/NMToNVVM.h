@@ -31,6 +31,18 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("the schedule of every product that has none; the cost "
                      "model chooses what is left out"),
       llvm::cl::init("")};
+  ListOption<std::string> scheduleTables{
+      *this, "schedule-table",
+      llvm::cl::desc("files of measured schedules, which answer before the "
+                     "cost model; 'ships' are those that nm has")};
+  Option<std::string> device{
+      *this, "device",
+      llvm::cl::desc("the device whose measurements are looked up"),
+      llvm::cl::init("")};
+  Option<bool> batchInvariant{
+      *this, "batch-invariant",
+      llvm::cl::desc("let a row's sums not depend on how many rows there are"),
+      llvm::cl::init(false)};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "

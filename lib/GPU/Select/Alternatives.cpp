@@ -3,6 +3,7 @@
 #include "GPU/Select/Alternatives.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/MeasuredChoice.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
@@ -98,7 +99,9 @@ Alternative Enumeration::describe(Operands operands) {
 void Enumeration::addOfWeights(Alternative own) {
   own.choice = chooseForLayout(own);
   list.push_back(own);
-  if (own.operands == Operands::Dequantized)
+  // What changes weights was among what a measured schedule was compared with.
+  bool isMeasured = own.choice && !own.choice->measured.empty();
+  if (own.operands == Operands::Dequantized || isMeasured)
     return;
   if (mayKeepZeros)
     if (std::optional<Alternative> wider = coarsenBlocks(query, own))
@@ -250,6 +253,10 @@ const Alternative *mlir::nm::findBest(ArrayRef<Alternative> list,
 double mlir::nm::estimateProduct(const AlternativesQuery &query) {
   if (isReference(query.options.given) || whyUnknown(query.op))
     return 0;
+  // A schedule that was measured is for the A that the product has.
+  if (query.form != ActivationForm::AsIs && !query.options.given &&
+      isMeasured(query.op))
+    return kRefusedMicroseconds;
   AlternativeList list = listAlternatives(query);
   const Alternative *best = findBest(list, query.options);
   return best ? best->total() : kRefusedMicroseconds;

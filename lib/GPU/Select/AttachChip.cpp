@@ -2,6 +2,8 @@
 
 #include "nm/GPU/Passes.h"
 
+#include "GPU/Select/MeasuredChoice.h"
+
 #include "nm/Dialect/NM/IR/Chip.h"
 
 namespace mlir::nm {
@@ -16,8 +18,25 @@ namespace {
 struct NMAttachChip : mlir::nm::impl::NMAttachChipBase<NMAttachChip> {
   using NMAttachChipBase::NMAttachChipBase;
 
+  /// Reads the tables, so that each error is told once.
+  LogicalResult attachTables(ModuleOp module) {
+    if (scheduleTables.empty())
+      return success();
+    Builder builder(&getContext());
+    SmallVector<std::string> files(scheduleTables.begin(),
+                                   scheduleTables.end());
+    SmallVector<StringRef> names(files.begin(), files.end());
+    module->setAttr(kScheduleTablesAttr, builder.getStrArrayAttr(names));
+    FailureOr<DeviceQuery> query = getDeviceQuery(module);
+    return success(succeeded(query) &&
+                   succeeded(loadScheduleTables(module, files, *query)));
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    for (StringRef name :
+         {kScheduleTablesAttr, kDeviceAttr, kBatchInvariantAttr})
+      module->removeAttr(name);
     if (chip.empty()) {
       module->removeAttr(kChipAttr);
       return;
@@ -26,6 +45,13 @@ struct NMAttachChip : mlir::nm::impl::NMAttachChipBase<NMAttachChip> {
     if (failed(ChipAttr::verify(emitError, chip)))
       return signalPassFailure();
     module->setAttr(kChipAttr, ChipAttr::get(&getContext(), chip));
+    Builder builder(&getContext());
+    if (!device.empty())
+      module->setAttr(kDeviceAttr, builder.getStringAttr(device));
+    if (batchInvariant)
+      module->setAttr(kBatchInvariantAttr, builder.getUnitAttr());
+    if (failed(attachTables(module)))
+      return signalPassFailure();
   }
 };
 } // namespace

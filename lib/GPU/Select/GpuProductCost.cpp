@@ -3,6 +3,7 @@
 #include "GPU/Select/GpuProductCost.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/MeasuredChoice.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -136,6 +137,12 @@ static bool isMadeElementwise(Value a) {
          maker.getNumParallelLoops() == maker.getNumLoops();
 }
 
+/// Whether the sums of a row of `op` must not depend on how many there are.
+static bool isBatchInvariant(SparseProductOpInterface op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  return module && module->hasAttr(kBatchInvariantAttr);
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -144,7 +151,10 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
         std::gcd(op.getValuesType().getShape().back(), kDenseColumns));
   product.isVector = isa<SpMVOp>(op);
   int64_t m = op.getStaticM();
-  product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
+  // Models then choose as for any m.
+  bool isUnknown =
+      ShapedType::isDynamic(m) || (!product.isVector && isBatchInvariant(op));
+  product.m = isUnknown ? GpuProduct::kUnknown : m;
   product.n = op.getStaticN();
   product.k = op.getStaticK();
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
@@ -302,6 +312,8 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
                                                   ActivationForm form) {
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
+  if (!isDemanded && isBatchInvariant(op))
+    return "the order of cuBLAS' sums may depend on m";
   if (!isOfBytes(op))
     return std::nullopt;
   return isFloat8(op.getAType().getElementType())
@@ -312,7 +324,10 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
 double mlir::nm::estimateLibrary(SparseProductOpInterface op,
                                  const ::nm::GpuChip &chip,
                                  ActivationForm form) {
-  double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
+  GpuProduct product = getGpuProduct(op, form);
+  double dense = ::nm::estimateCublas(product, chip);
+  if (dense >= 0)
+    dense = findMeasuredDense(op, product).value_or(dense);
   bool isApart = form == ActivationForm::AsIs && !areRowsContiguous(op.getA());
   if (dense < 0 || !isApart)
     return dense;

@@ -3,6 +3,7 @@
 #include "GPU/Select/GpuStrategy.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/MeasuredChoice.h"
 
 #include "nm/GPU/Stage/OperandDemands.h"
 
@@ -63,8 +64,8 @@ static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
   return choice;
 }
 
-::nm::Result<ScheduleChoice>
-mlir::nm::chooseGpuSchedule(const ScheduleRequest &request) {
+static ::nm::Result<ScheduleChoice>
+chooseByModel(const ScheduleRequest &request) {
   if (request.given)
     return choose(*findGpuStrategy(request.given), request);
   std::optional<ScheduleChoice> best;
@@ -85,4 +86,12 @@ mlir::nm::chooseGpuSchedule(const ScheduleRequest &request) {
   if (best)
     return *best;
   return ::nm::Error{reasons};
+}
+
+::nm::Result<ScheduleChoice>
+mlir::nm::chooseGpuSchedule(const ScheduleRequest &request) {
+  if (std::optional<ScheduleChoice> measured =
+          chooseMeasured(request, chooseByModel))
+    return *measured;
+  return chooseByModel(request);
 }

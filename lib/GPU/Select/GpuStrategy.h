@@ -29,6 +29,8 @@ struct ScheduleChoice : ::nm::ScheduleEstimate {
   ScheduleAttrInterface schedule;
   /// Whether it is what the cost model chose, so that the estimates hold.
   bool isByModel = true;
+  /// What a table of measured schedules says, where it was looked up in one.
+  std::string measured = {};
 };
 
 /// A strategy of GPU kernels: one object for each line of GpuStrategies.def.

@@ -7,6 +7,7 @@
 #include "GPU/Select/SplitK.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -55,6 +56,8 @@ private:
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   /// Where none of `list` is possible.
+  LogicalResult checkMeasured(SparseProductOpInterface op, const GpuChip &gpu,
+                              const Alternative &own);
   LogicalResult refuse(SparseProductOpInterface op, const GpuChip &gpu,
                        ArrayRef<Alternative> list);
   /// Makes `op` the `best` alternative.
@@ -204,12 +207,31 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   const Alternative *best = findBest(list, selection);
   if (!best)
     return refuse(op, gpu, list);
+  if (failed(checkMeasured(op, gpu, list.front())))
+    return failure();
   ProductRecord record =
       makeRecord(op, gpu, getSource(), explainChoice(query, list, *best));
   record.alternatives = recordAlternatives(query, list, best);
+  if (const auto &own = list.front().choice; own && !own->measured.empty()) {
+    record.source = ScheduleSource::Table;
+    record.reason += "; " + own->measured;
+  }
   // Before weights and operands change.
   addDenseEstimate(op, gpu, record);
   return take(op, gpu, *best, std::move(record));
+}
+
+/// Says what is wrong with the schedule that a table has for `op`, if it is: an
+/// error where it is demanded.
+LogicalResult GpuScheduleSelection::checkMeasured(SparseProductOpInterface op,
+                                                  const GpuChip &gpu,
+                                                  const Alternative &own) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (given || !module || !module->hasAttr(kScheduleTablesAttr))
+    return success();
+  ::nm::Result<ScheduleChoice> again =
+      chooseGpuSchedule({op, own.product, gpu, given, own.packs});
+  return success(!again || again->schedule);
 }
 
 /// Makes weights of the quantized ones that nm-pack-weights leaves to each

@@ -3,6 +3,7 @@
 #include "Cuda/CublasLt.h"
 
 #include "Cuda/StreamMemory.h"
+#include "Deterministic.h"
 #include "FastestCall.h"
 #include "nm/Support/CublasLibrary.h"
 
@@ -96,13 +97,14 @@ static uint32_t alignmentOf(const void *address) {
 }
 
 /// Whether the algorithm is chosen by what it takes: on the tensor cores,
-/// unless NM_CUBLAS_SEARCH is 0. There are few there, and they differ.
+/// unless NM_CUBLAS_SEARCH is 0, or nothing may be measured at run time. There
+/// are few there, and they differ.
 static bool mayChoose(const ColumnMajorProduct &product) {
   static const bool isForbidden = [] {
     const char *text = std::getenv("NM_CUBLAS_SEARCH");
     return text && std::string_view(text) == "0";
   }();
-  return !isForbidden && product.usesTensorCores();
+  return !isForbidden && !isDeterministic() && product.usesTensorCores();
 }
 
 int Plan::createLayout(LtFunctions::Descriptor &layout,

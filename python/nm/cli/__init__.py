@@ -21,6 +21,7 @@ _COMMANDS = {
     "compile": "compile a module of MLIR",
     "run": "run a function of a module on .npy files",
     "bench": "time products beside a dense BLAS (nm-bench)",
+    "tune": "measure schedules on this machine, for tables that compilations look in",
     "plot": "draw speed-up and roofline from a CSV of nm-bench",
 }
 

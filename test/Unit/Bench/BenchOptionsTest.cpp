@@ -162,7 +162,8 @@ TEST(BenchOptions, TakesTheCasesAndTheTargetOfAFolder) {
 }
 
 TEST(BenchOptions, RefusesWhatIsWrong) {
-  EXPECT_EQ(errorOf({}), "expected a --preset, a --shape or --ablate");
+  EXPECT_EQ(errorOf({}),
+            "expected a --preset, a --shape, a --case or --ablate");
   EXPECT_EQ(errorOf({"--type=f16"}),
             "expected --preset, --shape or --ablate beside --pattern and "
             "--type");

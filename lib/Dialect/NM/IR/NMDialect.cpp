@@ -92,8 +92,16 @@ static bool isAttribute(Attribute value) {
   return isa<AttrTy>(value);
 }
 
+static bool areStrings(Attribute value) {
+  auto array = dyn_cast<ArrayAttr>(value);
+  return array && llvm::all_of(array, llvm::IsaPred<StringAttr>);
+}
+
 static constexpr KnownAttribute kOfOps[] = {
     {kChipAttr, isAttribute<ChipAttr>, "an #nm.chip"},
+    {"nm.device", isAttribute<StringAttr>, "a string"},
+    {"nm.schedule_tables", areStrings, "an array of strings"},
+    {"nm.batch_invariant", isAttribute<UnitAttr>, "a unit attribute"},
     {kArithmeticAttr, isAttribute<ArithmeticAttr>, "an #nm.arithmetic"},
     {kRecordAttr, isAttribute<RecordAttr>, "an #nm.record"},
     {"nm.host", isAttribute<UnitAttr>, "a unit attribute"},

@@ -12,10 +12,12 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
+#include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/Schedule/CpuSchedule.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -37,12 +39,14 @@ using ::nm::CpuTarget;
 //===----------------------------------------------------------------------===//
 
 /// The product of one batch entry; ops with a batch are tiled to those.
-static CpuProduct getProduct(SparseProductOpInterface op) {
+/// `isOfAnyM` says that it is scheduled as if m were not known.
+static CpuProduct getProduct(SparseProductOpInterface op,
+                             bool isOfAnyM = false) {
   CpuProduct product;
   product.pattern = op.getPattern();
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   int64_t m = op.getStaticM();
-  product.m = ShapedType::isDynamic(m) ? CpuProduct::kUnknown : m;
+  product.m = ShapedType::isDynamic(m) || isOfAnyM ? CpuProduct::kUnknown : m;
   product.n = op.getStaticN();
   product.k = op.getStaticK();
   return product;
@@ -89,6 +93,13 @@ private:
   LogicalResult select(SparseProductOpInterface op);
   /// Of unstructured weights, makes a product of columns or of dense ones.
   LogicalResult selectUnstructured(SparseProductOpInterface op);
+  /// Selects by what is given, which a table may have said, or by the model.
+  LogicalResult selectBy(SparseProductOpInterface op,
+                         const MeasuredSchedule *measured);
+  LogicalResult selectMeasured(SparseProductOpInterface op,
+                               const MeasuredSchedule &found);
+  /// What the tables have for `op`, if the cost model agrees to it.
+  std::optional<MeasuredSchedule> findMeasured(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);
   /// What every record of a product says.
@@ -115,6 +126,8 @@ private:
 
   MLIRContext *context;
   const NMSelectScheduleOptions &options;
+  SmallVector<std::string> tables;
+  DeviceQuery device;
   CpuTarget cpu;
   /// What the option `schedule` says; null where it is empty.
   ScheduleAttrInterface given;
@@ -139,7 +152,14 @@ LogicalResult ScheduleSelection::readOptions(Operation *where) {
   if (!found)
     return emitError() << found.error().message;
   cpu = *found;
-  return success();
+  // Vectors along n, each row by itself, whatever their number.
+  if (options.batchInvariant && !given)
+    given = *parseSchedule("vector<thread = [1, 64]>", context, emitError);
+  tables.assign(options.scheduleTables.begin(), options.scheduleTables.end());
+  device.name = options.device;
+  device.chip = "cpu";
+  device.units = cpu.threads;
+  return tables.empty() ? success() : loadScheduleTables(where, tables, device);
 }
 
 LogicalResult ScheduleSelection::checkOp(SparseProductOpInterface op) {
@@ -387,9 +407,69 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
   return success();
 }
 
+std::optional<MeasuredSchedule>
+ScheduleSelection::findMeasured(SparseProductOpInterface op) {
+  if (given || tables.empty() || !isInTables(op) || !canPack(op) ||
+      op.getPackingAttr() || whyUnknown(op))
+    return std::nullopt;
+  std::optional<MeasuredSchedule> found =
+      findMeasuredSchedule(tables, device, getTableProduct(op));
+  if (!found || found->isExact)
+    return found;
+  // The model knows no schedule but its own: of another product's it has the
+  // strategy to agree to, and that dense weights do not take their place.
+  CpuProduct product = getProduct(op), dense = product;
+  dense.pattern = getDensePattern(cpu.lanes());
+  CpuSchedule model = choose(product, /*packs=*/true);
+  bool isDense = choose(dense, /*packs=*/true).sparseMicroseconds <
+                 model.sparseMicroseconds * kModelAgrees;
+  StringRef strategy = model.tiles ? "#nm.amx" : "#nm.vector";
+  if (isDense || !StringRef(found->entry.schedule).starts_with(strategy))
+    return std::nullopt;
+  return found;
+}
+
+LogicalResult ScheduleSelection::selectMeasured(SparseProductOpInterface op,
+                                                const MeasuredSchedule &found) {
+  llvm::scope_exit forget([&] { given = {}; });
+  std::string reason;
+  {
+    ScopedDiagnosticHandler keep(context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        reason = diagnostic.str();
+      return success();
+    });
+    auto emitError = [&] { return op->emitError(); };
+    FailureOr<ScheduleAttrInterface> parsed =
+        parseSchedule(found.entry.schedule, context, emitError);
+    if (succeeded(parsed)) {
+      given = *parsed;
+      if (!given.isForCPU())
+        reason = "it is of no strategy of a CPU";
+      else if (isa<AmxScheduleAttr>(given))
+        (void)checkAmx(op, /*packs=*/true);
+      else
+        (void)checkThreadTile(op, given.getTiling());
+    }
+  }
+  if (reason.empty())
+    return selectBy(op, &found);
+  given = {};
+  if (failed(reportUnfit(op, found, reason)))
+    return failure();
+  return selectBy(op, nullptr);
+}
+
 LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
   if (op.getPattern().isUnstructured())
     return selectUnstructured(op);
+  if (std::optional<MeasuredSchedule> found = findMeasured(op))
+    return selectMeasured(op, *found);
+  return selectBy(op, nullptr);
+}
+
+LogicalResult ScheduleSelection::selectBy(SparseProductOpInterface op,
+                                          const MeasuredSchedule *measured) {
   if (std::optional<StringRef> unknown = whyUnknown(op)) {
     selectLoops(op, ScheduleSource::Only, *unknown);
     return success();
@@ -398,16 +478,21 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
     selectLoops(op, ScheduleSource::Option, "as the schedule option says");
     return success();
   }
-  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  auto source = measured ? ScheduleSource::Table
+                : given  ? ScheduleSource::Option
+                         : ScheduleSource::Model;
   // Of the weights as they come, which dense ones may replace.
-  ProductRecord record = makeRecord(op, source, "dense was not considered");
+  ProductRecord record =
+      makeRecord(op, source,
+                 measured ? measured->describe("a dense BLAS")
+                          : "dense was not considered");
   bool wasDense = isDense(op);
   // Asked before dense weights take the place of what was loaded.
   bool packs = canPack(op) && !op.getPackingAttr();
-  CpuSchedule chosen = choose(getProduct(op), packs);
-  if (op.getPattern().n == op.getPattern().m)
+  CpuSchedule chosen = choose(getProduct(op, options.batchInvariant), packs);
+  if (op.getPattern().n == op.getPattern().m && !measured)
     record.reason = "the pattern keeps every weight";
-  else if (options.denseFallback)
+  else if (options.denseFallback && !measured && !options.batchInvariant)
     record.reason = chooseDense(op, packs, chosen);
   record.fallsBack = !wasDense && isDense(op);
   if (chosen.tiles && failed(checkAmx(op, packs)))
@@ -461,6 +546,9 @@ struct NMSelectSchedule
     options.denseFallback = denseFallback;
     options.threads = threads;
     options.features = features;
+    options.scheduleTables.assign(scheduleTables.begin(), scheduleTables.end());
+    options.device = device;
+    options.batchInvariant = batchInvariant;
     ScheduleSelection selection(&getContext(), options);
     if (failed(selection.readOptions(getOperation())))
       return signalPassFailure();

@@ -10,7 +10,8 @@ def NM_ScheduleSource : I32EnumAttr<"ScheduleSource", "who chose a schedule", [
     I32EnumAttrCase<"Model", 0, "model">,
     I32EnumAttrCase<"Option", 1, "option">,
     I32EnumAttrCase<"Op", 2, "op">,
-    I32EnumAttrCase<"Only", 3, "only">]> {
+    I32EnumAttrCase<"Only", 3, "only">,
+    I32EnumAttrCase<"Table", 4, "table">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
@@ -63,7 +64,8 @@ def NM_RecordAttr : NM_Attr<"Record", "record"> {
 
     * `source`: `model` where the cost model chose the whole schedule, `option`
       where the pass's option gave it or parts of it, `op` where the op came with
-      it, and `only` where no other strategy has the product.
+      it, `only` where no other strategy has the product, and `table` where a
+      measured schedule was looked up, of the table that `reason` names.
     * `pattern`: that of the weights before dense ones took their place.
     * `chip`, of a GPU: whose model it was. `threads` and `lanes`, of a CPU: how
       many threads, and 32-bit lanes of a vector, the estimates are for.

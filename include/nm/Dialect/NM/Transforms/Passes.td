@@ -231,6 +231,15 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
            "the schedule of every product that has none, as in "
            "'vector<thread = [16, 8]>': the cost model chooses what is left "
            "out">,
+    ListOption<"scheduleTables", "schedule-table", "std::string",
+               "files of measured schedules, of which the first that knows a "
+               "product answers before the cost model; 'ships' are those that "
+               "nm has">,
+    Option<"device", "device", "std::string", /*default=*/"\"\"",
+           "the processor, as LLVM names it, whose measurements are looked up">,
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "choose schedules for one number of rows, so that a row's sums do "
+           "not depend on how many come with it">,
     Option<"threads", "threads", "int64_t", /*default=*/"0",
            "threads to schedule for; 0 takes as many as this process may run">,
     Option<"features", "features", "std::string", /*default=*/"\"\"",

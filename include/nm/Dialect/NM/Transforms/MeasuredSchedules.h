@@ -1,0 +1,76 @@
+//===- MeasuredSchedules.h - Products that tables know ----------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_MEASUREDSCHEDULES_H
+#define NM_DIALECT_NM_TRANSFORMS_MEASUREDSCHEDULES_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Tables/ScheduleTable.h"
+
+namespace mlir::nm {
+
+/// The module's attributes that selection for a GPU goes by beside the chip:
+/// an array of the tables' files, as strings; the name of the device; and that
+/// a row's sums must not depend on m.
+inline constexpr StringLiteral kScheduleTablesAttr = "nm.schedule_tables";
+inline constexpr StringLiteral kDeviceAttr = "nm.device";
+inline constexpr StringLiteral kBatchInvariantAttr = "nm.batch_invariant";
+
+/// What stands before the name of a file that the user's tuning wrote, and
+/// whose schedules are no demand.
+inline constexpr StringLiteral kCachedTable = "cache:";
+
+/// How much longer than its own choice the model may estimate the schedule of
+/// a product of the same bucket to take.
+inline constexpr double kModelAgrees = 1.1;
+
+/// Whose measurements are looked up.
+struct DeviceQuery {
+  /// Empty for all that have the facts.
+  std::string name;
+  std::string chip;
+  int64_t units = 0;
+  /// Of the chip that models know; 0 where they are not compared.
+  double clock = 0, bandwidth = 0;
+
+  bool matches(const ::nm::TableDevice &device) const;
+};
+
+/// What a table has for a product.
+struct MeasuredSchedule {
+  ::nm::TableEntry entry;
+  /// The file.
+  std::string table;
+  /// Whether the entry's product is this one, not one of its bucket.
+  bool isExact = false;
+  /// Whether the schedule is demanded: that it cannot be is an error.
+  bool isPinned = false;
+
+  /// `measured 10.0 us by ships, cuBLAS 20.0 us`; `dense` names that product.
+  std::string describe(StringRef dense) const;
+};
+
+/// Reads the files, so that later look-ups find them; an error at `where` for
+/// one that cannot be. Says which tables of the device are of other kernels.
+LogicalResult loadScheduleTables(Operation *where, ArrayRef<std::string> files,
+                                 const DeviceQuery &device);
+
+/// What the first of `files` that knows the product has for it: for itself,
+/// else the one of its bucket whose sizes are the closest.
+std::optional<MeasuredSchedule>
+findMeasuredSchedule(ArrayRef<std::string> files, const DeviceQuery &device,
+                     const ::nm::TableProduct &product);
+
+/// What `op` is looked up by.
+::nm::TableProduct getTableProduct(SparseProductOpInterface op);
+
+/// Whether `op` is looked up: one without a batch, of known sizes.
+bool isInTables(SparseProductOpInterface op);
+
+/// Says that the schedule of `found` is not what the product can have, because
+/// of `reason`: an error where it is pinned.
+LogicalResult reportUnfit(Operation *op, const MeasuredSchedule &found,
+                          const Twine &reason);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_MEASUREDSCHEDULES_H

@@ -1,0 +1,228 @@
+//===- Measurements.cpp - What candidates were measured to take -----------===//
+
+#include "Measurements.h"
+
+#include "Candidates.h"
+#include "nm/Support/Counted.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sys/stat.h>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+/// The fields of a line that csvLine writes: a quoted one has no line breaks.
+static std::vector<std::string> fieldsOf(const std::string &line) {
+  std::vector<std::string> fields(1);
+  bool isQuoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    bool isDouble = line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"';
+    if (isQuoted && isDouble)
+      fields.back() += line[i++];
+    else if (line[i] == '"')
+      isQuoted = !isQuoted;
+    else if (line[i] == ',' && !isQuoted)
+      fields.emplace_back();
+    else
+      fields.back() += line[i];
+  }
+  return fields;
+}
+
+namespace {
+/// A line, by the names of its columns.
+class Row {
+public:
+  Row(const std::map<std::string, size_t> &columns,
+      const std::vector<std::string> &fields)
+      : columns(columns), fields(fields) {}
+
+  std::string text(const std::string &name) const {
+    auto at = columns.find(name);
+    return at == columns.end() || at->second >= fields.size()
+               ? ""
+               : fields[at->second];
+  }
+  double number(const std::string &name) const {
+    return std::strtod(text(name).c_str(), nullptr);
+  }
+  int64_t integer(const std::string &name) const {
+    return std::strtoll(text(name).c_str(), nullptr, 10);
+  }
+
+private:
+  const std::map<std::string, size_t> &columns;
+  const std::vector<std::string> &fields;
+};
+} // namespace
+
+static Measurement measurementOf(const Row &row) {
+  Pattern pattern{row.integer("pattern_n"), row.integer("pattern_m"),
+                  row.integer("block_k"), row.integer("block_n")};
+  Measurement measured;
+  measured.product = {
+      row.integer("m"),   row.integer("n"), row.integer("k"),
+      pattern.str(),      row.text("type"), row.text("result_type"),
+      row.text("layout"), "none",           row.text("arithmetic")};
+  measured.device = row.text("device");
+  measured.kernels = row.integer("kernels");
+  measured.schedule = row.text("mapped_by");
+  measured.isAsIs = row.integer("as_is") != 0;
+  measured.isAccurate = row.integer("accurate") != 0;
+  measured.isDisturbed = row.integer("disturbed") != 0;
+  measured.candidate = row.text("schedule");
+  measured.microseconds = row.number("median_us");
+  if (!row.text("blas_median_us").empty())
+    measured.dense = row.number("blas_median_us");
+  return measured;
+}
+
+Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
+  std::vector<Measurement> all;
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 && errno == ENOENT)
+    return all;
+  std::ifstream file(path);
+  std::string line;
+  std::map<std::string, size_t> columns;
+  if (!std::getline(file, line))
+    return Error{path + ": cannot be read, or is empty"};
+  std::vector<std::string> names = fieldsOf(line);
+  for (size_t i = 0; i < names.size(); ++i)
+    columns[names[i]] = i;
+  for (const char *needed : {"as_is", "kernels", "mapped_by", "median_us"})
+    if (!columns.count(needed))
+      return Error{path + ":1: expected a column " + needed +
+                   ", as nm-bench --tune writes it, but found none"};
+  for (size_t number = 2; std::getline(file, line); ++number) {
+    std::vector<std::string> fields = fieldsOf(line);
+    // The last line of a run that was ended.
+    if (fields.size() != names.size() && file.peek() == EOF)
+      break;
+    if (fields.size() != names.size())
+      return Error{path + ":" + std::to_string(number) + ": expected " +
+                   counted(names.size(), "field") + ", but got " +
+                   std::to_string(fields.size())};
+    all.push_back(measurementOf(Row(columns, fields)));
+  }
+  return all;
+}
+
+TableProduct nm::tableProductOf(const BenchCase &bench,
+                                const std::string &arithmetic) {
+  std::string layout = bench.shape.m == 1 ? "vector"
+                       : bench.isMMajor   ? "m-major"
+                                          : "row-major";
+  return {bench.shape.m,
+          bench.shape.n,
+          bench.shape.k,
+          bench.pattern.str(),
+          std::string(elementName(bench.type)),
+          std::string(elementName(bench.resultType())),
+          layout,
+          "none",
+          arithmetic};
+}
+
+//===----------------------------------------------------------------------===//
+// What they are worth
+//===----------------------------------------------------------------------===//
+
+static double medianOf(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers[numbers.size() / 2];
+}
+
+static bool counts(const Measurement &measured, const TableProduct &product,
+                   const std::string &device) {
+  return measured.product == product && measured.device == device &&
+         measured.kernels == kKernelVersion && measured.isAccurate &&
+         measured.microseconds > 0;
+}
+
+std::vector<CandidateTime> nm::rank(const std::vector<Measurement> &all,
+                                    const TableProduct &product,
+                                    const std::string &device, bool asIsOnly) {
+  std::map<std::string, std::vector<double>> times;
+  std::map<std::string, Measurement> first;
+  for (const Measurement &measured : all) {
+    if (!counts(measured, product, device) || (asIsOnly && !measured.isAsIs))
+      continue;
+    std::string key = (measured.isAsIs ? "" : "other ") + measured.schedule;
+    times[key].push_back(measured.microseconds);
+    first.emplace(key, measured);
+  }
+  std::vector<CandidateTime> ranked;
+  for (const auto &[key, measured] : first)
+    ranked.push_back({measured, medianOf(times[key]), times[key].size()});
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const CandidateTime &left, const CandidateTime &right) {
+                     return left.microseconds < right.microseconds;
+                   });
+  return ranked;
+}
+
+std::optional<double> nm::denseTime(const std::vector<Measurement> &all,
+                                    const TableProduct &product,
+                                    const std::string &device) {
+  std::vector<double> times;
+  for (const Measurement &measured : all)
+    if (measured.dense && counts(measured, product, device))
+      times.push_back(*measured.dense);
+  if (times.empty())
+    return std::nullopt;
+  return medianOf(times);
+}
+
+/// Whether a way other than a kernel of the product itself is clearly faster:
+/// not a library's, which is looked up beside ours.
+static bool isOtherFaster(const std::vector<CandidateTime> &all, double best) {
+  constexpr double kClearly = 0.98;
+  return std::any_of(all.begin(), all.end(), [&](const CandidateTime &time) {
+    return !time.measured.isAsIs &&
+           time.measured.schedule.rfind("#nm.cublas", 0) != 0 &&
+           time.microseconds < kClearly * best;
+  });
+}
+
+/// The fastest, or the model's own where that is not clearly slower, so that
+/// noise does not choose.
+static const CandidateTime &pick(const std::vector<CandidateTime> &ranked) {
+  constexpr double kClearly = 0.98;
+  for (const CandidateTime &time : ranked)
+    if (isModelsChoice(time.measured.candidate) &&
+        ranked.front().microseconds >= kClearly * time.microseconds)
+      return time;
+  return ranked.front();
+}
+
+std::vector<TableEntry> nm::makeEntries(const std::vector<Measurement> &all,
+                                        const std::string &device) {
+  std::vector<TableEntry> entries;
+  std::vector<TableProduct> products;
+  for (const Measurement &measured : all)
+    if (std::find(products.begin(), products.end(), measured.product) ==
+        products.end())
+      products.push_back(measured.product);
+  for (const TableProduct &product : products) {
+    std::vector<CandidateTime> ranked =
+        rank(all, product, device, /*asIsOnly=*/true);
+    if (ranked.empty())
+      continue;
+    const CandidateTime &best = pick(ranked);
+    if (isOtherFaster(rank(all, product, device, /*asIsOnly=*/false),
+                      best.microseconds))
+      continue;
+    entries.push_back({product, best.measured.schedule, best.microseconds,
+                       denseTime(all, product, device)});
+  }
+  return entries;
+}

@@ -1,0 +1,246 @@
+//===- ScheduleTable.cpp - Schedules that were measured -------------------===//
+
+#include "nm/Tables/ScheduleTable.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+
+using namespace nm;
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(nm::TableEntry)
+LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(nm::ScheduleTable)
+
+//===----------------------------------------------------------------------===//
+// The text
+//===----------------------------------------------------------------------===//
+
+namespace llvm::yaml {
+template <>
+struct MappingTraits<TableDevice> {
+  static void mapping(IO &io, TableDevice &device) {
+    io.mapRequired("name", device.name);
+    io.mapRequired("chip", device.chip);
+    io.mapRequired("units", device.units);
+    io.mapOptional("ghz", device.clock, 0.0);
+    io.mapOptional("gb_per_s", device.bandwidth, 0.0);
+  }
+  static std::string validate(IO &, TableDevice &device) {
+    return device.name.empty() || device.units < 1
+               ? "expected a device with a name and one unit at least"
+               : "";
+  }
+  static constexpr bool flow = true;
+};
+
+template <>
+struct MappingTraits<TableProduct> {
+  static void mapping(IO &io, TableProduct &product) {
+    io.mapRequired("m", product.m);
+    io.mapRequired("n", product.n);
+    io.mapRequired("k", product.k);
+    io.mapRequired("pattern", product.pattern);
+    io.mapRequired("type", product.type);
+    io.mapRequired("result", product.result);
+    io.mapOptional("a", product.layout, std::string("row-major"));
+    io.mapOptional("epilogue", product.epilogue, std::string("none"));
+    io.mapOptional("arithmetic", product.arithmetic, std::string("f32"));
+  }
+  static std::string validate(IO &, TableProduct &product) {
+    return product.m < 1 || product.n < 1 || product.k < 1
+               ? "expected m, n and k of 1 at least"
+               : "";
+  }
+  static constexpr bool flow = true;
+};
+
+template <>
+struct MappingTraits<TableEntry> {
+  static void mapping(IO &io, TableEntry &entry) {
+    io.mapRequired("product", entry.product);
+    io.mapRequired("schedule", entry.schedule);
+    io.mapRequired("us", entry.microseconds);
+    io.mapOptional("dense_us", entry.dense);
+  }
+  static std::string validate(IO &, TableEntry &entry) {
+    // Written so that a NaN is refused.
+    bool isTime = entry.microseconds > 0 && std::isfinite(entry.microseconds);
+    bool isDense = !entry.dense || (*entry.dense > 0 && *entry.dense < 1e12);
+    return isTime && isDense ? "" : "expected times greater than 0";
+  }
+};
+
+template <>
+struct MappingTraits<ScheduleTable> {
+  static void mapping(IO &io, ScheduleTable &table) {
+    io.mapRequired("version", table.version);
+    io.mapRequired("kernels", table.kernels);
+    // What a later version has is not known.
+    if (!io.outputting() && table.version != kTableVersion) {
+      io.setError("expected a table of version " + llvm::Twine(kTableVersion) +
+                  ", but got " + llvm::Twine(table.version));
+      return;
+    }
+    io.mapRequired("device", table.device);
+    io.mapOptional("entries", table.entries);
+  }
+};
+} // namespace llvm::yaml
+
+Result<std::vector<ScheduleTable>> nm::readTables(std::string_view text,
+                                                  const std::string &name) {
+  std::string message;
+  auto keepFirst = [](const llvm::SMDiagnostic &diagnostic, void *to) {
+    auto &message = *static_cast<std::string *>(to);
+    if (message.empty())
+      message = std::to_string(diagnostic.getLineNo()) + ": " +
+                diagnostic.getMessage().str();
+  };
+  llvm::yaml::Input input(
+      llvm::MemoryBufferRef(llvm::StringRef(text.data(), text.size()), name),
+      nullptr, keepFirst, &message);
+  std::vector<ScheduleTable> tables;
+  input >> tables;
+  if (input.error())
+    return Error{name + ":" + (message.empty() ? " no table" : message)};
+  return tables;
+}
+
+Result<std::vector<ScheduleTable>> nm::readTableFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return Error{path + ": cannot be read: " + buffer.getError().message()};
+  llvm::StringRef text = (*buffer)->getBuffer();
+  return readTables(std::string_view(text.data(), text.size()), path);
+}
+
+std::string nm::hostProcessor() { return llvm::sys::getHostCPUName().str(); }
+
+std::string nm::userTable() {
+  auto get = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  std::string folder = get("NM_CACHE_DIR");
+  if (std::string base = get("XDG_CACHE_HOME"); folder.empty() && !base.empty())
+    folder = base + "/nm";
+  if (std::string home = get("HOME"); folder.empty() && !home.empty())
+    folder = home + "/.cache/nm";
+  return folder.empty() ? "" : folder + "/schedules.yaml";
+}
+
+std::string nm::writeTables(const std::vector<ScheduleTable> &tables) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // Lines are not broken: a schedule stays on one.
+  llvm::yaml::Output output(os, nullptr, /*WrapColumn=*/0);
+  std::vector<ScheduleTable> copy = tables;
+  output << copy;
+  return text;
+}
+
+Status nm::writeTableFile(const std::string &path,
+                          const std::vector<ScheduleTable> &tables) {
+  std::string beside = path + ".new", text = writeTables(tables);
+  std::FILE *file = std::fopen(beside.c_str(), "wb");
+  bool isWritten =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  isWritten = file && std::fclose(file) == 0 && isWritten;
+  if (isWritten && std::rename(beside.c_str(), path.c_str()) == 0)
+    return Status::success();
+  Error error{path + ": cannot be written: " + std::strerror(errno)};
+  std::remove(beside.c_str());
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+bool TableDevice::operator==(const TableDevice &other) const {
+  return name == other.name && chip == other.chip && units == other.units;
+}
+
+/// All of `product` but its sizes.
+static auto classOf(const TableProduct &product) {
+  return std::tie(product.pattern, product.type, product.result, product.layout,
+                  product.epilogue, product.arithmetic);
+}
+
+static auto sizesOf(const TableProduct &product) {
+  return std::tuple(product.n, product.k, product.m);
+}
+
+bool TableProduct::operator==(const TableProduct &other) const {
+  return classOf(*this) == classOf(other) && sizesOf(*this) == sizesOf(other);
+}
+
+/// The power of two that `rows` are at most.
+static int64_t bucketOfRows(int64_t rows) {
+  int64_t bucket = 1;
+  while (bucket < rows)
+    bucket *= 2;
+  return bucket;
+}
+
+static int64_t bucketOfSize(int64_t size) {
+  constexpr double kParts = 4;
+  return int64_t(std::floor(std::log2(double(size)) * kParts));
+}
+
+/// Whether what is done with sums takes next to nothing beside the product.
+static bool isLightEpilogue(const TableProduct &product) {
+  return product.epilogue == "none" || product.epilogue == "columns";
+}
+
+bool TableProduct::isLike(const TableProduct &other) const {
+  bool isOneRow = m == 1 && other.m == 1;
+  if (m < 1 || other.m < 1 ||
+      std::tie(pattern, type, result, arithmetic) !=
+          std::tie(other.pattern, other.type, other.result, other.arithmetic) ||
+      (layout != other.layout && !isOneRow) ||
+      (epilogue != other.epilogue &&
+       !(isLightEpilogue(*this) && isLightEpilogue(other))))
+    return false;
+  return bucketOfRows(m) == bucketOfRows(other.m) &&
+         bucketOfSize(n) == bucketOfSize(other.n) &&
+         bucketOfSize(k) == bucketOfSize(other.k);
+}
+
+void nm::mergeTables(std::vector<ScheduleTable> &tables,
+                     const std::vector<ScheduleTable> &more) {
+  for (const ScheduleTable &added : more) {
+    auto same =
+        std::find_if(tables.begin(), tables.end(), [&](const auto &table) {
+          return table.device == added.device && table.kernels == added.kernels;
+        });
+    if (same == tables.end())
+      same = tables.insert(tables.end(),
+                           {kTableVersion, added.kernels, added.device, {}});
+    for (const TableEntry &entry : added.entries) {
+      auto known = std::find_if(
+          same->entries.begin(), same->entries.end(),
+          [&](const auto &old) { return old.product == entry.product; });
+      if (known == same->entries.end())
+        same->entries.push_back(entry);
+      else
+        *known = entry;
+    }
+    std::stable_sort(
+        same->entries.begin(), same->entries.end(),
+        [](const TableEntry &left, const TableEntry &right) {
+          return std::tuple(classOf(left.product), sizesOf(left.product)) <
+                 std::tuple(classOf(right.product), sizesOf(right.product));
+        });
+  }
+}

@@ -1,0 +1,131 @@
+"""Measuring schedules on the CPU, and compiling by what was measured. No test depends
+on which schedule is the fastest."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import nm
+import numpy as np
+import pytest
+from conftest import relative_error
+from nm.cli.bench import find_program
+
+TEXT = """
+func.func @f(%x: tensor<24x64xf32>, %w: tensor<64x96xf32, #nm.encoding<2:4>>,
+             %y: tensor<24x96xf32>) -> tensor<24x96xf32> {
+  %r = linalg.matmul
+    ins(%x, %w : tensor<24x64xf32>, tensor<64x96xf32, #nm.encoding<2:4>>)
+    outs(%y : tensor<24x96xf32>) -> tensor<24x96xf32>
+  return %r : tensor<24x96xf32>
+}
+"""
+CASE = "24x96x64 2:4 f32"
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    """A table of one product, as far as a few seconds bring it."""
+    table = tmp_path_factory.mktemp("tune") / "t.yaml"
+    return nm.tune(CASE, table=table, seconds=25, quiet=True)
+
+
+def test_what_was_measured_is_taken(tuned, draw, monkeypatch):
+    assert tuned.table.exists() and tuned.measurements.exists()
+    assert [each.product for each in tuned.products] == [CASE]
+    assert tuned.products[0].us > 0 and tuned.products[0].candidates > 0
+    assert CASE in str(tuned)
+    module = nm.compile(TEXT, schedule_table=str(tuned.table))
+    record = module.functions["f"].ops[0]
+    assert record.source == "table" and str(tuned.table) in record.reason
+    w, x = draw.weight((64, 96), "2:4", axis=0), draw.array(24, 64)
+    result = np.asarray(module(x, w, np.zeros((24, 96), np.float32)))
+    assert relative_error(result, x.astype(np.float64) @ w) < 1e-5
+    # By the environment, and by nothing.
+    monkeypatch.setenv("NM_SCHEDULE_TABLE", str(tuned.table))
+    assert nm.compile(TEXT).functions["f"].ops[0].source == "table"
+    monkeypatch.setenv("NM_SCHEDULE_TABLE", "none")
+    assert nm.compile(TEXT).functions["f"].ops[0].source == "model"
+
+
+def test_a_module_is_tuned_and_goes_on(tuned, tmp_path):
+    source = tmp_path / "model.mlir"
+    source.write_text(TEXT)
+    before = tuned.measurements.read_text()
+    again = nm.tune(source, table=tuned.table, seconds=0.001, quiet=True)
+    assert [each.product for each in again.products] == [CASE]
+    # No time: nothing was measured, and nothing is lost.
+    assert tuned.measurements.read_text() == before
+
+
+def test_an_interrupt_keeps_what_there_is(tmp_path):
+    table, lines = tmp_path / "t.yaml", tmp_path / "t.csv"
+    process = subprocess.Popen(
+        [find_program(), "--tune", f"--table={table}", f"--csv={lines}", "--budget=300",
+         "--blas=none", f"--case={CASE}"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not (
+                lines.exists() and lines.read_text().count("\n") > 1):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=120)[0]
+    finally:
+        process.kill()
+    assert process.returncode == 0 and "interrupted" in output
+    assert lines.read_text().count("\n") > 1
+    assert table.exists()
+
+
+def test_a_users_table_answers_by_itself(tuned, tmp_path, monkeypatch):
+    monkeypatch.setenv("NM_CACHE_DIR", str(tmp_path))
+    assert nm.compile(TEXT).functions["f"].ops[0].source == "model"
+    (tmp_path / "schedules.yaml").write_text(tuned.table.read_text())
+    # The module in the cache is not that of the table.
+    assert nm.compile(TEXT).functions["f"].ops[0].source == "table"
+    assert nm.compile(TEXT, schedule_table="none").functions["f"].ops[0].source == "model"
+
+
+def test_tables_are_merged(tuned, tmp_path):
+    merged = tmp_path / "merged.yaml"
+    assert subprocess.run(
+        [sys.executable, "-m", "nm", "tune", f"--table={merged}",
+         f"--merge={tuned.table}"], check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}).returncode == 0
+    assert merged.read_text() == tuned.table.read_text()
+
+
+def test_what_cannot_be_tuned_is_told(tmp_path):
+    with pytest.raises(nm.Error, match="expected products with N:M weights to tune"):
+        nm.tune([])
+    with pytest.raises(TypeError, match="expected products, a module of MLIR"):
+        nm.tune(3)
+    with pytest.raises(nm.Error, match="expected a product such as"):
+        nm.tune("24x96 2:4", table=tmp_path / "t.yaml", quiet=True)
+    (tmp_path / "t.csv").write_text("a,b\n")
+    with pytest.raises(nm.Error, match="expected a column"):
+        nm.tune(CASE, table=tmp_path / "t.yaml", quiet=True)
+    open_m = tmp_path / "m.mlir"
+    open_m.write_text(TEXT.replace("24x", "?x"))
+    with pytest.raises(nm.Error, match="expected rows="):
+        nm.tune(open_m)
+
+
+def test_products_are_written_as_they_are_read():
+    product = nm.Product(16, 64, 96, "2:4", "f16", "f16", m_major=True)
+    assert product.case == "16x64x96 2:4 f16 m-major to f16"
+    assert nm.Product(16, 64, 96, "2:4", "i8", "i32").case == "16x64x96 2:4 i8"
+
+
+def test_determinism_is_a_setting():
+    before = nm.is_deterministic()
+    try:
+        nm.set_deterministic()
+        assert nm.is_deterministic()
+        nm.set_deterministic(False)
+        assert not nm.is_deterministic()
+    finally:
+        nm.set_deterministic(before)
