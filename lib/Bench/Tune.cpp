@@ -154,6 +154,7 @@ Result<CaseResult> CandidateRunner::run(const BenchCase &which) {
   if (product) {
     result->remark = product->remark;
     result->mappedBy = schedule;
+    result->product = *product;
   }
   return result;
 }
