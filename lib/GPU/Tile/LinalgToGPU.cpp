@@ -5,6 +5,7 @@
 #include "GPU/Tile/ElementAccesses.h"
 #include "GPU/Tile/MatrixRowCopies.h"
 #include "GPU/Tile/ShortRows.h"
+#include "GPU/Tile/StridedCopies.h"
 
 #include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -138,6 +139,27 @@ static LogicalResult launchOnce(RewriterBase &rewriter, linalg::GenericOp op) {
   return success();
 }
 
+/// What is contiguous in rows is copied by them, patches of images among it.
+static LogicalResult convertStridedCopy(RewriterBase &rewriter,
+                                        linalg::GenericOp op) {
+  memref::CopyOp copy = mlir::nm::createStridedCopy(rewriter, op);
+  if (!copy)
+    return failure();
+  if (!mlir::nm::hasRowCopies(copy)) {
+    Operation *views[] = {copy.getSource().getDefiningOp(),
+                          copy.getTarget().getDefiningOp()};
+    rewriter.eraseOp(copy);
+    for (Operation *view : views)
+      rewriter.eraseOp(view);
+    return failure();
+  }
+  rewriter.setInsertionPoint(copy);
+  mlir::nm::launchRowCopies(rewriter, copy);
+  rewriter.eraseOp(copy);
+  rewriter.eraseOp(op);
+  return success();
+}
+
 static LogicalResult convertGeneric(RewriterBase &rewriter,
                                     linalg::GenericOp op) {
   if (op.getNumParallelLoops() == 0)
@@ -148,6 +170,8 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
     rewriter.eraseOp(op);
     return success();
   }
+  if (succeeded(convertStridedCopy(rewriter, op)))
+    return success();
   if (mlir::nm::makesShortRows(op)) {
     scf::ParallelOp loops = mlir::nm::createRowLoops(rewriter, op);
     rewriter.eraseOp(op);
