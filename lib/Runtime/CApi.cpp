@@ -4,6 +4,7 @@
 
 #include "CApiFunction.h"
 #include "CApiTensor.h"
+#include "Cuda/CaptureKeep.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
@@ -365,7 +366,10 @@ NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
   return nullptr;
 }
 
-NM_RUNTIME_API void nmFunctionFree(NmFunction *function) { delete function; }
+NM_RUNTIME_API void nmFunctionFree(NmFunction *function) {
+  delete function;
+  cuda::freeUnkept();
+}
 
 NM_RUNTIME_API int64_t nmFunctionGetNumArgs(const NmFunction *function) {
   return function ? int64_t(function->function.args().size()) : -1;

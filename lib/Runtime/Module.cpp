@@ -165,6 +165,7 @@ Result<Function> Module::function(const std::string &name) const {
   function.runsOn =
       impl->manifest.target == "cuda" ? Device::cuda(0) : Device::cpu();
   function.entry = impl->object->find(info->symbol);
+  function.code = impl->object;
   auto findPack = [&](const std::optional<PackInfo> &pack) {
     return pack ? impl->object->find(pack->symbol) : nullptr;
   };
@@ -195,5 +196,6 @@ Result<Function> Module::reference(const Function &function) const {
   reference.signature = &*info.reference;
   reference.equalDims = &info.equalDims;
   reference.entry = impl->object->find(info.reference->symbol);
+  reference.code = impl->object;
   return reference;
 }

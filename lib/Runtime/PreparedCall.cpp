@@ -1,5 +1,6 @@
 //===- PreparedCall.cpp - Calls that differ in addresses alone ------------===//
 
+#include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
 #include "Invoke.h"
 #include "RecordedError.h"
@@ -145,5 +146,6 @@ Status PreparedCall::run(void *const *data) const {
   invoke(function->entry, pointers.data(), starts.size());
   if (Status status = errors.status(); !status)
     return failure(status.error());
+  cuda::keepInCapture(*scope, args, function->code.lock());
   return Status::success();
 }

@@ -16,7 +16,7 @@ from ._matmul_text import Product
 from ._module import Function
 
 #: How long a product may take by such a form, over its own.
-_SHARED_SHARE = 1.1
+_SHARED_SHARE = 1.25
 _MOST = 2
 
 
@@ -63,7 +63,7 @@ def common_schedule(product: Product, target: str) -> str | None:
     if (pattern.n, pattern.m, tuple(pattern.block)) != (2, 4, (1, 1)) or (
             product.w.dtype not in ("f16", "bf16")):
         return None
-    return None if "sm_90" in target else "mma_sp"
+    return "mma_sp<pairs = true>" if "sm_90" in target else "mma_sp"
 
 
 def choose_function(own: Function, kept: Iterable[Function], common: str | None,
@@ -94,7 +94,7 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
         estimate = _estimate(other)
         if best is None or estimate < time:
             best, time = other, estimate
-    if best is None or may_add and time > _SHARED_SHARE * _estimate(own):
+    if best is None or may_add and time > min(_SHARED_SHARE * _estimate(own), _dense(own)):
         return own
     return best
 
@@ -104,6 +104,12 @@ def _estimate(function: Function) -> float:
     if not function.ops or function.ops[0].estimate_us is None:
         return float("inf")
     return function.ops[0].estimate_us
+
+
+def _dense(function: Function) -> float:
+    """Microseconds of the dense product."""
+    dense = function.ops[0].dense_us if function.ops else None
+    return float("inf") if dense is None else dense
 
 
 def _schedules_of(form: tuple, function: Function) -> list[str]:

@@ -39,7 +39,8 @@ def free_packed(*weights: SparseTensor) -> int:
     """Frees the packed forms of weights, of all that live where none is given. The next
     call with one packs it anew. Returns how many bytes there were.
 
-    A CUDA graph that has captured calls with a weight must not be replayed afterwards.
+    A CUDA graph that has captured calls with a weight keeps what it reads until it is
+    destroyed, which is not counted here.
     """
     before = packed_bytes(*weights)
     for w in weights or living_weights():

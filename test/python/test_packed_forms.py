@@ -10,10 +10,10 @@ from nm._matmul_text import Product
 from nm._pattern import parse_pattern
 
 
-def kernel(layout, microseconds, schedule="#nm.gemv<block = [1, 32, 64]>"):
+def kernel(layout, microseconds, schedule="#nm.gemv<block = [1, 32, 64]>", dense=100):
     weight = {"layout": layout, "values": {"shape": [1]}, "indices": {"shape": [2]}}
     record = SimpleNamespace(strategy=schedule[4:].split("<")[0], schedule=schedule,
-                             estimate_us=microseconds)
+                             estimate_us=microseconds, dense_us=dense)
     return SimpleNamespace(_entry={"pack": {"weights": [weight]}}, ops=(record,))
 
 
@@ -41,14 +41,17 @@ def test_a_form_that_is_there_is_taken():
 
 
 def test_a_form_for_all_rows_is_taken_where_it_is_about_as_fast():
-    own, shared = kernel("few", 10), kernel("wgmma_pairs", 10.9)
+    own, shared = kernel("few", 10), kernel("wgmma_pairs", 12.4)
     assert choose(own, [], "mma_sp<pairs = true>", mma_sp=shared)[0] is shared
     many = [kernel("wgmma_pairs", 50, "#nm.wgmma_sp<block = [64, 64, 64]>")]
     assert choose(own, many, None, mma_sp=shared)[0] is shared
-    slow = kernel("wgmma_pairs", 11.1)
+    slow = kernel("wgmma_pairs", 12.6)
     assert choose(own, [], "mma_sp<pairs = true>", mma_sp=slow)[0] is own
     assert choose(own, many, "mma_sp<pairs = true>", mma_sp=slow)[0] is own
     assert choose(own, [], "mma_sp<pairs = true>")[0] is own
+    # Nor one that takes longer than the dense product.
+    own = kernel("few", 10, dense=12)
+    assert choose(own, [], "mma_sp<pairs = true>", mma_sp=shared)[0] is own
 
 
 def test_no_third_form_is_packed():
@@ -93,7 +96,7 @@ def product(rows, pattern="2:4", n=4096, k=4096, dtype="bf16"):
 
 
 @pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
-@pytest.mark.parametrize("chip", ["sm_80"])
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_few_rows_read_what_all_can(chip):
     target, kept = f"cuda:{chip}", []
     for rows in (1, 7, 300):

@@ -19,7 +19,7 @@ if __name__ != "__main__" and not torch.cuda.is_available():
 import nm.torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-OUTPUTS, INPUTS, ROWS = 2048, 1024, (1, 8, 64, 512)
+OUTPUTS, INPUTS, ROWS = 4096, 4096, (1, 8, 64, 512)
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 LIMITS = {"bf16": 1e-2, "f16": 2e-3, "f32": 1e-5}
 

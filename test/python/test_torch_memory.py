@@ -250,3 +250,20 @@ def test_a_fused_optimizer_is_seen():
     after = layer(x)
     assert not torch.allclose(after, before)
     torch.testing.assert_close(after, layer.to_dense()(x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_view_of_what_lies_on_the_host_is_no_whole(monkeypatch):
+    from types import SimpleNamespace
+
+    from nm.torch import _mapped
+    host = torch.zeros(4, 6)
+    monkeypatch.setitem(_mapped._hosts, 64, host)
+
+    def on_device(tensor):
+        return SimpleNamespace(is_cuda=True, data_ptr=lambda: 64, shape=tensor.shape,
+                               dtype=tensor.dtype, stride=tensor.stride)
+
+    assert _mapped.host_of(on_device(host)) is host
+    assert _mapped.host_of(on_device(host[:, :4])) is None
+    assert _mapped.host_of(on_device(host.int())) is None
+    assert _mapped.host_of(host) is None

@@ -111,6 +111,8 @@ private:
   Device runsOn;
   void *entry = nullptr;
   void *packEntry = nullptr;
+  /// The shared object, which captured graphs keep.
+  std::weak_ptr<const void> code;
 };
 
 /// A call on tensors that differ from one time to the next in their addresses

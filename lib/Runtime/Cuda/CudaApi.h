@@ -22,6 +22,7 @@ using Stream = struct StreamTag *;
 using Event = struct EventTag *;
 using Graph = struct GraphTag *;
 using GraphExec = struct GraphExecTag *;
+using UserObject = struct UserObjectTag *;
 /// An address on the device.
 using Address = unsigned long long;
 
@@ -83,8 +84,11 @@ enum Flag : unsigned {
   kEventRecordExternal = 1,
   kMemAttachGlobal = 1,
   kCaptureNone = 0,
+  kCaptureActive = 1,
   kCaptureThreadLocal = 1,
   kCaptureRelaxed = 2,
+  kNoDestructorSync = 1,
+  kMoveReference = 1,
 };
 
 /// CUlaunchAttributeID, those that we set.
@@ -195,6 +199,16 @@ struct Api {
   int (*cuStreamEndCapture)(Stream stream, Graph *graph);
   int (*cuThreadExchangeStreamCaptureMode)(int *mode);
   int (*cuStreamIsCapturing)(Stream stream, int *status);
+  /// Null, as those of user objects, in drivers before CUDA 11.3.
+  int (*cuStreamGetCaptureInfo)(
+      Stream stream, int *status, uint64_t *number, Graph *graph,
+      const void **dependencies,
+      size_t *numDependencies); // cuStreamGetCaptureInfo_v2
+  int (*cuUserObjectCreate)(UserObject *object, void *data,
+                            void (*destroy)(void *), unsigned references,
+                            unsigned flags);
+  int (*cuGraphRetainUserObject)(Graph graph, UserObject object, unsigned count,
+                                 unsigned flags);
   int (*cuGraphInstantiateWithFlags)(GraphExec *exec, Graph graph,
                                      unsigned long long flags);
   int (*cuGraphLaunch)(GraphExec exec, Stream stream);

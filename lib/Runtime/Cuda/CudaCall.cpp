@@ -1,5 +1,6 @@
 //===- CudaCall.cpp - Calling functions that run on a CUDA device ---------===//
 
+#include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
 #include "Cuda/CudaStaging.h"
 #include "Invoke.h"
@@ -97,5 +98,6 @@ Status Function::callOnCuda(const std::vector<Argument> &args,
     return failure(name, status.error());
   if (Status status = staging.copyResults(); !status)
     return failure(name, status.error());
+  cuda::keepInCapture(*scope, args, code.lock());
   return Status::success();
 }

@@ -128,6 +128,9 @@ Status Driver::findEntries() {
   find(entries.cuLaunchKernelEx, "cuLaunchKernelEx");
   find(entries.cuEventRecordWithFlags, "cuEventRecordWithFlags");
   find(entries.cuStreamIsCapturing, "cuStreamIsCapturing");
+  find(entries.cuStreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2");
+  find(entries.cuUserObjectCreate, "cuUserObjectCreate");
+  find(entries.cuGraphRetainUserObject, "cuGraphRetainUserObject");
   find(entries.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   if (missing)
     return Error{"the CUDA driver " + path + " for CUDA " +

@@ -2,6 +2,7 @@
 
 #include "nm/Runtime/CudaMemory.h"
 
+#include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
 #include "Cuda/StridedCopy.h"
 #include "nm/Runtime/Cuda.h"
@@ -27,6 +28,7 @@ Result<CudaBuffer> CudaBuffer::allocate(Device device, ElementType type,
   Result<int64_t> count = countElements(shape, type);
   if (!count)
     return count.error();
+  freeUnkept();
   Result<ContextScope> scope = ContextScope::enter(device.ordinal);
   if (!scope)
     return scope.error();
@@ -55,8 +57,12 @@ CudaBuffer::~CudaBuffer() {
   if (!view.data)
     return;
   // Where the driver has gone, at the end of the process, so has the memory.
-  if (Result<ContextScope> scope = ContextScope::enter(view.device.ordinal))
-    scope->api().cuMemFree(address(view));
+  Result<ContextScope> scope = ContextScope::enter(view.device.ordinal);
+  if (!scope)
+    return;
+  // Who frees may be a garbage collector in the middle of another's capture.
+  RelaxedCapture relaxed(scope->api());
+  scope->api().cuMemFree(address(view));
 }
 
 //===----------------------------------------------------------------------===//

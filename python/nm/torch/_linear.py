@@ -341,7 +341,7 @@ class NMLinear(nn.Linear):
                 x.requires_grad or any(each.requires_grad for each in self.parameters())):
             return False
         if torch.compiler.is_dynamo_compiling():
-            return not torch.compiler.is_exporting()
+            return not _is_exporting()
         if not is_plain(x):
             return False
         fusion, number = self._fused
@@ -418,7 +418,7 @@ class NMLinear(nn.Linear):
         """Whether the weight is about to change. An exported graph is for inference."""
         return (self.training and self.values.requires_grad
                 and torch.is_grad_enabled() and not self.values.is_meta
-                and not torch.compiler.is_exporting())
+                and not _is_exporting())
 
     def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, "
@@ -487,6 +487,12 @@ def _first_indices(pattern: Pattern, shape: tuple[int, int], device: Any) -> Ten
         return torch.zeros(shape, dtype=torch.uint8, device=device)
     kept = torch.arange(shape[0], device=device) % pattern.n
     return kept.to(torch.uint8)[:, None].repeat(1, shape[1])
+
+
+def _is_exporting() -> bool:
+    """As torch.compiler.is_exporting, which dynamo of PyTorch 2.11 takes to be true in all
+    that it traces."""
+    return getattr(torch.compiler, "_is_exporting_flag", False)
 
 
 def _parameter(values: Tensor) -> nn.Parameter:

@@ -62,7 +62,11 @@ def bring_back(tensors: Sequence[Tensor]) -> None:
 
 def host_of(tensor: Tensor) -> Tensor | None:
     """The elements of a device's tensor that lies on the host, as one of the host."""
-    return _hosts.get(tensor.data_ptr()) if tensor.is_cuda else None
+    host = _hosts.get(tensor.data_ptr()) if tensor.is_cuda else None
+    # A view of it may begin where it does.
+    is_whole = host is not None and (host.shape, host.dtype, host.stride()) == (
+        tensor.shape, tensor.dtype, tensor.stride())
+    return host if is_whole else None
 
 
 class _OnHost:

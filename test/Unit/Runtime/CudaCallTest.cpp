@@ -119,6 +119,40 @@ TEST_F(CudaCallTest, PacksOnTheHostAndUploads) {
             "CUDA_ERROR_OUT_OF_MEMORY (2))");
 }
 
+TEST_F(CudaCallTest, KeepsWhatACapturedGraphReads) {
+  std::optional<Function> ffn = function("ffn");
+  Tensor x = numbers({2, 4}), y = zeros({2, 3});
+  float dense[12] = {1, 0, 0, 0, 5, 0, 3, 0, 0, 0, 6, 7};
+  auto weight = compressWeight(ffn->args()[1],
+                               Tensor(dense, ElementType::F32, {4, 3}), "w");
+  ASSERT_TRUE(weight);
+  auto packed = ffn->pack({*weight});
+  ASSERT_TRUE(packed) << packed.error().message;
+  auto stream = CudaStream::create(Device::cuda(0));
+  std::optional<CudaGraph> graph;
+  {
+    auto captured = CudaGraph::capture(
+        *stream, [&] { return ffn->call({x, (*packed)[0]}, {y}); });
+    ASSERT_TRUE(captured) << captured.error().message;
+    graph.emplace(std::move(*captured));
+  }
+  // The weight and the module are gone for all but the graph.
+  packed->clear();
+  ffn.reset();
+  module.reset();
+  cuda.forget();
+  ASSERT_TRUE(graph->launch(*stream));
+  EXPECT_EQ(read(y), (std::vector<float>{10, 34, 28, 26, 78, 56}));
+  EXPECT_FALSE(cuda.called("cuMemFree")) << cuda.log();
+  EXPECT_FALSE(cuda.called("cuModuleUnload")) << cuda.log();
+  graph.reset();
+  // What the graph kept goes when memory is asked for next.
+  EXPECT_FALSE(cuda.called("cuMemFree")) << cuda.log();
+  zeros({1});
+  EXPECT_TRUE(cuda.called("cuMemFree")) << cuda.log();
+  EXPECT_TRUE(cuda.called("cuModuleUnload")) << cuda.log();
+}
+
 TEST_F(CudaCallTest, KeepsWeightsThatCouldNotBePacked) {
   NmModule *loaded = nullptr;
   NmFunction *ffn = nullptr;

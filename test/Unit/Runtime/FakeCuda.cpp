@@ -468,6 +468,29 @@ EXPORT int cuStreamIsCapturing(void *stream, int *status) {
   *status = int(state().capturing.count(stream));
   return 0;
 }
+EXPORT int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *,
+                                     void **graph, const void **, size_t *) {
+  ENTER("cuStreamGetCaptureInfo");
+  std::lock_guard<std::mutex> lock(state().mutex);
+  auto capturing = state().capturing.find(stream);
+  *status = int(capturing != state().capturing.end());
+  *graph = *status ? capturing->second.get() : nullptr;
+  return 0;
+}
+EXPORT int cuUserObjectCreate(void **object, void *data,
+                              void (*destroy)(void *), unsigned, unsigned) {
+  ENTER("cuUserObjectCreate");
+  *object = new std::shared_ptr<void>(data, destroy);
+  return 0;
+}
+EXPORT int cuGraphRetainUserObject(void *graph, void *object, unsigned,
+                                   unsigned) {
+  ENTER("cuGraphRetainUserObject");
+  std::unique_ptr<std::shared_ptr<void>> own(
+      static_cast<std::shared_ptr<void> *>(object));
+  static_cast<Graph *>(graph)->kept.push_back(*own);
+  return 0;
+}
 EXPORT int cuStreamEndCapture(void *stream, void **graph) {
   ENTER("cuStreamEndCapture");
   std::lock_guard<std::mutex> lock(state().mutex);

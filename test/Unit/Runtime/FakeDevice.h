@@ -35,6 +35,8 @@ struct GraphMemory {
 struct Graph {
   std::vector<std::function<int()>> steps;
   std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
+  /// User objects, which what was instantiated of it keeps, too.
+  std::vector<std::shared_ptr<void>> kept;
 };
 struct Event {
   std::chrono::steady_clock::time_point time;

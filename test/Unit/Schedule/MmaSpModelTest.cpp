@@ -74,6 +74,24 @@ TEST(MmaSpModel, FewRowsHaveSlicesOfK) {
   EXPECT_NEAR(timeOfSlices(32, 11008), 17.4, 2.6);
 }
 
+// A form that many rows read, too, costs few rows little.
+TEST(MmaSpModel, FormsOfWgmmaTakeLittleLonger) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 4096, 4096},
+                         {8, 4096, 4096},
+                         {1, 28672, 4096},
+                         {1, 4096, 14336},
+                         {16, 6144, 4096}}) {
+    GpuProduct product = makeHalfProduct(kHalf, m, n, k);
+    GpuSchedule own = *selectMmaSpSchedule(product, chip);
+    GpuSchedule shared = *selectMmaSpSchedule(product, chip, /*pairs=*/true);
+    EXPECT_TRUE(shared.pairs);
+    EXPECT_EQ(shared.blockN % 64, 0);
+    EXPECT_LT(shared.microseconds, 1.25 * own.microseconds) << m << " " << n;
+    EXPECT_GE(shared.microseconds, shared.memoryFloor);
+  }
+}
+
 // Four slices, in blocks that have a multiprocessor each, took 23.3 and 24.4.
 TEST(MmaSpModel, FewRowsOfLongColumnsTakeLongerWithFewWarps) {
   GpuChip chip = *GpuChip::get("sm_90a");

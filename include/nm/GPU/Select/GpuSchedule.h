@@ -144,9 +144,11 @@ PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
 /// Whether the packing has such chunks.
 bool hasMmaSyncFragments(const PanelPacking &packing);
 
-/// The best of strategy mma_sp, or why it has none.
+/// The best of strategy mma_sp, or why it has none; with `pairs` of weights in
+/// the form of wgmma_sp.
 Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
-                                        const GpuChip &chip);
+                                        const GpuChip &chip,
+                                        bool pairs = false);
 
 /// The best of strategy mma_bitmap, or why it has none.
 Result<GpuSchedule> selectMmaBitmapSchedule(const GpuProduct &product,

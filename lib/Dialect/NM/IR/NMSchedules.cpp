@@ -6,6 +6,7 @@
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/Bitmap.h"
+#include "nm/Format/MmaFragments.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -325,7 +326,15 @@ LogicalResult MmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<int64_t> bits) {
+    std::optional<int64_t> bits, std::optional<bool> pairs) {
+  // (C5).
+  if (pairs.value_or(false) && bits)
+    return emitError() << "expected no bits for 'pairs', but got " << *bits;
+  if (pairs.value_or(false) && !block.empty() &&
+      block[1] % ::nm::kWarpgroupM != 0)
+    return emitError() << "expected n of the block to be a multiple of "
+                       << ::nm::kWarpgroupM << " for 'pairs', but got "
+                       << block[1];
   // (C1), (C2), (C3), (C4).
   if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||

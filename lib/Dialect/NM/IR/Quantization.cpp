@@ -39,8 +39,9 @@ QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 PackedFormAttrInterface
 MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return SparseOperandAttr::get(getContext(), SparseOrder::Mma,
-                                getBits().value_or(0), /*splits=*/1);
+  return SparseOperandAttr::get(
+      getContext(), hasPairs() ? SparseOrder::WgmmaPairs : SparseOrder::Mma,
+      getBits().value_or(0), /*splits=*/1);
 }
 
 //===----------------------------------------------------------------------===//

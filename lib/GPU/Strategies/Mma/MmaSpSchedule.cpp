@@ -17,8 +17,9 @@ public:
 private:
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
-         const ::nm::GivenFields &) const override {
-    return ::nm::selectMmaSpSchedule(request.product, request.chip);
+         const ::nm::GivenFields &given) const override {
+    return ::nm::selectMmaSpSchedule(request.product, request.chip,
+                                     given.pairs.value_or(false));
   }
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
@@ -32,7 +33,7 @@ private:
 ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
   return MmaSpScheduleAttr::get(context, /*block=*/{}, /*warp=*/{},
                                 /*stages=*/{}, /*split_k=*/{}, /*cluster_k=*/{},
-                                /*slice_k=*/{}, /*bits=*/{});
+                                /*slice_k=*/{}, /*bits=*/{}, /*pairs=*/{});
 }
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {

@@ -5,7 +5,9 @@
 // of B, and rows of A the other. A lane loads its part of the weights by one
 // access of 16 bytes, for they are packed in the order of the instruction's
 // fragments, and rows of A by ldmatrix. Quantized weights it loads as they are,
-// and converts before they are multiplied.
+// and converts before they are multiplied. Weights in the form of wgmma_sp it
+// loads by ldmatrix, too; the instruction's rows r and r + 8 are then columns
+// 2r and 2r + 1, which lanes put in order before they are stored.
 //
 // Sums of 8-bit floats start at zero in each instruction, of 32 kept rows, and
 // are added to the lane's by the CUDA cores: an Ada's tensor cores cut the sums
@@ -56,7 +58,8 @@ public:
             op, tile, cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
             SparseOperand::kStepRows),
         isOrdered(isOrdered), addsApart(isFloat8(types.element)),
-        form(types.form(SparseOperand::Order::Mma)),
+        form(types.form(hasPairs(op) ? SparseOperand::Order::WgmmaPairs
+                                     : SparseOperand::Order::Mma)),
         quantization(op.getQuantizationAttr()) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
@@ -65,11 +68,20 @@ public:
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return steps() * SparseOperand::kStepValues;
   }
 
 private:
+  static bool hasPairs(SpMMOp op) {
+    return cast<MmaSpScheduleAttr>(op.getScheduleAttr()).hasPairs();
+  }
+  bool hasPairs() const {
+    return form.order == SparseOperand::Order::WgmmaPairs;
+  }
+
   /// The scales that the rows of a slice have, and the number of a half's.
   int64_t scalesOfSlice() const {
     return llvm::divideCeil(steps() * SparseOperand::kStepRows,
@@ -84,6 +96,8 @@ private:
                    int64_t number) const;
   SmallVector<Value> loadWeights(ThreadEmitter &emitter, SpMMOp op,
                                  const Half &half, int64_t block) const;
+  SmallVector<Value> loadPairs(ThreadEmitter &emitter, SpMMOp op,
+                               const Half &half, int64_t block) const;
   SmallVector<Value> getWeights(ThreadEmitter &emitter, const Half &half,
                                 const HalfOperands &operands,
                                 int64_t block) const;
@@ -122,11 +136,17 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   ThreadEmitter emitter{builder, product.getLoc()};
   Value indices = viewOf(product.getIndices());
   SmallVector<Value> words;
+  // Metadata of 16 columns is the same words in each form.
+  int64_t squares = form.columns() / kSquareSide;
   for (int64_t block = 0; block < blocks(); ++block)
-    for (int64_t step = 0; step < steps(); ++step)
-      words.push_back(
-          loadMetadata(emitter, indices, blockOfTile(emitter, block),
-                       stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
+    for (int64_t step = 0; step < steps(); ++step) {
+      auto [panel, square] =
+          emitter.split(blockOfTile(emitter, block), squares);
+      Value byte = emitter.add(emitter.mul(square, 4 * kWarpSize),
+                               emitter.mul(lane->lane, 4));
+      words.push_back(loadMetadata(emitter, indices, panel,
+                                   stepOfTile(emitter, step), byte));
+    }
   if (!quantization)
     return words;
   Value scales = viewOf(product.getScales());
@@ -182,6 +202,8 @@ Value MmaSpExpansion::offsetOfA(ThreadEmitter &emitter, const Half &half,
 SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
                                                SpMMOp op, const Half &half,
                                                int64_t block) const {
+  if (hasPairs())
+    return loadPairs(emitter, op, half, block);
   Type element = op.getValuesType().getElementType();
   int64_t values = 128 / types.bits();
   int64_t perLane = quantization ? values * quantization.getBits() / 8 : values;
@@ -197,6 +219,29 @@ SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
                  emitter.toIndex(place)},
       /*nontemporal=*/false, llvm::MaybeAlign(bytes));
   return emitter.words(loaded);
+}
+
+/// The lane's weights of 16 columns in the form of wgmma_sp, of which a row's
+/// chunk of 16 bytes is a row of a matrix that ldmatrix loads.
+SmallVector<Value> MmaSpExpansion::loadPairs(ThreadEmitter &emitter, SpMMOp op,
+                                             const Half &half,
+                                             int64_t block) const {
+  int64_t ofChunk = 128 / types.bits(), rows = form.columns();
+  auto [panel, square] =
+      emitter.split(blockOfTile(emitter, block), rows / kSquareSide);
+  Value step =
+      emitter.add(emitter.mul(panel, tile.k / SparseOperand::kStepRows),
+                  stepOfTile(emitter, half.step));
+  auto [upper, row] = emitter.split(lane->lane, kSquareSide);
+  Value chunk = emitter.add(upper, 2 * half.number);
+  row = emitter.add(emitter.mul(square, kSquareSide), row);
+  Value place = emitter.add(
+      emitter.mul(step, form.valuesOfStep()),
+      emitter.mul(emitter.add(emitter.mul(chunk, rows), row), ofChunk));
+  SquareWords words =
+      loadMatrices(emitter, flattenBuffer(emitter, op.getValues()),
+                   emitter.toIndex(place), /*transpose=*/false);
+  return SmallVector<Value>(words.begin(), words.end());
 }
 
 /// The lane's weights of 16 columns as they are multiplied: quantized ones are
@@ -357,6 +402,40 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
     multiplyHalf(emitter, half, operands, result);
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// The lane's four sums of a matrix whose rows r and r + 8 are columns 2r and
+/// 2r + 1, as those of one whose row r is column r.
+static void putInOrder(ThreadEmitter &emitter, const MmaLane &lane,
+                       MutableArrayRef<Value> sums) {
+  auto [row, isOdd] = emitter.split(lane.row, 2);
+  Value first = emitter.add(emitter.mul(row, 4), lane.pair);
+  Value odd =
+      arith::CmpIOp::create(emitter.builder, emitter.loc,
+                            arith::CmpIPredicate::ne, isOdd, emitter.i32(0));
+  SmallVector<Value> given(sums);
+  for (int64_t half : {0, 1}) {
+    Value source = emitter.add(first, half * kSquareSide);
+    for (int64_t i : {0, 1})
+      sums[2 * half + i] =
+          arith::SelectOp::create(emitter.builder, emitter.loc, odd,
+                                  shuffleFrom(emitter, given[2 + i], source),
+                                  shuffleFrom(emitter, given[i], source));
+  }
+}
+
+void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
+                         ArrayRef<Value> sums, Value initial) {
+  SmallVector<Value> ordered(sums);
+  ThreadEmitter emitter{builder, product.getLoc()};
+  if (hasPairs())
+    for (int64_t i = 0; i < int64_t(ordered.size()); i += kMmaSums)
+      putInOrder(emitter, *lane, MutableArrayRef(ordered).slice(i, kMmaSums));
+  WarpExpansion::end(builder, product, ordered, initial);
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,8 +50,7 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();
-  auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
-  if (form && form.getOrder() != SparseOrder::Mma)
+  if (isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()))
     return getPanelledType(shape, element);
   return getWorkgroupType(shape,
                           getMatrixLayout(op.getContext(), shape,

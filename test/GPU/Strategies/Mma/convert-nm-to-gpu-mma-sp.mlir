@@ -67,3 +67,20 @@ func.func @bytes(%a: memref<8x64xi8>, %v: memref<1x1x512xi8>, %i: memref<1x1x128
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Weights as wgmma_sp has them: a lane names a row of 16 bytes to ldmatrix, and
+// lanes exchange sums, of which those of rows r and r + 8 are columns 2r and
+// 2r + 1.
+// CHECK-LABEL: func.func @pairs
+// CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : memref<2048xf16
+// CHECK-COUNT-8: nvvm.mma.sp.sync
+// CHECK-NOT: nvvm.mma.sp.sync
+// CHECK: nvvm.shfl.sync
+func.func @pairs(%a: memref<8x64xf16>, %v: memref<1x1x2048xf16>, %i: memref<1x1x512xi8>, %c: memref<8x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.mma_sp<block = [8, 64, 64], warp = [8, 64], pairs = true>
+      ins(%a, %v, %i : memref<8x64xf16>, memref<1x1x2048xf16>, memref<1x1x512xi8>)
+      outs(%c : memref<8x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

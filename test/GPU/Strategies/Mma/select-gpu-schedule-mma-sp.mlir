@@ -1,5 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=schedule=mma_sp --split-input-file 2>&1 | FileCheck %s
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=dense-fallback=false --split-input-file 2>&1 | FileCheck %s --check-prefix=EXACT
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule="schedule=mma_sp<pairs=true>" --split-input-file 2>&1 | FileCheck %s --check-prefix=PAIRS
 
 // CHECK-LABEL: func.func @half
 // CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{.*}}, 64], warp = [{{.*}}]
@@ -32,6 +33,9 @@ func.func @quarter(%a: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: ten
 // CHECK-LABEL: func.func @long
 // CHECK: schedule #nm.mma_sp<block = [8, 32, 1024], warp = [8, 32], stages = 3, split_k = 1, cluster_k = 1, slice_k = 8>
 // EXACT-LABEL: func.func @long
+// The form of wgmma_sp has blocks of 64 columns, so that parts of k are blocks.
+// PAIRS-LABEL: func.func @long
+// PAIRS: schedule #nm.mma_sp<block = [8, 64, {{.*}}], warp = [8, 64], {{.*}}slice_k = 8, pairs = true>
 func.func @long(%a: tensor<4x11008xf16>, %v: tensor<5504x4096xf16>, %i: tensor<5504x4096xi8>, %c: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4x11008xf16>, tensor<5504x4096xf16>, tensor<5504x4096xi8>)
     outs(%c : tensor<4x4096xf32>) -> tensor<4x4096xf32>

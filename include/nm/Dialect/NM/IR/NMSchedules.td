@@ -398,6 +398,10 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     `bits` is that of the `quantization` of the product, if it has one: weights
     stay so many bits in memory, and are converted in registers.
 
+    With `pairs = true`, weights are `#nm.sparse_operand<wgmma_pairs>`, as
+    `#nm.wgmma_sp` has them, so that few rows and many read one form of a weight:
+    lanes load them by ldmatrix, and exchange sums before they are stored.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warp` has two or none, which divide the block's: m a multiple of
@@ -405,20 +409,25 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
     * (C4) `bits` is 4 or 8, or left out.
+    * (C5) With `pairs = true`, n of the block is a multiple of 64, and there are
+      no `bits`.
 
     ```mlir
     #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
+    #nm.mma_sp<block = [8, 64, 512], warp = [8, 64], slice_k = 8, pairs = true>
     #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], slice_k = 8, bits = 4>
     #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k, NM_CountUnless<0>:$bits);
+                        NM_Count:$slice_k, NM_CountUnless<0>:$bits,
+                        NM_Flag:$pairs);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    bool hasPairs() const { return getPairs().value_or(false); }
   }];
 }
 
