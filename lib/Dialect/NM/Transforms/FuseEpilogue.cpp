@@ -350,8 +350,8 @@ static void skipReshapes(RewriterBase &rewriter, SparseProductOpInterface op) {
     auto expand = collapse
                       ? collapse.getSrc().getDefiningOp<tensor::ExpandShapeOp>()
                       : tensor::ExpandShapeOp();
-    if (!expand || expand.getReassociationIndices() !=
-                       collapse.getReassociationIndices())
+    if (!expand ||
+        expand.getReassociationIndices() != collapse.getReassociationIndices())
       continue;
     rewriter.modifyOpInPlace(op, [&] { operand.set(expand.getSrc()); });
     for (Operation *reshape : {collapse.getOperation(), expand.getOperation()})
