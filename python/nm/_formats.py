@@ -131,13 +131,21 @@ def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
         w = w.detach().cpu()
     if _arrays.is_on_device(w):
         check_weight_shape(tuple(w.shape))
-        return _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
+        report = _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
+        return report if report.holds else _find_near(report, w.detach().cpu())
     view, _ = weight_view(w)
     native = lib.NmPatternReport()
     lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(), native))
     report = _read_report(native, pattern, view.shape, name)
     if report.holds and not pattern.is_unstructured:
         return report
+    return _find_near(report, w)
+
+
+def _find_near(report: CheckReport, w: Any) -> CheckReport:
+    """`report` of the array `w` of the host, with the pattern that nearly holds."""
+    view, _ = weight_view(w)
+    pattern = report.pattern
     near, excess = lib.NmPattern(), ctypes.c_int64()
     lib.check(lib.runtime.nmFindNearPattern(view.tensor(), pattern.axis, _NEAR, near,
                                             excess))

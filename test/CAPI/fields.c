@@ -183,6 +183,8 @@ static const char *const kAttributes[] = {
     "#nm.sparse_operand<mma, bits = 4>",
     "#nm.sparse_operand<wgmma_pairs, splits = 3>",
     "#nm.bitmap",
+    "#nm.columns<kept = 50, tile_rows = 300>",
+    "#nm.encoding<unstructured, kept = 9, dim = 1>",
     "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
     "#nm.arithmetic<tf32>",

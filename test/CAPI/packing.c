@@ -285,7 +285,7 @@ static void testPasses(MlirContext context) {
   require(mlirLogicalResultIsSuccess(nmPassManagerAdd(passes, ref("nm-to-nvvm"),
                                                       1, &chip, print, stdout)),
           "to add a pipeline");
-  // CHECK: nm-attach-chip{chip=sm_90a}
+  // CHECK: nm-attach-chip{batch-invariant=false chip=sm_90a
   mlirPrintPassPipeline(passes, print, stdout);
   printf("\n");
   mlirPassManagerDestroy(manager);

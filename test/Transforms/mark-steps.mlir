@@ -1,4 +1,4 @@
-// RUN: nm-opt --nm-mark-steps %s | FileCheck %s
+// RUN: nm-opt %s --nm-mark-steps | FileCheck %s
 
 // Behind each step, its number; the steps are described in order.
 // CHECK-LABEL: func.func @f(

@@ -1,4 +1,4 @@
-// RUN: nm-opt --nm-name-steps --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
+// RUN: nm-opt %s --nm-name-steps --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 // Names of ops, with a product's strategy and a body's arithmetic.
 // CHECK-LABEL: func @names

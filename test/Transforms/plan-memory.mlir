@@ -1,4 +1,4 @@
-// RUN: nm-opt --allow-unregistered-dialect --nm-plan-memory %s | FileCheck %s
+// RUN: nm-opt %s --allow-unregistered-dialect --nm-plan-memory | FileCheck %s
 
 // What lives at the same time has bytes of its own; what does not shares them.
 // CHECK-LABEL: func.func @chain

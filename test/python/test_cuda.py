@@ -273,7 +273,7 @@ def test_calls_are_replayed_as_graphs(draw):
     torch = pytest.importorskip("torch")
     dense = draw.weight((K, N), "2:4") / 16
     function = nm.compile(LINEAR, "cuda")["linear"]
-    bound = function.bind(nm.compress(dense, "2:4"), graphs=2)
+    bound = function.bind(nm.compress(dense, "2:4", axis=0), graphs=2)
     arrays = [torch.empty(33, K, device="cuda") for _ in range(3)]
     out = torch.empty(33, N, device="cuda")
     # As it is, captured, replayed; three sets of addresses for two graphs.
@@ -289,7 +289,7 @@ def test_calls_are_replayed_as_graphs(draw):
 @needs_device
 def test_steps_have_times(draw):
     torch = pytest.importorskip("torch")
-    w = nm.compress(draw.weight((K, N), "2:4") / 16, "2:4")
+    w = nm.compress(draw.weight((K, N), "2:4") / 16, "2:4", axis=0)
     profile = nm.compile(LINEAR, "cuda", profile=True).profile(
         torch.randn(33, K, device="cuda"), w, runs=5)
     assert all(0 < step.us < 1e4 for step in profile)

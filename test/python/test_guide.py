@@ -45,7 +45,7 @@ def test_the_guide(draw, tmp_path, monkeypatch):
     names["b1"], names["b2"] = draw.array(1536), draw.array(384)
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"),
                         re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     first = None
     for block in blocks:
         if "nm.torch" in block and not add_torch_names(names, dense):

@@ -539,7 +539,7 @@ def test_flags_take_no_values(value):
         assert nm.compile(TEXT, with_reference=given).functions
     flags = {name for name, text in nm.compile_options().items()
              if not re.match(r"[^ ]+: ", text)}
-    assert flags == {"with_reference"}
+    assert flags == {"with_reference", "profile"}
 
 
 def test_missing_llvm_says_what_to_install(monkeypatch):

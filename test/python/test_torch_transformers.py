@@ -278,7 +278,8 @@ def test_attention_of_torch(tmp_path):
     given = {"pixel_values": torch.randn(2, 3, 8, 8)}
     name, = [name for name, module in model.named_modules()
              if isinstance(module, nn.MultiheadAttention)]
-    nm.torch.sparsify(model, "2:4", prune=True)
+    # A file does not tell the taps of a filter, which dense ones have dimensions for.
+    nm.torch.sparsify(model, {"*patch_embedding*": None, "*": "2:4"}, prune=True)
     assert {f"{name}.in_proj", f"{name}.out_proj"} < sparse_names(model)
     with torch.no_grad():
         want = model(**given).pooler_output

@@ -57,3 +57,17 @@ def test_models_are_sparsified():
     dense = torch.nn.Sequential(model[0].to_dense(), torch.nn.ReLU(), model[2].to_dense())
     with torch.no_grad():
         torch.testing.assert_close(model(x), dense(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+@pytest.mark.parametrize("dtype,limit", [(torch.float32, 1e-5), (torch.float16, 2e-3)])
+def test_models_are_exported(target, dtype, limit):
+    torch.manual_seed(4)
+    for rows, sparsity in ((1, 0.9), (8, 0.5), (33, 0.9)):
+        model = torch.nn.Sequential(torch.nn.Linear(130, 96)).to(dtype).eval()
+        nm.torch.sparsify(model, "unstructured", prune=True, force=True, sparsity=sparsity)
+        x = torch.randn(rows, 130).to(dtype)
+        layer = model[0].to_dense()
+        wanted = x.double() @ layer.weight.double().T + layer.bias.double()
+        got = nm.torch.export(model, x).compile(target=target)(x).double()
+        assert (got - wanted).norm() < limit * wanted.norm(), (rows, sparsity)

@@ -10,9 +10,9 @@ namespace mlir::nm {
 
 /// The copy that `op` is where it copies elements from places that are sums of
 /// multiples of its loops, as the patches of a convolution are: a memref.copy
-/// between two views of its operands, whose last dimension is contiguous in both
-/// and as long as can be. Null where `op` is no such copy, or sizes or strides
-/// are dynamic. `builder` is where `op` is, which stays.
+/// between two views of its operands, whose last dimension is contiguous in
+/// both and as long as can be. Null where `op` is no such copy, or sizes or
+/// strides are dynamic. `builder` is where `op` is, which stays.
 memref::CopyOp createStridedCopy(OpBuilder &builder, linalg::GenericOp op);
 
 } // namespace mlir::nm

@@ -3,6 +3,7 @@
 #include "nm/Runtime/Cuda.h"
 
 #include "Cuda/CaptureGraph.h"
+#include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
 #include "nm/Support/KernelObjects.h"
 
@@ -240,10 +241,13 @@ CudaGraph &CudaGraph::operator=(CudaGraph &&other) noexcept {
 }
 
 CudaGraph::~CudaGraph() {
-  if (exec)
-    releaseOn(device, [&](const Api &api) {
-      api.cuGraphExecDestroy(static_cast<GraphExec>(exec));
-    });
+  if (!exec)
+    return;
+  releaseOn(device, [&](const Api &api) {
+    api.cuGraphExecDestroy(static_cast<GraphExec>(exec));
+  });
+  // What the graph kept, which the driver's callback must not free.
+  freeUnkept();
 }
 
 Result<CudaGraph> CudaGraph::capture(const CudaStream &stream,

@@ -106,8 +106,8 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"mma-sp-pairs-few", "mma_sp", "pairs = true", ElementType::BF16, 20, 64,
        kSparseOperand},
       {"mma-sp-pairs-slices", "mma_sp",
-       "block = [16, 128, 128], warp = [16, 64], stages = 3, split_k = 2, "
-       "slice_k = 2, pairs = true",
+       "block = [16, 128, 128], warp = [16, 64], stages = 3, slice_k = 2, "
+       "pairs = true",
        ElementType::F16, 40, 64, kClusters | kSparseOperand},
       {"mma-sp-pairs-i8", "mma_sp",
        "block = [16, 64, 128], warp = [8, 32], stages = 3, pairs = true",
