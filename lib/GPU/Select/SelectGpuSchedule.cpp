@@ -173,8 +173,12 @@ static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
   if (isReference(given) || needsColumns(op))
     return loops;
   product.pattern = getDensePattern(kDenseColumns);
-  if (isFloat(product.type))
+  if (isFloat(product.type)) {
+    // A temporary in f32 has rows as they come, which nothing pads.
+    if (product.type != ::nm::ElementType::F32)
+      product.strideOfA = 0;
     product.type = product.outputType = ::nm::ElementType::F32;
+  }
   const GpuStrategy &strategy =
       given ? *findGpuStrategy(given) : getSimtStrategy();
   ::nm::Result<ScheduleChoice> own =
