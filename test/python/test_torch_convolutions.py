@@ -176,8 +176,6 @@ def test_export(target):
     assert _error(compiled(x), expected) < 1e-5
 
 
-@pytest.mark.xfail(reason="compiling for an unknown batch crashes now and then in "
-                          "nm-decompose-convolutions", strict=False)
 def test_export_of_any_batch():
     net = _net()
     nm.torch.sparsify(net, {"a": "2:4", "b": "1:4"}, prune=True)

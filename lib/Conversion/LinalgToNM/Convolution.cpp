@@ -69,6 +69,8 @@ bool mlir::nm::isConvolution(linalg::LinalgOp op) {
          !op.getMatchingIndexingMap(op.getDpsInputOperand(0))
               .isProjectedPermutation() &&
          succeeded(linalg::inferConvolutionDims(op)) &&
+         // A product, a sum and the terminator.
+         op.getBlock()->getOperations().size() >= 3 &&
          isa<arith::MulFOp, arith::MulIOp>(
              *std::next(op.getBlock()->rbegin(), 2));
 }
