@@ -529,7 +529,7 @@ NM_RUNTIME_API char *nmCallRun(const NmCall *call, void *const *data,
   CurrentStreamScope current(stream);
   if (!call->graphs)
     return copyMessage(call->call.run(data));
-  return copyMessage(call->graphs->run({data, data + call->numAddresses},
+  return copyMessage(call->graphs->run(data, call->numAddresses,
                                        [&] { return call->call.run(data); }));
 }
 
@@ -542,7 +542,9 @@ NM_RUNTIME_API char *nmCallKeepGraphs(NmCall *call, int64_t most) {
   if (most < 0)
     return copyMessage(
         Error{"expected 0 graphs or more, but got " + std::to_string(most)});
-  call->graphs = std::make_unique<CallGraphs>(call->device, size_t(most));
+  call->graphs = most == 0
+                     ? nullptr
+                     : std::make_unique<CallGraphs>(call->device, size_t(most));
   return nullptr;
 }
 }

@@ -32,7 +32,7 @@ struct NmCall {
   /// The module's.
   const nm::FunctionInfo *info;
   nm::Device device;
-  /// How many addresses a call takes.
+  /// The number of addresses that a call takes.
   size_t numAddresses;
   /// Where its calls are replayed as graphs.
   std::unique_ptr<nm::CallGraphs> graphs;

@@ -26,11 +26,9 @@ static constexpr float kLong = 2;
 static constexpr float kClearly = 0.98f;
 
 bool cuda::canWaitFor(const ContextScope &scope, Stream stream) {
-  int status = 0;
-  // A driver that cannot tell, or a stream that another's capture invalidates.
-  return scope.api().cuStreamIsCapturing &&
-         scope.api().cuStreamIsCapturing(stream, &status) == kSuccess &&
-         status == kCaptureNone;
+  // Not where the driver cannot tell: another's capture may invalidate the
+  // stream.
+  return getCaptureStatus(scope.api(), stream) == kCaptureNone;
 }
 
 //===----------------------------------------------------------------------===//

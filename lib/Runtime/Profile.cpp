@@ -17,7 +17,7 @@ StepTimerScope::StepTimerScope(StepTimer &timer) : before(currentTimer) {
 
 StepTimerScope::~StepTimerScope() { currentTimer = before; }
 
-/// What compiled code calls behind each step.
+/// Compiled code calls this behind each step.
 extern "C" NM_RUNTIME_API void nmMarkStep(int64_t step) {
   if (currentTimer)
     currentTimer->mark(step);
@@ -59,7 +59,7 @@ static Result<std::unique_ptr<StepTimer>> createTimer(Device device,
   return std::unique_ptr<StepTimer>(std::make_unique<HostStepTimer>(steps));
 }
 
-/// Of one step's times over the runs.
+/// The median of one step's times over the runs.
 static double medianOf(const std::vector<std::vector<double>> &runs,
                        size_t step) {
   std::vector<double> times;

@@ -94,7 +94,7 @@ NM_RUNTIME_API char *nmCallProfile(const NmCall *call, void *const *data,
                                   {"addresses", data},
                                   {"a place for the times", seconds}}))
     return message;
-  // What the caller has queued gives the arguments their values.
+  // The arguments have their values once the caller's stream is done.
   if (!call->device.isCpu())
     if (Status status = synchronizeStream(call->device, stream); !status)
       return copyMessage(status.error());

@@ -27,7 +27,8 @@ public:
   virtual void mark(int64_t step) = 0;
 };
 
-/// What nmMarkStep of this thread tells, until the scope ends.
+/// Makes `timer` the one that nmMarkStep of this thread tells, until the scope
+/// ends.
 class StepTimerScope {
 public:
   explicit StepTimerScope(StepTimer &timer);

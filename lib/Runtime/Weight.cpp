@@ -100,7 +100,7 @@ Status nm::compressInto(const TensorType &type, const Tensor &dense,
   const Pattern &pattern = type.encoding->pattern;
   auto *values = static_cast<char *>(weight.values.data);
   auto *indices = static_cast<uint8_t *>(weight.indices.data);
-  // What a part has of the kept weights depends on those before it.
+  // The place of a part's weights depends on the parts before it.
   if (pattern.isUnstructured())
     return compress(view, pattern, name, values, indices);
   FormBytes bytes(view, pattern);

@@ -21,11 +21,12 @@ namespace nm {
 /// several threads at once take turns.
 class NM_RUNTIME_API CallGraphs {
 public:
+  /// `most` is 1 or more.
   CallGraphs(Device device, size_t most) : device(device), most(most) {}
 
-  /// Does what `call` does, which queues the same work on the thread's current
-  /// stream whenever `addresses` are the same.
-  Status run(const std::vector<void *> &addresses,
+  /// Does the work of `call`, which queues the same work on the thread's
+  /// current stream whenever the `count` addresses are the same.
+  Status run(void *const *addresses, size_t count,
              const std::function<Status()> &call);
 
 private:
@@ -35,9 +36,9 @@ private:
     uint64_t lastUse = 0;
   };
 
-  Entry *find(const std::vector<void *> &addresses);
-  void insert(const std::vector<void *> &addresses);
-  Status capture(Entry &entry, const std::function<Status()> &call);
+  Entry *find(void *const *addresses, size_t count);
+  void insert(void *const *addresses, size_t count);
+  void capture(Entry &entry, const std::function<Status()> &call);
 
   Device device;
   size_t most;
@@ -45,7 +46,7 @@ private:
   std::vector<Entry> entries;
   std::optional<CudaStream> stream;
   uint64_t uses = 0;
-  /// A call of it cannot be captured.
+  /// Whether a call could not be captured: no call is captured any more.
   bool isUnfit = false;
 };
 

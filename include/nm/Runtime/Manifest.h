@@ -203,7 +203,8 @@ struct OpInfo {
   std::optional<double> estimate, denseEstimate, multiplyFloor, memoryFloor;
   std::optional<int64_t> sharedBytes;
   std::vector<AlternativeInfo> alternatives;
-  /// Of a thread, and who counted them: `ptxas`, or `estimate` of the model.
+  /// Registers of a thread, and who counted them: `ptxas`, or the model's
+  /// `estimate`.
   std::optional<int64_t> registers;
   std::string registersFrom;
   std::optional<double> occupancy, intensityRegisters, intensityShared,
@@ -211,14 +212,14 @@ struct OpInfo {
   std::string bound;
 };
 
-/// What a function does between two times that it takes.
+/// A step: the work of a function between two times that it takes.
 struct StepInfo {
   /// The ops that it computes, as `nm.spmm <2:4> simt + linalg.fill`.
   std::string name;
   /// Empty for what is no launch.
   std::string kernel;
   std::string loc;
-  /// Of its operands, each counted once; -1 where not known.
+  /// Bytes of the step's operands, each counted once; -1 where not known.
   int64_t bytes = -1;
 };
 
@@ -247,7 +248,7 @@ struct FunctionInfo : Signature {
   std::vector<OpInfo> ops;
   /// Empty where the module was not compiled to be profiled.
   std::vector<StepInfo> steps;
-  /// Of the temporaries whose sizes are static.
+  /// Bytes of the temporaries whose sizes are static.
   int64_t temporaryBytes = 0;
   double flops = 0;
   double flopsPerRow = 0;

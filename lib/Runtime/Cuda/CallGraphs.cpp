@@ -10,62 +10,65 @@
 
 using namespace nm;
 
-CallGraphs::Entry *CallGraphs::find(const std::vector<void *> &addresses) {
+CallGraphs::Entry *CallGraphs::find(void *const *addresses, size_t count) {
   for (Entry &entry : entries)
-    if (entry.addresses == addresses)
+    if (std::equal(entry.addresses.begin(), entry.addresses.end(), addresses,
+                   addresses + count))
       return &entry;
   return nullptr;
 }
 
 /// The driver frees a graph that is executed at that time once it is done.
-void CallGraphs::insert(const std::vector<void *> &addresses) {
+void CallGraphs::insert(void *const *addresses, size_t count) {
   if (entries.size() == most)
     entries.erase(std::min_element(entries.begin(), entries.end(),
                                    [](const Entry &lhs, const Entry &rhs) {
                                      return lhs.lastUse < rhs.lastUse;
                                    }));
-  entries.push_back({addresses, std::nullopt, uses});
+  entries.push_back({{addresses, addresses + count}, std::nullopt, uses});
 }
 
 /// Leaves `entry` without a graph, and says so for all, where none can be made.
-Status CallGraphs::capture(Entry &entry, const std::function<Status()> &call) {
-  if (!stream) {
-    Result<CudaStream> created = CudaStream::create(device);
-    if (!created)
-      return created.error();
-    stream.emplace(std::move(*created));
-  }
+void CallGraphs::capture(Entry &entry, const std::function<Status()> &call) {
+  if (!stream)
+    if (Result<CudaStream> created = CudaStream::create(device))
+      stream.emplace(std::move(*created));
+  isUnfit = !stream;
+  if (isUnfit)
+    return;
   (void)cuda::takeSkippedChecks();
   Result<CudaGraph> captured = CudaGraph::capture(*stream, call);
   isUnfit = !captured || cuda::takeSkippedChecks();
   if (!isUnfit)
     entry.graph = std::move(*captured);
-  return Status::success();
 }
 
-Status CallGraphs::run(const std::vector<void *> &addresses,
+Status CallGraphs::run(void *const *addresses, size_t count,
                        const std::function<Status()> &call) {
   {
     Result<cuda::ContextScope> scope =
         cuda::ContextScope::enter(device.ordinal);
     if (!scope)
       return scope.error();
-    if (most == 0 ||
-        !cuda::canWaitFor(*scope, static_cast<cuda::Stream>(currentStream())))
+    if (!cuda::canWaitFor(*scope, static_cast<cuda::Stream>(currentStream())))
       return call();
   }
-  std::lock_guard<std::mutex> lock(mutex);
-  if (isUnfit)
+  std::unique_lock<std::mutex> lock(mutex);
+  if (isUnfit) {
+    lock.unlock();
     return call();
+  }
   ++uses;
-  Entry *entry = find(addresses);
+  Entry *entry = find(addresses, count);
   if (!entry) {
-    insert(addresses);
-    return call();
+    // Addresses that cannot be called must not be captured later on.
+    Status status = call();
+    if (status)
+      insert(addresses, count);
+    return status;
   }
   entry->lastUse = uses;
   if (!entry->graph)
-    if (Status status = capture(*entry, call); !status)
-      return status;
+    capture(*entry, call);
   return entry->graph ? entry->graph->launch(currentStream()) : call();
 }

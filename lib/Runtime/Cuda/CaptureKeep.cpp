@@ -15,7 +15,7 @@ using namespace nm::cuda;
 namespace {
 using Owners = std::vector<std::shared_ptr<const void>>;
 
-/// What destroyed graphs kept, or what no graph can keep.
+/// Owners that destroyed graphs kept, and owners that no graph can keep.
 struct Unkept {
   std::mutex mutex;
   std::vector<Owners> freed, forever;
@@ -66,14 +66,6 @@ static Graph findGraph(const Api &api) {
   return status == kCaptureActive ? graph : nullptr;
 }
 
-static bool isCaptured(const Api &api) {
-  int status = kCaptureNone;
-  auto *stream = static_cast<Stream>(currentStream());
-  return api.cuStreamIsCapturing &&
-         api.cuStreamIsCapturing(stream, &status) == kSuccess &&
-         status == kCaptureActive;
-}
-
 /// Whether the graph of the current stream keeps `owners` now.
 static bool keepInGraph(const Api &api, Owners *owners) {
   if (!api.cuStreamGetCaptureInfo || !api.cuUserObjectCreate ||
@@ -95,7 +87,8 @@ void nm::cuda::keepInCapture(const ContextScope &scope,
   bool hasWeights = std::any_of(args.begin(), args.end(), [](const auto &arg) {
     return arg.weight != nullptr;
   });
-  if (!hasWeights || !isCaptured(scope.api()))
+  auto *stream = static_cast<Stream>(currentStream());
+  if (!hasWeights || getCaptureStatus(scope.api(), stream) != kCaptureActive)
     return;
   auto owners = std::make_unique<Owners>(listOwners(args, code));
   if (keepInGraph(scope.api(), owners.get())) {

@@ -246,7 +246,7 @@ CudaGraph::~CudaGraph() {
   releaseOn(device, [&](const Api &api) {
     api.cuGraphExecDestroy(static_cast<GraphExec>(exec));
   });
-  // What the graph kept, which the driver's callback must not free.
+  // The driver's callback must not free the memory that the graph kept.
   freeUnkept();
 }
 

@@ -374,3 +374,11 @@ Result<ContextScope> ContextScope::enterCurrentOr(int ordinal) {
     return ContextScope(*driver, *current, /*pushed=*/false);
   return push(*driver, *current, ordinal);
 }
+
+std::optional<int> cuda::getCaptureStatus(const Api &api, Stream stream) {
+  int status = kCaptureNone;
+  if (!api.cuStreamIsCapturing ||
+      api.cuStreamIsCapturing(stream, &status) != kSuccess)
+    return std::nullopt;
+  return status;
+}

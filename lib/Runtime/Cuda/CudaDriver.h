@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,10 @@ private:
   Context current;
   bool pushed;
 };
+
+/// How far a capture into a graph has come on `stream`; none where the driver
+/// cannot tell.
+std::optional<int> getCaptureStatus(const Api &api, Stream stream);
 
 /// Allows this thread, while it lives, what a capture forbids because it might
 /// wait for the stream; loading a module does not.

@@ -112,14 +112,6 @@ void SlotPool::close(int64_t *record) {
     }
 }
 
-static bool isCapturing(const ContextScope &scope) {
-  int status = kCaptureNone;
-  return scope.api().cuStreamIsCapturing &&
-         scope.api().cuStreamIsCapturing(static_cast<Stream>(currentStream()),
-                                         &status) == kSuccess &&
-         status != kCaptureNone;
-}
-
 /// Whether this thread's calls had no record for their checks.
 static thread_local bool hasSkippedChecks = false;
 
@@ -133,7 +125,9 @@ int64_t *cuda::openChecks() {
     recordError(scope.error());
     return nullptr;
   }
-  if (isCapturing(*scope)) {
+  auto *stream = static_cast<Stream>(currentStream());
+  if (getCaptureStatus(scope->api(), stream).value_or(kCaptureNone) !=
+      kCaptureNone) {
     hasSkippedChecks = true;
     return nullptr;
   }

@@ -19,7 +19,8 @@ class CallGraphsTest : public CudaFixture {
 protected:
   /// Runs on the address `at`; counts what is not replayed.
   void run(CallGraphs &graphs, uintptr_t at) {
-    Status status = graphs.run({reinterpret_cast<void *>(at)}, [&] {
+    void *address = reinterpret_cast<void *>(at);
+    Status status = graphs.run(&address, 1, [&] {
       ++calls;
       return Status::success();
     });
@@ -78,7 +79,8 @@ TEST_F(CallGraphsTest, CallsWhereTheStreamCaptures) {
 TEST_F(CallGraphsTest, CallsWhereKernelsCheck) {
   CallGraphs graphs(Device::cuda(0), 2);
   for (int i = 0; i < 4; ++i) {
-    Status status = graphs.run({nullptr}, [&] {
+    void *address = nullptr;
+    Status status = graphs.run(&address, 1, [&] {
       ++calls;
       if (int64_t *record = nmOpenChecks(1)) {
         nmMarkChecks(record);
@@ -99,8 +101,23 @@ TEST_F(CallGraphsTest, CallsWhereACaptureFails) {
   for (int i = 0; i < 3; ++i)
     run(graphs, 16);
   EXPECT_EQ(calls, 3);
+  void *address = nullptr;
   Status status =
-      graphs.run({nullptr}, []() -> Status { return Error{"no memory"}; });
+      graphs.run(&address, 1, []() -> Status { return Error{"no memory"}; });
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "no memory");
+}
+
+TEST_F(CallGraphsTest, CapturesOthersWhereOneCannotBeCalled) {
+  CallGraphs graphs(Device::cuda(0), 2);
+  void *address = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    Status status =
+        graphs.run(&address, 1, []() -> Status { return Error{"no address"}; });
+    EXPECT_FALSE(status);
+  }
+  for (int i = 0; i < 3; ++i)
+    run(graphs, 16);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(countReplays(), 2);
 }
