@@ -114,13 +114,7 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   if (!result)
     return result;
   measured.add(which, schedule);
-  result->compileSeconds = compiled->seconds;
-  result->strategy = compiled->strategy();
-  if (product) {
-    result->remark = product->remark;
-    result->mappedBy = schedule;
-    result->product = *product;
-  }
+  recordKernel(*compiled, *result);
   return result;
 }
 

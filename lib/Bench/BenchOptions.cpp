@@ -530,9 +530,11 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  if (given.tunes && !options.merged.empty())
-    return setTuning(given) ? Result<BenchOptions>(options)
-                            : Result<BenchOptions>(setTuning(given).error());
+  if (given.tunes && !options.merged.empty()) {
+    if (Status status = setTuning(given); !status)
+      return status.error();
+    return options;
+  }
   for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
                     setResultType, setTuning})
     if (Status status = add(given); !status)

@@ -32,7 +32,7 @@ struct BenchOptions {
   /// are compiled for another machine.
   double budget = 0;
   int64_t candidates = 0;
-  /// What the products may be computed by.
+  /// The arithmetic that the products may be computed by.
   std::string arithmetic = "f32";
   /// Where the BLAS is; empty for the target's usual one, `none` for none.
   std::string blas;

@@ -33,8 +33,9 @@ struct CaseResult {
   std::string strategy, remark;
   /// The whole schedule.
   std::string mappedBy;
-  /// Of a candidate that is measured for a table: whether it is a kernel of the
-  /// product itself, and what the product may be computed by.
+  /// For a candidate that is measured for a table: whether its kernel is one of
+  /// the product itself, and the arithmetic that the product may be computed
+  /// by.
   bool isAsIs = false;
   std::string arithmetic;
   /// The step that had the same schedule: nothing was measured where there is
@@ -45,7 +46,7 @@ struct CaseResult {
   std::string whyNoStep;
   /// None where the module does not say how it was compiled.
   std::optional<WhatRan> ran;
-  /// What the module says of the product: registers, intensities and bound.
+  /// The module's record of the product: registers, intensities and bound.
   OpInfo product;
   double compileSeconds = 0;
   Timings timings;

@@ -171,7 +171,7 @@ variations(const std::string &name, const std::string &value, size_t at) {
 
 std::vector<BenchCase> nm::neighbours(const BenchCase &product,
                                       const std::string &schedule, bool onCpu) {
-  // Those that matter most first: a budget may end before the others.
+  // The knobs that matter most come first: a budget may end before the others.
   static const std::pair<const char *, size_t> kGpuKnobs[] = {
       {"block", 1},  {"block", 2},     {"stages", 0},    {"split_k", 0},
       {"block", 0},  {"slice_k", 0},   {"producers", 0}, {"warp", 1},

@@ -23,8 +23,8 @@ struct ScheduleText {
   void set(const std::string &name, const std::string &value);
 };
 
-/// What the tuning compiles first: what the cost model chooses as it is, with A
-/// as it comes, and the best of each strategy by the model.
+/// The candidates that tuning compiles first: the cost model's choice for A as
+/// it comes, and the model's best of each strategy.
 std::vector<BenchCase> firstCandidates(const BenchCase &product, bool onCpu);
 
 /// Schedules that differ in one field from `schedule`, which `product` was

@@ -2,6 +2,7 @@
 
 #include "CompiledCase.h"
 
+#include "BenchReport.h"
 #include "Compile.h"
 
 #include <cerrno>
@@ -82,4 +83,14 @@ Result<CompiledCase> nm::loadCase(const std::string &path, double seconds) {
   if (!function)
     return function.error();
   return CompiledCase{std::move(*module), std::move(*function), seconds};
+}
+
+void nm::recordKernel(const CompiledCase &compiled, CaseResult &result) {
+  result.compileSeconds = compiled.seconds;
+  result.strategy = compiled.strategy();
+  if (const OpInfo *product = compiled.product()) {
+    result.remark = product->remark;
+    result.mappedBy = product->schedule;
+    result.product = *product;
+  }
 }

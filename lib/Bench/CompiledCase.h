@@ -23,6 +23,12 @@ struct CompiledCase {
   std::string strategy() const;
 };
 
+struct CaseResult;
+
+/// Writes to `result` how `compiled` was compiled: seconds, strategy, remark,
+/// schedule, and the module's record.
+void recordKernel(const CompiledCase &compiled, CaseResult &result);
+
 /// What cases are compiled with.
 struct CompileSettings {
   std::string target = "cpu";

@@ -133,7 +133,7 @@ TableProduct nm::tableProductOf(const BenchCase &bench,
 }
 
 //===----------------------------------------------------------------------===//
-// What they are worth
+// The best of the measurements
 //===----------------------------------------------------------------------===//
 
 static double medianOf(std::vector<double> numbers) {
@@ -175,7 +175,8 @@ std::optional<double> nm::denseTime(const std::vector<Measurement> &all,
                                     const std::string &device) {
   std::vector<double> times;
   for (const Measurement &measured : all)
-    if (measured.dense && counts(measured, product, device))
+    if (measured.dense && !measured.isDisturbed &&
+        counts(measured, product, device))
       times.push_back(*measured.dense);
   if (times.empty())
     return std::nullopt;

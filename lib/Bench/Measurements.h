@@ -17,8 +17,8 @@ struct Measurement {
   TableProduct product;
   std::string device;
   int64_t kernels = 0;
-  /// How it was mapped: the whole schedule, and whether that is one of the
-  /// product itself, not of another that took its place.
+  /// The whole schedule that ran, and whether its kernel is one of the product
+  /// itself, not of another that took its place.
   std::string schedule;
   bool isAsIs = false;
   bool isAccurate = false;
@@ -32,7 +32,7 @@ struct Measurement {
 /// Reads what `nm-bench --tune --csv` wrote; none where there is no file.
 Result<std::vector<Measurement>> readMeasurements(const std::string &path);
 
-/// What a product of a bench case is looked up by.
+/// The key of a table's entry for the product of a bench case.
 TableProduct tableProductOf(const BenchCase &bench,
                             const std::string &arithmetic);
 
@@ -40,7 +40,7 @@ TableProduct tableProductOf(const BenchCase &bench,
 struct CandidateTime {
   Measurement measured;
   double microseconds = 0;
-  /// How often.
+  /// The number of measurements.
   size_t times = 0;
 };
 

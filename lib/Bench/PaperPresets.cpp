@@ -4,11 +4,6 @@
 
 using namespace nm;
 
-static void append(std::vector<BenchCase> &cases,
-                   const std::vector<BenchCase> &more) {
-  cases.insert(cases.end(), more.begin(), more.end());
-}
-
 const std::vector<std::pair<int64_t, int64_t>> &nm::nmsparseLayers() {
   static const std::vector<std::pair<int64_t, int64_t>> layers = {
       {1024, 1024}, {2048, 2048}, {4096, 4096},  {8192, 8192},

@@ -16,8 +16,8 @@ const std::vector<std::pair<int64_t, int64_t>> &nmsparseLayers();
 /// nmSPARSE (MLSys 2023): its eight layers with 1, 256, 1024 and 4096 rows,
 /// which it numbers M1 to M32.
 std::vector<BenchCase> nmsparseCases();
-/// The same with 256, 1024 and 4096 rows in i8: 24 shapes, in squares and
-/// vectors of 64 columns and in vectors of 32.
+/// nmSPARSE's layers with 256, 1024 and 4096 rows in i8: 24 shapes, in squares
+/// and vectors of 64 columns and in vectors of 32.
 std::vector<BenchCase> nmsparseByteCases();
 /// The products of a layer of BERT-large by granularity, for one question of
 /// 384 tokens and for eight, in f32 and f16.

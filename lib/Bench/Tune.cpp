@@ -149,13 +149,7 @@ Result<CaseResult> CandidateRunner::run(const BenchCase &which) {
   result->device = device.name();
   result->isAsIs = asIs;
   result->arithmetic = options.arithmetic;
-  result->compileSeconds = compiled->seconds;
-  result->strategy = compiled->strategy();
-  if (product) {
-    result->remark = product->remark;
-    result->mappedBy = schedule;
-    result->product = *product;
-  }
+  recordKernel(*compiled, *result);
   return result;
 }
 
@@ -280,7 +274,8 @@ std::vector<BenchCase> Tuning::nextTo(const BenchCase &product) const {
   return cases;
 }
 
-/// What the two fastest neighbours of the fastest schedule have, both.
+/// A candidate with the changes of both of the two fastest neighbours of the
+/// fastest schedule.
 std::vector<BenchCase> Tuning::combined(const BenchCase &product) const {
   constexpr size_t kPairs = 4;
   std::vector<BenchCase> cases;

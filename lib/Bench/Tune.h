@@ -13,7 +13,7 @@
 
 namespace nm {
 
-/// What tuning needs of a device.
+/// The device that tuning measures on.
 struct TuneDevice {
   TableDevice device;
   bool onCpu = false;
@@ -29,14 +29,14 @@ struct TuneDevice {
   /// Opens the device, in the process that is to measure.
   std::function<Result<Bench>()> open;
 
-  /// What measurements call it: a CPU's threads are a part of it.
+  /// The device's name in measurements: a CPU's threads are a part of it.
   std::string name() const;
 };
 
 /// Measures candidates for the cases of `options` until its budget ends, all
 /// are, or the program is interrupted, and writes the table of the fastest.
-/// What `options.csv` has already is not measured again. Whether there was
-/// nothing that failed.
+/// Tunes the products of `options` and returns whether none failed. A candidate
+/// that `options.csv` has already is not measured again.
 Result<bool> tune(const BenchOptions &options, CompileSettings settings,
                   const TuneDevice &device);
 

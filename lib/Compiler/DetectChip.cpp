@@ -12,22 +12,6 @@
 static constexpr int kComputeCapabilityMajor = 75;
 static constexpr int kComputeCapabilityMinor = 76;
 
-static std::optional<std::string> detect(void *driver) {
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  auto getDevice =
-      reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet"));
-  auto getAttribute = reinterpret_cast<int (*)(int *, int, int)>(
-      dlsym(driver, "cuDeviceGetAttribute"));
-  int device = 0;
-  int major = 0, minor = 0;
-  if (!init || !getDevice || !getAttribute || init(0) != 0 ||
-      getDevice(&device, 0) != 0 ||
-      getAttribute(&major, kComputeCapabilityMajor, device) != 0 ||
-      getAttribute(&minor, kComputeCapabilityMinor, device) != 0)
-    return std::nullopt;
-  return ::nm::Chip::ofDevice(major, minor).str();
-}
-
 /// Null where there is no driver.
 static void *loadDriver() {
   // The same library that the runtime loads.
@@ -36,24 +20,44 @@ static void *loadDriver() {
   return dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 
+template <typename Entry>
+static Entry *find(void *driver, const char *name) {
+  return reinterpret_cast<Entry *>(dlsym(driver, name));
+}
+
+/// The first device of the driver, which is initialized.
+static std::optional<int> openDevice(void *driver) {
+  auto *init = find<int(unsigned)>(driver, "cuInit");
+  auto *getDevice = find<int(int *, int)>(driver, "cuDeviceGet");
+  int device = 0;
+  if (!init || !getDevice || init(0) != 0 || getDevice(&device, 0) != 0)
+    return std::nullopt;
+  return device;
+}
+
 std::string mlir::nm::detectDevice() {
   void *driver = loadDriver();
-  if (!driver)
+  std::optional<int> device = driver ? openDevice(driver) : std::nullopt;
+  if (!device)
     return "";
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  auto getDevice =
-      reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet"));
-  auto getName = reinterpret_cast<int (*)(char *, int, int)>(
-      dlsym(driver, "cuDeviceGetName"));
-  int device = 0;
+  auto *getName = find<int(char *, int, int)>(driver, "cuDeviceGetName");
   char name[256] = "";
-  if (!init || !getDevice || !getName || init(0) != 0 ||
-      getDevice(&device, 0) != 0 || getName(name, sizeof name, device) != 0)
+  if (!getName || getName(name, sizeof name, *device) != 0)
     return "";
   return name;
 }
 
 std::optional<std::string> mlir::nm::detectChip() {
   void *driver = loadDriver();
-  return driver ? detect(driver) : std::nullopt;
+  std::optional<int> device = driver ? openDevice(driver) : std::nullopt;
+  if (!device)
+    return std::nullopt;
+  auto *getAttribute =
+      find<int(int *, int, int)>(driver, "cuDeviceGetAttribute");
+  int major = 0, minor = 0;
+  if (!getAttribute ||
+      getAttribute(&major, kComputeCapabilityMajor, *device) != 0 ||
+      getAttribute(&minor, kComputeCapabilityMinor, *device) != 0)
+    return std::nullopt;
+  return ::nm::Chip::ofDevice(major, minor).str();
 }

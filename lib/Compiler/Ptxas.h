@@ -25,7 +25,7 @@ struct SpilledKernel {
 
 struct AssembledKernel {
   std::string name;
-  /// Of a thread.
+  /// Registers of a thread.
   int64_t registers = 0;
 };
 

@@ -119,20 +119,23 @@ static Signature widen(Signature signature) {
   return signature;
 }
 
+template <typename T>
+static void writeKnown(OStream &json, StringRef key,
+                       const std::optional<T> &value) {
+  if (value)
+    json.attribute(key, *value);
+}
+
 static void writeProfile(OStream &json, const ::nm::KernelProfile &profile) {
-  auto writeKnown = [&](StringRef key, auto value) {
-    if (value)
-      json.attribute(key, *value);
-  };
-  writeKnown("registers", profile.registers);
+  writeKnown(json, "registers", profile.registers);
   if (profile.registers)
     json.attribute("registers_from", profile.registersFrom);
-  writeKnown("occupancy", profile.occupancy);
-  writeKnown("intensity_registers", profile.ofRegisters);
-  writeKnown("intensity_shared", profile.ofShared);
-  writeKnown("intensity_l2", profile.ofL2);
-  writeKnown("intensity_memory", profile.ofMemory);
-  writeKnown("compute_to_loads", profile.computeToLoads);
+  writeKnown(json, "occupancy", profile.occupancy);
+  writeKnown(json, "intensity_registers", profile.ofRegisters);
+  writeKnown(json, "intensity_shared", profile.ofShared);
+  writeKnown(json, "intensity_l2", profile.ofL2);
+  writeKnown(json, "intensity_memory", profile.ofMemory);
+  writeKnown(json, "compute_to_loads", profile.computeToLoads);
   if (!profile.bound.empty())
     json.attribute("bound", profile.bound);
 }
@@ -141,10 +144,8 @@ static void writeAlternative(OStream &json, const AlternativeRecord &entry) {
   json.attribute("name", entry.name);
   if (!entry.strategy.empty())
     json.attribute("strategy", entry.strategy);
-  if (entry.estimate)
-    json.attribute("estimate_us", *entry.estimate);
-  if (entry.extra)
-    json.attribute("extra_us", *entry.extra);
+  writeKnown(json, "estimate_us", entry.estimate);
+  writeKnown(json, "extra_us", entry.extra);
   if (entry.isChosen)
     json.attribute("chosen", true);
   if (!entry.whyNot.empty())
@@ -152,22 +153,18 @@ static void writeAlternative(OStream &json, const AlternativeRecord &entry) {
 }
 
 static void writeChoice(OStream &json, const ProductRecord &choice) {
-  auto writeKnown = [&](StringRef key, auto value) {
-    if (value)
-      json.attribute(key, *value);
-  };
   json.attribute("source", stringifyScheduleSource(choice.source));
   json.attribute("pattern", choice.pattern.str());
   if (!choice.chip.empty())
     json.attribute("chip", choice.chip);
-  writeKnown("threads", choice.threads);
-  writeKnown("lanes", choice.lanes);
-  writeKnown("typical_m", choice.typicalM);
-  writeKnown("estimate_us", choice.estimate);
-  writeKnown("dense_us", choice.denseEstimate);
-  writeKnown("multiply_floor_us", choice.multiplyFloor);
-  writeKnown("memory_floor_us", choice.memoryFloor);
-  writeKnown("shared_bytes", choice.sharedBytes);
+  writeKnown(json, "threads", choice.threads);
+  writeKnown(json, "lanes", choice.lanes);
+  writeKnown(json, "typical_m", choice.typicalM);
+  writeKnown(json, "estimate_us", choice.estimate);
+  writeKnown(json, "dense_us", choice.denseEstimate);
+  writeKnown(json, "multiply_floor_us", choice.multiplyFloor);
+  writeKnown(json, "memory_floor_us", choice.memoryFloor);
+  writeKnown(json, "shared_bytes", choice.sharedBytes);
   json.attribute("falls_back", choice.fallsBack);
   json.attribute("reason", choice.reason);
   if (!choice.alternatives.empty())
@@ -245,8 +242,7 @@ static void writeFunction(OStream &json, const FunctionRecord &function) {
     });
   writeOps(json, function);
   writeSteps(json, function);
-  if (function.temporaryBytes)
-    json.attribute("temporary_bytes", *function.temporaryBytes);
+  writeKnown(json, "temporary_bytes", function.temporaryBytes);
   json.attribute("flops", function.flops.fixed);
   json.attribute("flops_per_row", function.flops.perRow);
 }

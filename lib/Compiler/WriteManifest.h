@@ -54,14 +54,14 @@ struct OpRecord {
   std::vector<KernelOfProduct> kernels;
 };
 
-/// What a function does between two times that are taken.
+/// A step: the work of a function between two times that it takes.
 struct StepRecord {
   /// The ops that it computes.
   std::string name;
   /// Empty for what is no launch.
   std::string kernel;
   std::string place;
-  /// Of its operands, each once; -1 where not known.
+  /// Bytes of the step's operands, each counted once; -1 where not known.
   int64_t bytes = -1;
 };
 
@@ -89,7 +89,7 @@ struct FunctionRecord {
   std::vector<OpRecord> ops;
   /// Where times are taken.
   std::vector<StepRecord> steps;
-  /// Of its temporaries; absent where their sizes are dynamic.
+  /// Bytes of the temporaries; absent where their sizes are dynamic.
   std::optional<int64_t> temporaryBytes;
   Flops flops;
   bool hasReference = false;

@@ -6,7 +6,7 @@
 
 using namespace nm;
 
-/// What of a core's L2 patches may take, beside the weights of a task.
+/// Bytes of a core's L2 that patches may take, beside the weights of a task.
 static constexpr int64_t kPatchBytes = 640 << 10;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

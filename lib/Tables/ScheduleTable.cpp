@@ -2,6 +2,8 @@
 
 #include "nm/Tables/ScheduleTable.h"
 
+#include "nm/Support/TemporaryPath.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
@@ -85,7 +87,7 @@ struct MappingTraits<ScheduleTable> {
   static void mapping(IO &io, ScheduleTable &table) {
     io.mapRequired("version", table.version);
     io.mapRequired("kernels", table.kernels);
-    // What a later version has is not known.
+    // The fields of a later version are not known.
     if (!io.outputting() && table.version != kTableVersion) {
       io.setError("expected a table of version " + llvm::Twine(kTableVersion) +
                   ", but got " + llvm::Twine(table.version));
@@ -151,16 +153,20 @@ std::string nm::writeTables(const std::vector<ScheduleTable> &tables) {
 
 Status nm::writeTableFile(const std::string &path,
                           const std::vector<ScheduleTable> &tables) {
-  std::string beside = path + ".new", text = writeTables(tables);
-  std::FILE *file = std::fopen(beside.c_str(), "wb");
+  std::string text = writeTables(tables);
+  int descriptor = -1;
+  Result<TemporaryPath> beside =
+      TemporaryPath::file(path + ".", ".new", /*mode=*/0666, &descriptor);
+  if (!beside)
+    return Error{path + ": cannot be written: " + beside.error().message};
+  std::FILE *file = fdopen(descriptor, "wb");
   bool isWritten =
       file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   isWritten = file && std::fclose(file) == 0 && isWritten;
-  if (isWritten && std::rename(beside.c_str(), path.c_str()) == 0)
-    return Status::success();
-  Error error{path + ": cannot be written: " + std::strerror(errno)};
-  std::remove(beside.c_str());
-  return error;
+  if (!isWritten || std::rename(beside->str().c_str(), path.c_str()) != 0)
+    return Error{path + ": cannot be written: " + std::strerror(errno)};
+  beside->release();
+  return Status::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,10 +27,10 @@ Unit unitOfStrategy(std::string_view strategy);
 /// Registers, occupancy and arithmetic intensities of a GPU's kernel, by its
 /// schedule; absent where the schedule does not say.
 struct KernelProfile {
-  /// Of a block; 0 where it is not known.
+  /// Threads of a block; 0 where not known.
   int64_t threads = 0;
-  /// Of a thread when it starts, and who counted them: `ptxas`, or `estimate`,
-  /// by the sums that the schedule gives a thread.
+  /// Registers of a thread when it starts, and who counted them: `ptxas`, or
+  /// `estimate`, by the sums that the schedule gives a thread.
   std::optional<int64_t> registers;
   std::string registersFrom;
   /// The share of a multiprocessor's threads that resident blocks have.

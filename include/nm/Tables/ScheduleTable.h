@@ -39,7 +39,7 @@ struct TableDevice {
   bool operator==(const TableDevice &other) const;
 };
 
-/// What a product is looked up by.
+/// The key of a table's entry: a product.
 struct TableProduct {
   /// Rows of A; a negative number where they are not known.
   int64_t m = 0, n = 0, k = 0;
@@ -50,8 +50,8 @@ struct TableProduct {
   std::string type, result;
   /// `row-major`, `m-major` or `vector`.
   std::string layout;
-  /// What is done with a sum: `none`, `columns` where each column has operands
-  /// of its own, `matrix` where each element has.
+  /// The class of the epilogue: `none`; `columns` where each column has
+  /// operands of its own; `matrix` where each element has.
   std::string epilogue = "none";
   /// As #nm.arithmetic names it.
   std::string arithmetic = "f32";
@@ -68,7 +68,7 @@ struct TableEntry {
   /// The schedule attribute.
   std::string schedule;
   double microseconds = 0;
-  /// Those of the dense product, where it was measured.
+  /// Microseconds of the dense product, where it was measured.
   std::optional<double> dense;
 };
 
@@ -105,7 +105,7 @@ std::string hostProcessor();
 
 /// The tables that nm has.
 std::string_view shippedTables();
-/// How that file is called in options and messages.
+/// The name of the tables that ship, in options and messages.
 inline constexpr std::string_view kShippedTables = "ships";
 
 } // namespace nm
