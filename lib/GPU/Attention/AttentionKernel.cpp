@@ -43,8 +43,9 @@ private:
   using Operand = AttentionPlace::Operand;
   using Values = SmallVector<Value>;
 
-  /// What a lane keeps from tile to tile: the sums of its results, and for each
-  /// of its rows the largest score and the lane's part of the exponentials.
+  /// The state that a lane keeps from tile to tile: the sums of its results,
+  /// and for each of its rows the largest score and the lane's part of the sum
+  /// of exponentials.
   struct State {
     Values sums, most, totals;
 
@@ -118,7 +119,7 @@ private:
   /// Whether scores are kept without the scale: one that is positive commutes
   /// with the largest score.
   const bool isRaw;
-  /// What the scores that are kept become exponents of two by.
+  /// The factor that makes a score an exponent of two.
   const double factor;
   Value splits, blockTiles;
   /// In the kernel: the block's, all i32.
@@ -186,7 +187,7 @@ void AttentionKernel::placeBlock(Value block) {
   Value heads = e.toI32(place.heads);
   head = arith::RemUIOp::create(builder, loc, number, heads);
   split = arith::DivUIOp::create(builder, loc, number, heads);
-  // Those that see most keys begin first.
+  // Blocks whose rows see the most keys begin first.
   if (place.op.getCausal())
     tile = e.sub(e.sub(count, e.i32(1)), tile);
   firstRow = e.mul(tile, getBlockRows());

@@ -43,7 +43,7 @@ private:
   void shareSums(const MmaLane &lane, ArrayRef<Value> sums,
                  ArrayRef<Value> most, ArrayRef<Value> totals);
   void addRow(const MmaLane &lane, Value row, Value part, Value number);
-  /// What the sums of part `lane` of `row` are multiplied by.
+  /// The factor of the sums of part `lane` of `row`.
   Value findWeight(Value lane, Value row);
   Values addParts(Value lane, Value row, Value weight);
   void storeRow(Value lane, Value row, ArrayRef<Value> results);
@@ -51,10 +51,11 @@ private:
   ThreadEmitter &e;
   AttentionPlace &place;
   Value splits;
-  /// Of each part and row of all heads.
+  /// Results, largest scores and sums of exponentials of each part and row of
+  /// all heads.
   Value sumsOf, mostOf, totalsOf;
-  /// Of a block's warps, in shared memory: sums, and pairs of the largest score
-  /// and the sum of exponentials.
+  /// Shared memory of the warps of a block: their results, and pairs of the
+  /// largest score and the sum of exponentials.
   Value shared, stats;
 };
 

@@ -17,7 +17,7 @@ public:
   static constexpr int64_t kWarps = 4, kThreads = kWarps * ::nm::kWarpSize;
   using Operand = AttentionPlace::Operand;
 
-  /// Of warps that have so many squares of 16 rows.
+  /// The tiles of warps that have `squares` squares of 16 rows each.
   AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place,
                  int64_t squares);
 

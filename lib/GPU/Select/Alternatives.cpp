@@ -99,7 +99,8 @@ Alternative Enumeration::describe(Operands operands) {
 void Enumeration::addOfWeights(Alternative own) {
   own.choice = chooseForLayout(own);
   list.push_back(own);
-  // What changes weights was among what a measured schedule was compared with.
+  // When a schedule is measured, it is compared with alternatives of other
+  // weights.
   bool isMeasured = own.choice && !own.choice->measured.empty();
   if (own.operands == Operands::Dequantized || isMeasured)
     return;
@@ -132,10 +133,13 @@ void Enumeration::addDense(Alternative dense) {
     return;
   dense.weights = Weights::Dense;
   double estimate = estimateLibrary(op, query.chip, query.form);
-  if (dense.operands == Operands::Widened)
+  if (dense.operands == Operands::Widened) {
     estimate = ::nm::estimateCublas(dense.product, query.chip);
-  else
+    if (dense.obstacle.empty() && isBatchInvariant(op))
+      dense.obstacle = kSumsDependOnRows.str();
+  } else {
     dense.obstacle = whyNotLibrary(estimate);
+  }
   if (dense.operands == Operands::Dequantized) {
     dense.extraCost = estimateDenseDequantization(op, query.chip);
     dense.steps = "; weights are made dense when they are loaded, a byte "
@@ -303,8 +307,8 @@ std::string Alternative::describe(double extraCost) const {
          choice->schedule.getStrategyName().str();
 }
 
-/// What the library takes, or why it is not asked: with the operands of `best`,
-/// or else with those that come first.
+/// The library's time, or why the library is not asked: with the operands of
+/// `best`, or else with the operands that come first.
 static std::string describeLibrary(ArrayRef<Alternative> list,
                                    const Alternative &best) {
   const auto *first = llvm::find_if(
@@ -373,7 +377,7 @@ std::string mlir::nm::explainChoice(const AlternativesQuery &query,
                 debugString(op.getAType().getElementType()) +
                 " when they are loaded are estimated to take " +
                 loaded->describe(/*extraCost=*/0);
-  // What is fastest, but for something else.
+  // A faster alternative that was refused for another reason than its time.
   const Alternative *refused = findFastest(list, [&](const Alternative &other) {
     return other.choice && !other.obstacle.empty() && !other.isDense() &&
            other.total() < best.total();

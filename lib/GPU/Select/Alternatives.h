@@ -18,15 +18,16 @@ namespace mlir::nm {
 
 /// One way to make a product.
 struct Alternative {
-  /// What operands become at each call: f16 of 8 bits; or, of quantized
-  /// weights, what registers convert, or 16-bit weights before the product.
+  /// The operands of each call: as they are; 8 bits widened to f16; quantized
+  /// weights that registers convert; or quantized weights that become 16-bit
+  /// ones before the product.
   enum class Operands { AsTheyAre, Widened, InRegisters, Dequantized };
-  /// What weights become when they are loaded.
+  /// The form that weights get when they are loaded.
   enum class Weights { AsTheyAre, Coarsened, Overlapping, Dense };
 
   Operands operands = Operands::AsTheyAre;
   Weights weights = Weights::AsTheyAre;
-  /// What the models know of the product with these operands and weights.
+  /// The product with these operands and weights, as the models see it.
   ::nm::GpuProduct product;
   /// Whether weights may be packed before it.
   bool packs = true;
@@ -39,11 +40,11 @@ struct Alternative {
   ::nm::Result<ScheduleChoice> choice = ::nm::Error{};
   /// Microseconds of the kernels before the product.
   double extraCost = 0;
-  /// What its time is multiplied by where it is compared with others.
+  /// The factor of its time where alternatives are compared.
   double handicap = 1;
   /// Why it is not taken, whatever its time.
   std::string obstacle;
-  /// What it does beside the product, in clauses that begin with "; ".
+  /// The work beside the product, in clauses that begin with "; ".
   std::string steps;
 
   /// As in `own`, `dense`, `widened m-major, coarsened`.
@@ -143,8 +144,8 @@ std::string explainChoice(const AlternativesQuery &query,
 /// Why none of `list` is possible.
 std::string explainRefusal(ArrayRef<Alternative> list);
 
-/// What the record says of `list`, of which `best` is taken, and of the best
-/// with another A.
+/// The record's entries for `list`, of which `best` is taken, and for the best
+/// alternatives with another A.
 std::vector<AlternativeRecord> recordAlternatives(AlternativesQuery query,
                                                   ArrayRef<Alternative> list,
                                                   const Alternative *best);

@@ -137,8 +137,7 @@ static bool isMadeElementwise(Value a) {
          maker.getNumParallelLoops() == maker.getNumLoops();
 }
 
-/// Whether the sums of a row of `op` must not depend on how many there are.
-static bool isBatchInvariant(SparseProductOpInterface op) {
+bool mlir::nm::isBatchInvariant(SparseProductOpInterface op) {
   auto module = op->getParentOfType<ModuleOp>();
   return module && module->hasAttr(kBatchInvariantAttr);
 }
@@ -313,7 +312,7 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
   if (!isDemanded && isBatchInvariant(op))
-    return "the order of cuBLAS' sums may depend on m";
+    return kSumsDependOnRows.str();
   if (!isOfBytes(op))
     return std::nullopt;
   return isFloat8(op.getAType().getElementType())

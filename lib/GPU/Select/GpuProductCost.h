@@ -39,6 +39,14 @@ bool isMMajorIn(SparseProductOpInterface op, ActivationForm form);
 double estimateLibrary(SparseProductOpInterface op, const ::nm::GpuChip &chip,
                        ActivationForm form = ActivationForm::AsIs);
 
+/// Why a batch-invariant module calls cuBLAS for no product of floats.
+inline constexpr StringLiteral
+    kSumsDependOnRows("the order of cuBLAS' sums may depend on m");
+
+/// Whether the sums of a row of `op` must not depend on how many rows there
+/// are.
+bool isBatchInvariant(SparseProductOpInterface op);
+
 /// Why cuBLAS has no product like `op` with A in another form, if so.
 /// `estimate` is that of estimateLibrary; on demand, cuBLAS is asked at run
 /// time.

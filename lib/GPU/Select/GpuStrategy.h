@@ -29,7 +29,8 @@ struct ScheduleChoice : ::nm::ScheduleEstimate {
   ScheduleAttrInterface schedule;
   /// Whether it is what the cost model chose, so that the estimates hold.
   bool isByModel = true;
-  /// What a table of measured schedules says, where it was looked up in one.
+  /// The clause of the reason that names the table of measured schedules, where
+  /// one answered.
   std::string measured = {};
 };
 

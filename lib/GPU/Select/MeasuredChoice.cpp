@@ -100,7 +100,7 @@ mlir::nm::chooseMeasured(const ScheduleRequest &request,
   if (!chosen && !chosen.error().message.empty())
     reason = chosen.error().message;
   if (!chosen || !chosen->schedule) {
-    // What it asks for stores zeros that this one must not have.
+    // The measured schedule stores zeros that this product must not have.
     if (request.product.avoidsPrunedWeights)
       return std::nullopt;
     if (failed(reportUnfit(op, *found, reason)))

@@ -11,9 +11,9 @@
 
 namespace mlir::nm {
 
-/// Whose measurements a module's products are looked up in: the device that the
-/// module names, else those that its chip's model is of. An error where the
-/// module has no chip.
+/// The device whose measurements are looked up for the products of a module:
+/// the device that the module names, else the device that its chip's model was
+/// fitted to. An error where the module has no chip.
 FailureOr<DeviceQuery> getDeviceQuery(ModuleOp module);
 
 /// Asks the cost models.

@@ -43,10 +43,8 @@ KernelProfile mlir::nm::profileProduct(SparseProductOpInterface op) {
   }
   BlockTiling tiling = schedule.getTiling();
   return ::nm::profileKernel(
-      getGpuProduct(op), *chip,
-      std::string_view(schedule.getStrategyName().data(),
-                       schedule.getStrategyName().size()),
-      tiling, countThreads(tiling), record.sharedBytes ? &estimate : nullptr);
+      getGpuProduct(op), *chip, schedule.getStrategyName(), tiling,
+      countThreads(tiling), record.sharedBytes ? &estimate : nullptr);
 }
 
 std::string mlir::nm::describeProfile(const KernelProfile &profile) {
@@ -54,7 +52,7 @@ std::string mlir::nm::describeProfile(const KernelProfile &profile) {
   llvm::raw_string_ostream stream(text);
   if (profile.registers)
     stream << "; " << *profile.registers << " registers a thread by "
-           << (profile.registersFrom == "ptxas" ? "ptxas" : "estimate");
+           << profile.registersFrom;
   if (profile.occupancy)
     stream << llvm::formatv(", occupancy {0:f0} %", *profile.occupancy * 100);
   if (!profile.ofL2)

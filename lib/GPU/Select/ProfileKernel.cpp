@@ -54,12 +54,12 @@ private:
     return 2 * tile.m * tile.n * multiplied /
            (tile.m * rows * bytes + tile.n * multiplied * (bytes + indexBytes));
   }
-  /// What threads, warps or instructions load of A: the rows that they
-  /// multiply, but for sparse tensor cores, which choose among them.
+  /// Rows of A that threads, warps or instructions load: the rows that they
+  /// multiply, but for sparse tensor cores, which choose among four.
   double rowsMultiplied() const {
     return unit == Unit::SparseTensorCores ? 1 : multiplied;
   }
-  /// What blocks stage.
+  /// Rows of A that blocks stage.
   double rowsStaged() const {
     return unit == Unit::TensorCores || fields.pack ? multiplied : 1;
   }
@@ -80,7 +80,7 @@ private:
   Unit unit;
   /// The share of the dense product's multiplications that are made.
   double multiplied;
-  /// Of an element of A, and of a weight.
+  /// Bytes of an element of A, and of a weight.
   double bytes;
 };
 } // namespace

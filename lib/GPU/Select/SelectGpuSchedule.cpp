@@ -55,9 +55,10 @@ private:
   LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
-  /// Where none of `list` is possible.
+  /// Reports the schedule that a table has for `op`, where `op` cannot have it.
   LogicalResult checkMeasured(SparseProductOpInterface op, const GpuChip &gpu,
                               const Alternative &own);
+  /// Where none of `list` is possible.
   LogicalResult refuse(SparseProductOpInterface op, const GpuChip &gpu,
                        ArrayRef<Alternative> list);
   /// Makes `op` the `best` alternative.
@@ -127,7 +128,7 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
   double dense = estimateLibrary(op, gpu);
   if (dense < 0)
     return;
-  // That of operands before they are widened stays.
+  // The dense estimate of operands before they are widened stays.
   if (!record.denseEstimate)
     record.denseEstimate = dense;
   if (ShapedType::isDynamic(op.getStaticM()))
@@ -252,7 +253,7 @@ LogicalResult GpuScheduleSelection::refuse(SparseProductOpInterface op,
                                            ArrayRef<Alternative> list) {
   const Alternative &own = list.front();
   if (own.isGivenWrong()) {
-    // What is wrong with it is said where it is asked for again.
+    // An error of the choice is reported where the choice is asked for again.
     (void)chooseGpuSchedule({op, own.product, gpu, given, own.packs});
     return failure();
   }

@@ -139,7 +139,8 @@ static LogicalResult launchOnce(RewriterBase &rewriter, linalg::GenericOp op) {
   return success();
 }
 
-/// What is contiguous in rows is copied by them, patches of images among it.
+/// A copy whose rows are contiguous in both operands moves rows, as the copy
+/// that makes patches of an image does.
 static LogicalResult convertStridedCopy(RewriterBase &rewriter,
                                         linalg::GenericOp op) {
   memref::CopyOp copy = mlir::nm::createStridedCopy(rewriter, op);
@@ -160,24 +161,32 @@ static LogicalResult convertStridedCopy(RewriterBase &rewriter,
   return success();
 }
 
-static LogicalResult convertGeneric(RewriterBase &rewriter,
-                                    linalg::GenericOp op) {
-  if (op.getNumParallelLoops() == 0)
-    return launchOnce(rewriter, op);
+/// Makes kernels of `op`, and returns the clause of a remark that says what one
+/// of their threads does.
+static FailureOr<const char *> convertGeneric(RewriterBase &rewriter,
+                                              linalg::GenericOp op) {
+  if (op.getNumParallelLoops() == 0) {
+    if (failed(launchOnce(rewriter, op)))
+      return failure();
+    return " is a kernel of one thread";
+  }
   rewriter.setInsertionPoint(op);
+  const char *ofRows = " is a kernel whose threads move several elements of a "
+                       "row at once";
   if (mlir::nm::hasRowCopies(op)) {
     mlir::nm::launchRowCopies(rewriter, op);
     rewriter.eraseOp(op);
-    return success();
+    return ofRows;
   }
   if (succeeded(convertStridedCopy(rewriter, op)))
-    return success();
+    return ofRows;
   if (mlir::nm::makesShortRows(op)) {
     scf::ParallelOp loops = mlir::nm::createRowLoops(rewriter, op);
     rewriter.eraseOp(op);
     mlir::nm::convertParallelToLaunch(rewriter, loops);
-    return success();
+    return " is a kernel with a thread for each row of its output";
   }
+  bool reduces = op.getNumReductionLoops() != 0;
   FailureOr<linalg::GenericOp> ordered =
       linalg::interchangeGenericOp(rewriter, op, getOrder(op));
   if (failed(ordered))
@@ -190,22 +199,9 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
   rewriter.eraseOp(*ordered);
   mlir::nm::convertParallelToLaunch(rewriter,
                                     cast<scf::ParallelOp>(loops->front()));
-  return success();
-}
-
-/// What the threads of the kernel of `op` do, in a remark.
-static const char *describeThreads(linalg::GenericOp op) {
-  if (op.getNumParallelLoops() == 0)
-    return " is a kernel of one thread";
-  if (op.getNumReductionLoops() != 0)
-    return " is a kernel with a thread for each element of its output, which "
-           "walks the reductions";
-  if (mlir::nm::hasRowCopies(op))
-    return " is a kernel with a thread for several elements that lie side by "
-           "side";
-  if (mlir::nm::makesShortRows(op))
-    return " is a kernel with a thread for each row of its output";
-  return " is a kernel with a thread for each element of its output";
+  return reduces ? " is a kernel with a thread for each element of its output, "
+                   "which walks the reductions"
+                 : " is a kernel with a thread for each element of its output";
 }
 
 static LogicalResult convertLinalg(RewriterBase &rewriter,
@@ -224,10 +220,11 @@ static LogicalResult convertLinalg(RewriterBase &rewriter,
       return op->emitOpError() << "has no form as linalg.generic";
     generic = *generalized;
   }
-  emitRemark(loc) << name << describeThreads(generic);
-  if (succeeded(convertGeneric(rewriter, generic)))
-    return success();
-  return emitError(loc, "could not be made loops of threads");
+  FailureOr<const char *> threads = convertGeneric(rewriter, generic);
+  if (failed(threads))
+    return emitError(loc, "could not be made loops of threads");
+  emitRemark(loc) << name << *threads;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

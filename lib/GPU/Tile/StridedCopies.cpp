@@ -35,7 +35,7 @@ static std::optional<LoopStrides> getLoopStrides(AffineMap map,
   LoopStrides found{SmallVector<int64_t>(loops, 0), offset};
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides)) {
     SmallVector<int64_t> flat;
-    // What divides has variables of its own behind those of the loops.
+    // A place that divides has variables of its own behind the loops'.
     if (failed(getFlattenedAffineExpr(expr, loops, /*numSymbols=*/0, &flat)) ||
         flat.size() != loops + 1)
       return std::nullopt;

@@ -8,8 +8,8 @@
 
 namespace mlir::nm {
 
-/// The same of the kernel that `op` becomes, with the estimates of its record;
-/// empty where it has no schedule of a GPU's kernels.
+/// The profile of the kernel that `op` becomes, with the estimates of its
+/// record; empty where the op has no schedule of a GPU's kernels.
 ::nm::KernelProfile profileProduct(SparseProductOpInterface op);
 
 /// As the end of a remark: `; 168 registers a thread by ptxas; ...`.

@@ -10,9 +10,9 @@
 
 namespace nm {
 
-/// What is known of a kernel by its schedule, whose strategy is `strategy`:
-/// `threads` are those of a block. With an `estimate`, which is null where no
-/// model chose the schedule, also its occupancy and its bound.
+/// The profile of a kernel, by its schedule, whose strategy is `strategy`, and
+/// the `threads` of a block. With an `estimate`, which is null where no model
+/// chose the schedule, the profile has occupancy and bound, too.
 KernelProfile profileKernel(const GpuProduct &product, const GpuChip &chip,
                             std::string_view strategy,
                             const ScheduleFields &fields, int64_t threads,

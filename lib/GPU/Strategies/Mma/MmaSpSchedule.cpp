@@ -24,7 +24,7 @@ private:
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
                 ::nm::ScheduleFields &fields) const override {
-    // Of none where the op's weights are dequantized before.
+    // The schedule has no bits where the op's weights are dequantized before.
     fields.bits = request.product.weightBits;
   }
 };

@@ -1,6 +1,6 @@
 //===- SteppedExpansion.h - Warps' tiles of weights in steps ----*- C++ -*-===//
 //
-// What mma_sp and mma_bitmap share: a warp makes a tile of C^T, whose rows are
+// The base of mma_sp and mma_bitmap: a warp makes a tile of C^T, whose rows are
 // columns of B in blocks of 16, of weights that are packed in steps of k, and
 // of a swizzled tile of A.
 //
@@ -54,7 +54,7 @@ protected:
 
 private:
   int64_t stepRows;
-  /// What A's tile XORs into the columns of its rows.
+  /// The bits that the tile of A XORs into the columns of its rows.
   std::vector<::nm::BitXor> swizzleOfA;
 };
 
