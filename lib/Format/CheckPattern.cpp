@@ -121,7 +121,7 @@ static PatternReport checkWords(const DenseView &dense,
 /// The report of unstructured weights, all of which are one window.
 static PatternReport checkUnstructured(const DenseView &dense,
                                        const Pattern &pattern) {
-  // Of 1:1, every matrix holds, and all else is counted.
+  // Pattern 1:1 holds for every matrix; the check counts the weights.
   PatternReport report = checkPattern(dense, Pattern());
   report.pattern = pattern;
   report.windows = 1;

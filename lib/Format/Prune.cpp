@@ -330,7 +330,7 @@ static PruneReport pruneTyped(const DenseView &dense, const Pattern &pattern,
   return {};
 }
 
-/// How much the weight of row k and column n matters.
+/// The score by which the weight of row k and column n is ranked.
 static double keyOf(const DenseView &dense, const ScoreView &scores, int64_t k,
                     int64_t n) {
   double key = scores.data

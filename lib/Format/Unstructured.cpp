@@ -119,7 +119,7 @@ Status nm::verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
 }
 
 //===----------------------------------------------------------------------===//
-// What windows keep
+// Weights of windows
 //===----------------------------------------------------------------------===//
 
 /// Calls `fn(kept)` for the non-zeros that each window of `m` rows of a column
@@ -157,7 +157,7 @@ std::optional<NearPattern> nm::findNearPattern(const DenseView &dense,
   for (int64_t m : {4, 8, 16, 32}) {
     if (m > dense.k)
       break;
-    // How many windows keep so many.
+    // The number of windows by the number of weights that they keep.
     std::vector<int64_t> windows(m + 1, 0);
     forEachWindow(dense, m, [&](int64_t kept) { ++windows[kept]; });
     int64_t nonZeros = 0, excess = 0, above = 0;

@@ -110,7 +110,7 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   cublas.available = options.cublas;
   pm.addPass(createNMCallCublas(cublas));
   buildProducts(pm);
-  // What cuDNN has not, or may refuse.
+  // Attention that cuDNN does not have, or may refuse.
   pm.addNestedPass<func::FuncOp>(createConvertAttentionToGPU());
   // That for which a thread an element would be slow.
   pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());

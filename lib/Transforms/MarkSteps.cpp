@@ -30,8 +30,8 @@ static bool isStep(Operation *op) {
              gpu::MemcpyOp>(op);
 }
 
-/// What runs when `op` does, if that is elsewhere: a kernel, or a function that
-/// several ops share.
+/// The function or kernel that runs when `op` does, where `op` is a call or a
+/// launch; null for other ops.
 static Operation *findCallee(Operation *op) {
   if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
     return SymbolTable::lookupNearestSymbolFrom(op, launch.getKernelAttr());
@@ -69,7 +69,7 @@ static int64_t countBytes(MemRefType type) {
   return llvm::divideCeil(type.getNumElements() * bits, 8);
 }
 
-/// Those of all memrefs from outside that `op` names.
+/// Bytes of all memrefs that `op` takes from outside.
 static int64_t countBytes(Operation *op) {
   llvm::SmallSetVector<Value, 8> memrefs;
   op->walk([&](Operation *part) {

@@ -17,8 +17,8 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
-/// What cuMemAlloc aligns to, so that a place in the allocation is as good as
-/// an allocation.
+/// The alignment of cuMemAlloc's memory: a place in the allocation is as good
+/// as an allocation of its own.
 static constexpr int64_t kAlignment = 256;
 
 namespace {

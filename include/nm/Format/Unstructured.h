@@ -46,8 +46,8 @@ Status verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
 /// The elements of `dense` that are not zero: -0.0 is one, and NaN is not.
 int64_t countNonZeros(const DenseView &dense);
 
-/// How many units of each window of M of a column are kept at most, for M of
-/// `windows`, single weights each.
+/// For each M of `windows`, the largest number of single weights that a window
+/// of M of a column keeps.
 std::vector<int64_t> mostKeptOf(const DenseView &dense,
                                 const std::vector<int64_t> &windows);
 

@@ -8,7 +8,8 @@
 
 namespace mlir::nm {
 
-/// What a function does in which order, as `nm-mark-steps` describes it.
+/// The attribute that lists the steps of a function in order; `nm-mark-steps`
+/// sets it.
 inline constexpr StringLiteral kSteps("nm.steps");
 
 /// Bytes of the allocation that `nm-plan-memory` makes.

@@ -2,16 +2,11 @@
 
 #include "Convolution.h"
 
+#include "nm/Dialect/NM/IR/ContractionLoops.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::Error;
-
-static SmallVector<unsigned> getLoops(AffineMap map) {
-  SmallVector<unsigned> loops;
-  for (AffineExpr result : map.getResults())
-    loops.push_back(cast<AffineDimExpr>(result).getPosition());
-  return loops;
-}
 
 int64_t Convolution::filterSize(unsigned loop) const {
   return cast<RankedTensorType>(filter.getType())
@@ -64,7 +59,7 @@ bool mlir::nm::isConvolution(linalg::LinalgOp op) {
   if (!isa<linalg::GenericOp>(*op))
     return isa<linalg::ConvolutionOpInterface>(*op) &&
            !op->getName().stripDialect().starts_with("pooling");
-  // Of a generic op the body is looked at where its product is made.
+  // The body of a generic op is checked where its product is made.
   return op.getNumDpsInputs() == 2 &&
          !op.getMatchingIndexingMap(op.getDpsInputOperand(0))
               .isProjectedPermutation() &&
@@ -125,8 +120,8 @@ readOutput(Convolution &convolution,
   convolution.filter = filter->get();
   convolution.init = init->get();
   convolution.imageMap = op.getMatchingIndexingMap(image);
-  convolution.filterLoops = getLoops(op.getMatchingIndexingMap(filter));
-  convolution.outputLoops = getLoops(op.getMatchingIndexingMap(init));
+  convolution.filterLoops = getLoopsOf(op.getMatchingIndexingMap(filter));
+  convolution.outputLoops = getLoopsOf(op.getMatchingIndexingMap(init));
   convolution.outputChannel = dims->outputChannel.front();
   convolution.inputChannels.assign(dims->inputChannel.begin(),
                                    dims->inputChannel.end());

@@ -14,8 +14,8 @@ namespace mlir::nm {
 /// named by their position in the op's iteration space.
 struct Convolution {
   Operation *op;
-  /// Of the output's dimensions but the channel, in its order: batches, and
-  /// places in the image.
+  /// The loops of the output's dimensions but the channel, in the output's
+  /// order: batches, and places in the image.
   SmallVector<unsigned> batches, places;
   SmallVector<unsigned> taps, inputChannels;
   unsigned outputChannel;

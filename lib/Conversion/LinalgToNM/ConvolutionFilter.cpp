@@ -86,7 +86,7 @@ public:
                  int64_t group)
       : convolution(convolution), array(array), group(group) {}
 
-  /// Those of B, whose rows run along `reduced`.
+  /// The elements of B, whose rows run along `reduced`.
   std::vector<char> gather(ArrayRef<unsigned> reduced) const;
   int64_t size(unsigned loop) const { return convolution.filterSize(loop); }
 
@@ -133,14 +133,12 @@ std::vector<char> FilterElements::gather(ArrayRef<unsigned> reduced) const {
   return elements;
 }
 
-/// How sparse the sparsest pattern is that holds in B; 0 if there is none.
+/// The sparsity of the sparsest pattern that holds in B; 0 where none holds.
 static double findSparsity(ArrayRef<char> elements, ::nm::ElementType type,
                            int64_t k, int64_t n) {
   ::nm::Detection detection = ::nm::detectPattern(
       ::nm::DenseView::rowMajor(elements.data(), type, k, n));
-  return detection.pattern
-             ? 1 - double(detection.pattern->n) / double(detection.pattern->m)
-             : 0;
+  return detection.pattern ? detection.pattern->sparsity() : 0;
 }
 
 static FilterMatrix createConstantMatrix(OpBuilder &builder,
@@ -168,7 +166,7 @@ static FilterMatrix createConstantMatrix(OpBuilder &builder,
     }
   }
   auto type = RankedTensorType::get({k, n}, array.getType().getElementType());
-  // Of the same order, it is the resource that it was.
+  // A filter whose order does not change keeps its resource.
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   TypedAttr value = resource && array.getBytes() == ArrayRef<char>(elements)
                         ? TypedAttr(DenseResourceElementsAttr::get(
@@ -182,26 +180,31 @@ static FilterMatrix createConstantMatrix(OpBuilder &builder,
 // Computed
 //===----------------------------------------------------------------------===//
 
+tensor::ExtractSliceOp mlir::nm::takeEntry(OpBuilder &builder, Location loc,
+                                           Value value, int64_t dim,
+                                           int64_t entry) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  offsets[dim] = builder.getIndexAttr(entry);
+  sizes[dim] = builder.getIndexAttr(1);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  return tensor::ExtractSliceOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      offsets, sizes, strides);
+}
+
 /// The part of the filter that is one group's; its loops are left in `loops`.
 static Value sliceGroup(OpBuilder &builder, const Convolution &convolution,
                         int64_t group, SmallVectorImpl<unsigned> &loops) {
-  Value filter = convolution.filter;
   if (!convolution.group)
-    return filter;
-  Location loc = convolution.op->getLoc();
+    return convolution.filter;
   auto dim = llvm::find(loops, *convolution.group) - loops.begin();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, filter);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
-      strides(sizes.size(), builder.getIndexAttr(1));
-  offsets[dim] = builder.getIndexAttr(group);
-  sizes[dim] = builder.getIndexAttr(1);
-  auto type = cast<RankedTensorType>(filter.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + dim);
   loops.erase(loops.begin() + dim);
-  return tensor::ExtractSliceOp::create(
-      builder, loc, RankedTensorType::get(shape, type.getElementType()), filter,
-      offsets, sizes, strides);
+  return takeEntry(builder, convolution.op->getLoc(), convolution.filter, dim,
+                   group);
 }
 
 FilterMatrix mlir::nm::createFilterMatrix(OpBuilder &builder,

@@ -16,6 +16,10 @@ struct FilterMatrix {
   SmallVector<unsigned> reduced;
 };
 
+/// The slice of `value` at `entry` of dimension `dim`, without that dimension.
+tensor::ExtractSliceOp takeEntry(OpBuilder &builder, Location loc, Value value,
+                                 int64_t dim, int64_t entry);
+
 /// A value with an encoding that is reshaped, and perhaps transposed, to
 /// `filter`; null if there is none.
 Value findEncodedFilter(Value filter);

@@ -292,7 +292,7 @@ static bool mayBeCall(AttentionOp op) {
 }
 
 namespace {
-/// What makes an attention.
+/// The libraries and kernels that may compute an attention.
 struct Makers {
   bool tiles, cudnn, kernel;
 

@@ -131,7 +131,8 @@ public:
       : builder(builder), convolution(convolution),
         loc(convolution.op->getLoc()), zeroPoint(zeroPoint), detects(detects) {}
 
-  /// What the convolution gives. `encoded` is its filter's, if it has one.
+  /// Emits the convolution's result. `encoded` is the matrix of its filter, if
+  /// the filter has an encoding.
   Value emit(const FilterMatrix *encoded);
 
 private:
@@ -183,23 +184,6 @@ ConvolutionEmitter::runs(size_t channels) const {
     return groupRuns({batches + places, channels});
   // Also of one image: what follows names channels alone.
   return groupRuns({batches, channels, places});
-}
-
-/// A part of `value` along dimension `dim`, which goes.
-static tensor::ExtractSliceOp takeEntry(OpBuilder &builder, Location loc,
-                                        Value value, int64_t dim,
-                                        int64_t entry) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
-      strides(sizes.size(), builder.getIndexAttr(1));
-  offsets[dim] = builder.getIndexAttr(entry);
-  sizes[dim] = builder.getIndexAttr(1);
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + dim);
-  return tensor::ExtractSliceOp::create(
-      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
-      offsets, sizes, strides);
 }
 
 Value ConvolutionEmitter::emit(const FilterMatrix *encoded) {

@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 //===----------------------------------------------------------------------===//
-// What stands between
+// Ops between the two products
 //===----------------------------------------------------------------------===//
 
 /// `value` without conversions among floats.
@@ -44,8 +44,8 @@ static std::optional<double> getConstant(Value value) {
   return number.convertToDouble();
 }
 
-/// What `op` multiplies each element of its only input by; 1 where it only
-/// converts.
+/// The factor by which `op` multiplies each element of its only input; 1 where
+/// `op` only converts.
 static std::optional<double> getFactor(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() != 0 ||

@@ -1,7 +1,8 @@
 //===- UnstructuredLoops.cpp - Weights kept anywhere, as loops ------------===//
 //
-// What a column keeps stands behind what those before it keep, so that these
-// loops count as they go, and none of them runs in parallel.
+// The weights of a column are stored behind the weights of the columns before
+// it, so that these loops count weights as they go, and none of the loops runs
+// in parallel.
 //
 //===----------------------------------------------------------------------===//
 

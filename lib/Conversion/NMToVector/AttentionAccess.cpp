@@ -85,9 +85,7 @@ void AttentionAccess::storeOutput(Value vector, const Place &place,
   auto map = AffineMap::get(unsigned(indices.size()), 0,
                             e.b.getAffineDimExpr(*findDim(O, loops.width)),
                             e.b.getContext());
-  Value mask = vector::CreateMaskOp::create(
-      e.b, VectorType::get({e.lanes}, e.b.getI1Type()), ValueRange{width});
   vector::TransferWriteOp::create(e.b, vector, valueOf(O), indices,
-                                  AffineMapAttr::get(map), mask,
+                                  AffineMapAttr::get(map), e.mask(width),
                                   e.b.getBoolArrayAttr({true}));
 }

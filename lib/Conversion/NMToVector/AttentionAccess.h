@@ -29,8 +29,8 @@ public:
   /// A constant where it is static.
   Value sizeOf(unsigned loop);
   int64_t getStaticSize(unsigned loop);
-  /// How many are left of `loop` from `at` on, a multiple of lanes, as far as
-  /// lanes go: a constant where all vectors are whole.
+  /// The number of iterations of `loop` from `at` on, a multiple of the lanes,
+  /// that are left for lanes: a constant where all vectors are whole.
   Value leftOf(unsigned loop, Value at);
   Place createPlace() { return Place(op.getMap(0).getNumDims()); }
 

@@ -103,9 +103,7 @@ Value FewRowsTask::adjust(Value score, Value key) {
   if (access.op.getCausal())
     score = softmax.hideLater(score, softmax.repeat(place[access.getRow()]),
                               softmax.countFrom(at));
-  Value isKey = vector::CreateMaskOp::create(
-      e.b, VectorType::get({e.lanes}, e.b.getI1Type()), ValueRange{left});
-  return e.select(isKey, score, softmax.vector(SoftmaxEmitter::kNone));
+  return e.select(e.mask(left), score, softmax.vector(SoftmaxEmitter::kNone));
 }
 
 /// Stores the scores of the tile's keys, and returns the largest in each lane.

@@ -20,8 +20,9 @@ public:
   /// The larger one; `lhs` where `rhs` is no number, whose exponential is none
   /// either.
   Value larger(Value lhs, Value rhs);
-  /// What scores are taken beside: their most, or 0 where there is none, so
-  /// that the exponentials of hidden scores are 0.
+  /// The number that scores are reduced by before the exponential: the largest
+  /// score, or 0 where no key is seen, so that the exponentials of hidden
+  /// scores are 0.
   Value baseOf(Value most);
   /// exp(score - base).
   Value power(Value score, Value base);

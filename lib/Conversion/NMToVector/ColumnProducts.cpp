@@ -14,6 +14,7 @@
 
 #include "ProductTile.h"
 #include "SumsTile.h"
+#include "TileOfA.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -57,11 +58,6 @@ private:
   Value loadIndices(Value place);
 
   void expandRows(Value firstRow, const Scratch &scratch);
-  void layOutA(Value firstRow, Value kTile, const Scratch &scratch);
-  void layOutRowMajor(Value firstRow, Value k, Value row,
-                      const Scratch &scratch);
-  void layOutColumnMajor(Value firstRow, Value k, Value row,
-                         const Scratch &scratch);
   void sumColumn(Value column, Value kTile, const Scratch &scratch);
   SmallVector<Value> addWeight(Value place, const Scratch &scratch,
                                ArrayRef<Value> sums);
@@ -116,7 +112,7 @@ Value ColumnProducts::loadIndex(Value place) {
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
 }
 
-/// Those of a vector of weights.
+/// The indices of a vector of weights.
 Value ColumnProducts::loadIndices(Value place) {
   Value zero = e.index(0);
   int64_t count = form.indexBytes();
@@ -162,54 +158,13 @@ void ColumnProducts::expandMany() {
 
 void ColumnProducts::expandRows(Value firstRow, const Scratch &scratch) {
   e.loop(e.index(0), e.index(tiles), 1, [&](Value kTile) {
-    layOutA(firstRow, kTile, scratch);
+    Value firstK = e.mul(kTile, form.tileRows);
+    Value kRows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
+    layOutA(e, tile, {firstRow, firstK, kRows, scratch.vectors, scratch.a});
     e.loop(e.index(0), tile.n, 1,
            [&](Value column) { sumColumn(column, kTile, scratch); });
   });
   writeSums(e, tile, {scratch.sums, firstRow, e.index(0), scratch.vectors});
-}
-
-void ColumnProducts::layOutA(Value firstRow, Value kTile,
-                             const Scratch &scratch) {
-  Value firstK = e.mul(kTile, form.tileRows);
-  Value rows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
-  e.loop(e.index(0), rows, e.lanes, [&](Value row) {
-    Value k = e.add(firstK, row);
-    if (tile.transposeA)
-      layOutColumnMajor(firstRow, k, row, scratch);
-    else
-      layOutRowMajor(firstRow, k, row, scratch);
-  });
-}
-
-void ColumnProducts::layOutRowMajor(Value firstRow, Value k, Value row,
-                                    const Scratch &scratch) {
-  Value width = e.sub(e.index(tile.k), k), lastRow = e.sub(tile.m, e.index(1));
-  for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-    SmallVector<Value> block;
-    for (int64_t lane = 0; lane < e.lanes; ++lane) {
-      // Rows past the end repeat the last one, and are not written to C.
-      Value m = e.min(e.add(firstRow, vector * e.lanes + lane), lastRow);
-      block.push_back(e.maskedLoad(tile.a, tile.indicesOfA(m, k), width));
-    }
-    for (auto [lane, column] : llvm::enumerate(e.transpose(block)))
-      e.store(column, scratch.a, {e.add(row, lane), e.index(vector * e.lanes)});
-  }
-}
-
-void ColumnProducts::layOutColumnMajor(Value firstRow, Value k, Value row,
-                                       const Scratch &scratch) {
-  e.loop(e.index(0), e.index(e.lanes), 1, [&](Value offset) {
-    Value kRow = e.add(k, offset);
-    Value inK = e.less(kRow, e.index(tile.k));
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-      Value m = e.add(firstRow, vector * e.lanes);
-      Value width = e.select(inK, e.sub(tile.m, m), e.index(0));
-      Value column = e.maskedLoad(tile.a, tile.indicesOfA(m, kRow), width);
-      e.store(column, scratch.a,
-              {e.add(row, offset), e.index(vector * e.lanes)});
-    }
-  });
 }
 
 SmallVector<Value> ColumnProducts::addWeight(Value place,
@@ -280,10 +235,8 @@ void ColumnProducts::copyRow(const ScratchRow &to) {
 Value ColumnProducts::addVector(Value place, Value end, Value kTile,
                                 const ScratchRow &row, Value sum) {
   Value zero = e.index(0);
-  auto maskType = VectorType::get({e.lanes}, e.b.getI1Type());
-  Value mask = vector::CreateMaskOp::create(e.b, maskType,
-                                            ValueRange{e.sub(end, place)});
-  // What is behind is another column's, and may be infinite.
+  Value mask = e.mask(e.sub(end, place));
+  // A weight behind the column's last is another column's, and may be infinite.
   Value loaded = e.load(tile.values, {zero, zero, place});
   Value weights = arith::SelectOp::create(e.b, mask, loaded, e.zeroVector());
   Value a =

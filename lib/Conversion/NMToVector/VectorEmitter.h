@@ -53,6 +53,8 @@ public:
   Value zeroVector();
   Value broadcast(Value scalar);
   Value loadScalar(Value memref, ArrayRef<Value> indices);
+  /// Whether a lane is one of the first `width`.
+  Value mask(Value width);
   /// `lanes` elements, extended to accumulators.
   Value load(Value memref, ArrayRef<Value> indices);
   /// The first `width` of `lanes` elements, extended to accumulators, and zero
@@ -114,7 +116,6 @@ public:
 
 private:
   Value round(Value value, Type element);
-  Value mask(Value width);
 };
 
 } // namespace mlir::nm

@@ -17,6 +17,7 @@
 
 #include "ProductTile.h"
 #include "SumsTile.h"
+#include "TileOfA.h"
 #include "VectorWeightAccess.h"
 
 #include "nm/Schedule/SumChains.h"
@@ -94,11 +95,6 @@ private:
   Value isEqual(Value lhs, Value rhs) {
     return e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
   }
-  void layOutA(Value firstRow, const KTile &kTile, const Scratch &scratch);
-  void layOutRowMajorA(Value firstRow, Value k, Value row,
-                       const Scratch &scratch);
-  void layOutColumnMajorA(Value firstRow, Value k, Value row,
-                          const Scratch &scratch);
   void sumPanel(Value panel, const KTile &kTile, const Scratch &scratch);
   void sumTile(const RegisterTile &registers, const KTile &kTile,
                const Scratch &scratch);
@@ -205,7 +201,11 @@ void AlongM::sumGroup(Value firstRow, Value first, Value end,
     Value windowsLeft = e.sub(end, firstWindow);
     KTile kTile{firstWindow, e.min(windowsLeft, windowsPerTile),
                 isEqual(firstWindow, first)};
-    layOutA(firstRow, kTile, scratch);
+    int64_t windowRows = tile.pattern.windowRows();
+    // Rows of k past the end are zero, which a ragged window reads.
+    layOutA(e, tile,
+            {firstRow, e.mul(firstWindow, windowRows),
+             e.mul(kTile.windows, windowRows), scratch.vectors, scratch.a});
     e.loop(e.index(0), weights.panels, 1,
            [&](Value panel) { sumPanel(panel, kTile, scratch); });
   });
@@ -219,56 +219,6 @@ void AlongM::addToPromoted(Value isFirst, const Scratch &scratch) {
           e.select(isFirst, e.zeroVector(), e.load(scratch.promoted, place));
       e.store(e.addElements(before, e.load(scratch.sums, place)),
               scratch.promoted, place);
-    }
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// A
-//===----------------------------------------------------------------------===//
-
-void AlongM::layOutA(Value firstRow, const KTile &kTile,
-                     const Scratch &scratch) {
-  int64_t windowRows = tile.pattern.windowRows();
-  Value firstK = e.mul(kTile.firstWindow, windowRows);
-  Value rows = e.mul(kTile.windows, windowRows);
-  e.loop(e.index(0), rows, e.lanes, [&](Value row) {
-    Value k = e.add(firstK, row);
-    if (tile.transposeA)
-      layOutColumnMajorA(firstRow, k, row, scratch);
-    else
-      layOutRowMajorA(firstRow, k, row, scratch);
-  });
-}
-
-void AlongM::layOutRowMajorA(Value firstRow, Value k, Value row,
-                             const Scratch &scratch) {
-  // Rows of k at or past the end are zero: a ragged window reads them.
-  Value width = e.sub(e.index(tile.k), k);
-  Value lastRow = e.sub(tile.m, e.index(1));
-  for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-    SmallVector<Value> block;
-    for (int64_t lane = 0; lane < e.lanes; ++lane) {
-      // Rows past the end repeat the last one, and are not written to C.
-      Value m = e.min(e.add(firstRow, vector * e.lanes + lane), lastRow);
-      block.push_back(e.maskedLoad(tile.a, tile.indicesOfA(m, k), width));
-    }
-    for (auto [lane, column] : llvm::enumerate(e.transpose(block)))
-      e.store(column, scratch.a, {e.add(row, lane), e.index(vector * e.lanes)});
-  }
-}
-
-void AlongM::layOutColumnMajorA(Value firstRow, Value k, Value row,
-                                const Scratch &scratch) {
-  e.loop(e.index(0), e.index(e.lanes), 1, [&](Value offset) {
-    Value kRow = e.add(k, offset);
-    Value inK = e.less(kRow, e.index(tile.k));
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-      Value m = e.add(firstRow, vector * e.lanes);
-      Value width = e.select(inK, e.sub(tile.m, m), e.index(0));
-      Value column = e.maskedLoad(tile.a, tile.indicesOfA(m, kRow), width);
-      e.store(column, scratch.a,
-              {e.add(row, offset), e.index(vector * e.lanes)});
     }
   });
 }

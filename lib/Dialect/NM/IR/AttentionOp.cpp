@@ -73,7 +73,8 @@ AttentionLoops mlir::nm::getAttentionLoops(AttentionOp op) {
 }
 
 std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
-  // Of mma.sync's depth, and of results that registers have room for.
+  // The depth of mma.sync, and the largest size of which registers have room
+  // for the results.
   constexpr int64_t kStep = 16, kMost = 128;
   Type type = getElementTypeOrSelf(op.getQ().getType());
   if (!type.isF16() && !type.isBF16())

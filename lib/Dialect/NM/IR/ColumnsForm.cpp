@@ -38,7 +38,7 @@ StorageShape ColumnsAttr::getStorageShape(const ::nm::Pattern &, int64_t rows,
 
 int64_t ColumnsAttr::getColumnStep(const ::nm::Pattern &) const { return 1; }
 
-/// What is past every k: kernels take all of it.
+/// A step that is past every k: kernels take all rows of k at once.
 int64_t ColumnsAttr::getRowStep(const ::nm::Pattern &) const {
   return ::nm::kMaxSize;
 }

@@ -166,7 +166,7 @@ bool mlir::nm::isInTables(SparseProductOpInterface op) {
          n > 0 && k > 0;
 }
 
-/// How far the sizes of two products of a bucket are apart.
+/// The distance of the sizes of two products of a bucket.
 static double distance(const TableProduct &left, const TableProduct &right) {
   auto apart = [](int64_t a, int64_t b) {
     return std::abs(std::log2(double(a) / double(b)));

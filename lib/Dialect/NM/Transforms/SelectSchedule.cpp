@@ -91,14 +91,16 @@ private:
   LogicalResult checkThreadTile(SparseProductOpInterface op,
                                 const BlockTiling &tile);
   LogicalResult select(SparseProductOpInterface op);
-  /// Of unstructured weights, makes a product of columns or of dense ones.
+  /// Makes a product of unstructured weights a product of columns or a dense
+  /// one.
   LogicalResult selectUnstructured(SparseProductOpInterface op);
   /// Selects by what is given, which a table may have said, or by the model.
   LogicalResult selectBy(SparseProductOpInterface op,
                          const MeasuredSchedule *measured);
   LogicalResult selectMeasured(SparseProductOpInterface op,
                                const MeasuredSchedule &found);
-  /// What the tables have for `op`, if the cost model agrees to it.
+  /// The measured schedule that the tables have for `op`, if the cost model
+  /// agrees to it.
   std::optional<MeasuredSchedule> findMeasured(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);

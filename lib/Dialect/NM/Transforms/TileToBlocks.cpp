@@ -94,9 +94,11 @@ static bool isTiled(SparseProductOpInterface op) {
 /// Whether tasks make the patches that they take, each its own.
 static bool canMakePatches(SparseProductOpInterface op, Patches patches,
                            ArrayRef<int64_t> sizes) {
-  ::nm::PatchRows rows = patches.getRows();
-  if (!op.getMDimOfA() || llvm::is_contained(rows.places, 0))
+  // An empty image has no patches.
+  if (!op.getMDimOfA() ||
+      llvm::is_contained(patches.collapse.getSrcType().getShape(), 0))
     return false;
+  ::nm::PatchRows rows = patches.getRows();
   int64_t m = sizes[sizes.size() - 3];
   return m == 0 || rows.isTile(m);
 }

@@ -15,27 +15,28 @@ inline constexpr StringLiteral kScheduleTablesAttr = "nm.schedule_tables";
 inline constexpr StringLiteral kDeviceAttr = "nm.device";
 inline constexpr StringLiteral kBatchInvariantAttr = "nm.batch_invariant";
 
-/// What stands before the name of a file that the user's tuning wrote, and
-/// whose schedules are no demand.
+/// The prefix of the file that the user's own tuning wrote. A schedule from
+/// that file is a suggestion: one that does not fit is warned of, and no error.
 inline constexpr StringLiteral kCachedTable = "cache:";
 
-/// How much longer than its own choice the model may estimate the schedule of
-/// a product of the same bucket to take.
+/// The model takes the schedule of a product of the same bucket where it
+/// estimates that schedule at most so many times its own choice.
 inline constexpr double kModelAgrees = 1.1;
 
-/// Whose measurements are looked up.
+/// The device whose measurements are looked up.
 struct DeviceQuery {
   /// Empty for all that have the facts.
   std::string name;
   std::string chip;
   int64_t units = 0;
-  /// Of the chip that models know; 0 where they are not compared.
+  /// Clock and bandwidth of the chip that the models know; 0 where neither is
+  /// compared.
   double clock = 0, bandwidth = 0;
 
   bool matches(const ::nm::TableDevice &device) const;
 };
 
-/// What a table has for a product.
+/// The schedule that a table has for a product.
 struct MeasuredSchedule {
   ::nm::TableEntry entry;
   /// The file.
@@ -54,13 +55,14 @@ struct MeasuredSchedule {
 LogicalResult loadScheduleTables(Operation *where, ArrayRef<std::string> files,
                                  const DeviceQuery &device);
 
-/// What the first of `files` that knows the product has for it: for itself,
-/// else the one of its bucket whose sizes are the closest.
+/// The schedule from the first of `files` that has one for the product or,
+/// failing that, for the product of the same bucket whose sizes are the
+/// closest.
 std::optional<MeasuredSchedule>
 findMeasuredSchedule(ArrayRef<std::string> files, const DeviceQuery &device,
                      const ::nm::TableProduct &product);
 
-/// What `op` is looked up by.
+/// The key by which `op` is looked up in tables.
 ::nm::TableProduct getTableProduct(SparseProductOpInterface op);
 
 /// Whether `op` is looked up: one without a batch, of known sizes.

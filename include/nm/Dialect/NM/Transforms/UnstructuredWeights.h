@@ -5,12 +5,11 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
-#include <optional>
-#include <vector>
+#include <string>
 
 namespace mlir::nm {
 
-/// How many of the unstructured weights of `op` are kept at most.
+/// The number of unstructured weights that `op` keeps at most.
 int64_t countKept(SparseProductOpInterface op);
 
 /// Gives `op`, of unstructured weights, weights with a pattern that its kernel

@@ -1,0 +1,25 @@
+//===- TileOfA.h - A part of A with vectors along m -------------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOVECTOR_TILEOFA_H
+#define NM_LIB_CONVERSION_NMTOVECTOR_TILEOFA_H
+
+#include "ProductTile.h"
+
+namespace mlir::nm {
+
+/// Rows `firstK` to `firstK` + `kRows` of k of `vectors` vectors of rows of A
+/// from `firstRow` on. In `scratch` a row of k is a row, of vectors along m.
+struct TileOfA {
+  Value firstRow, firstK, kRows;
+  int64_t vectors;
+  Value scratch;
+};
+
+/// Copies the tile from A to its scratch array, by square blocks, which may
+/// pass `kRows`. Rows of A past m repeat the last one; rows of k at or past the
+/// end are zero.
+void layOutA(VectorEmitter &e, const ProductTile &product, const TileOfA &tile);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOVECTOR_TILEOFA_H
