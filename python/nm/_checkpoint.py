@@ -31,7 +31,7 @@ _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt",
                   ".msgpack", ".onnx", ".gguf", ".ot", ".tflite")
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"
 _INDICES = "*.safetensors.index.json"
-# Of weights that an error tells of.
+# Reasons that an error tells, of so many weights at most.
 _TOLD_REASONS = 8
 
 

@@ -38,8 +38,7 @@ class CheckReport:
         message: one line for people.
         near, near_excess: where the pattern does not hold, or is unstructured, the
             sparsest N:M pattern that at most 2 % of the non-zeros stand in the way
-            of, and how many do; None and 0 where there is none, and of a weight on a
-            device.
+            of, and how many do; None and 0 where there is none.
     """
 
     pattern: Pattern
@@ -123,7 +122,7 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
             _check(w, along_other_axis(found), name).violations
             != report.violations):
         announce_axis(f"the weight {report.shape}")
-    return report
+    return _with_near(report, w)
 
 
 def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
@@ -131,21 +130,19 @@ def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
         w = w.detach().cpu()
     if _arrays.is_on_device(w):
         check_weight_shape(tuple(w.shape))
-        report = _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
-        return report if report.holds else _find_near(report, w.detach().cpu())
+        return _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
     view, _ = weight_view(w)
     native = lib.NmPatternReport()
     lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(), native))
-    report = _read_report(native, pattern, view.shape, name)
+    return _read_report(native, pattern, view.shape, name)
+
+
+def _with_near(report: CheckReport, w: Any) -> CheckReport:
+    """`report` of the array `w`, with the pattern that nearly holds."""
+    pattern = report.pattern
     if report.holds and not pattern.is_unstructured:
         return report
-    return _find_near(report, w)
-
-
-def _find_near(report: CheckReport, w: Any) -> CheckReport:
-    """`report` of the array `w` of the host, with the pattern that nearly holds."""
-    view, _ = weight_view(w)
-    pattern = report.pattern
+    view, _ = weight_view(w.detach().cpu() if _arrays.is_on_device(w) else w)
     near, excess = lib.NmPattern(), ctypes.c_int64()
     lib.check(lib.runtime.nmFindNearPattern(view.tensor(), pattern.axis, _NEAR, near,
                                             excess))

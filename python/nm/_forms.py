@@ -48,8 +48,8 @@ def most_forms() -> int:
 
 
 def form_of(function: Function) -> tuple:
-    """What tells whether two kernels read the same packed weight; empty where the module
-    does not say."""
+    """A key that is equal for kernels that read the same packed weight; empty where the
+    module does not say."""
     weights = (function._entry.get("pack") or {}).get("weights") or ()
     if not weights or not all(weight.get("layout") for weight in weights):
         return ()
@@ -78,7 +78,7 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     """
     known = {form_of(function): function for function in kept}
     known.pop((), None)
-    if not form_of(own) or form_of(own) in known:
+    if not form_of(own) or form_of(own) in known or _estimate(own) == float("inf"):
         return own
     may_add = len(known) < _most
     schedules = {schedule: None for form, function in known.items()
@@ -88,6 +88,9 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     best, time = None, float("inf")
     for schedule in schedules:
         other = compile_by(schedule)
+        if other is not None and form_of(other) == form_of(own):
+            # Nothing would be shared by the slower of the two.
+            return own
         if other is None or (form_of(other) not in known
                              and not (may_add and schedule == common)):
             continue

@@ -46,8 +46,8 @@ def announce_axis(what: str, stacklevel: int = 3) -> None:
 class Pattern:
     """``n`` pruning units are **kept** of every ``m`` consecutive ones along k.
 
-    Unstructured weights, ``nm.parse_pattern("unstructured")``, have no windows: `m` is
-    0, and `n` how many of all weights are kept at most, 0 for any number.
+    Unstructured weights, pattern ``"unstructured"``, have no windows: `m` is 0, and `n` is how
+    many of all weights are kept at most, 0 for any number.
 
     Attributes:
         n, m: kept units, and units in a window.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """What a function does between two times that it takes: a launch, a loop, a copy
+    """A step of a function, between two times that it takes: a launch, a loop, a copy
     or a call.
 
     Attributes:

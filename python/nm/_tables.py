@@ -15,7 +15,7 @@ def user_table() -> Path:
 
 
 def digests(settings: dict[str, str | None]) -> list[str]:
-    """What a module compiled with `settings` owes to tables outside the compiler."""
+    """A key of the tables, outside the compiler, that a compilation with `settings` reads."""
     named = settings.get("schedule-table") or os.environ.get("NM_SCHEDULE_TABLE", "")
     files = [file for file in named.split(",") if file]
     if "none" in files or settings.get("schedule"):

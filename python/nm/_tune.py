@@ -53,7 +53,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was found for a product.
+    """The schedule that was found for a product.
 
     Attributes:
         product: the product, as nm-bench prints it.
@@ -74,7 +74,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class TuneReport:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
         table: the file of schedules.
@@ -139,14 +139,19 @@ def tune(what: Tunable, example: Any = None, *, target: str = "cpu",
                *(f"--case={case}" for case in dict.fromkeys(products))]
     if arithmetic is not None:
         command.append(f"--arithmetic={arithmetic}")
-    _run(command, quiet)
-    return TuneReport(path, measurements, _read(measurements, set(products)))
+    code = _run(command, quiet)
+    found = _read(measurements, set(products))
+    if code != 0 and not found:
+        raise Error("expected schedules of the products, but nm-bench, whose messages say "
+                    "why, measured none")
+    return TuneReport(path, measurements, found)
 
 
-def _run(command: list[str], quiet: bool) -> None:
+def _run(command: list[str], quiet: bool) -> int:
     """Runs nm-bench to its end, also where Ctrl-C has it end early: it writes what it
-    has then."""
-    streams = {"stdout": subprocess.DEVNULL if quiet else sys.stderr.fileno(),
+    has then. Gives its exit code."""
+    from .cli.bench import _STDERR
+    streams = {"stdout": subprocess.DEVNULL if quiet else _STDERR,
                "stderr": subprocess.PIPE if quiet else None}
     try:
         process = subprocess.Popen(command, text=True, **streams)
@@ -158,13 +163,14 @@ def _run(command: list[str], quiet: bool) -> None:
             message = process.communicate()[1] or ""
             break
         except KeyboardInterrupt:
-            # It was told, too.
+            # The interrupt reached nm-bench, too, which ends by itself.
             continue
     # 1 says that some candidate failed or was not accurate, which none is taken of.
     if process.returncode not in (0, 1):
         raise Error(f"nm-bench ended with {process.returncode}\n{message}".rstrip())
     if process.returncode == 1 and "error: " in message and quiet:
         raise Error(message.rstrip())
+    return process.returncode
 
 
 def _products(what: Tunable, example: Any, target: str, rows: int | None

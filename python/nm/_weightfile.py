@@ -32,7 +32,7 @@ from ._pattern import Pattern, read_pattern
 from ._sparse import SparseTensor, weight_shape
 
 FORMAT, VERSION = "nm.sparse", 3
-# That of files with unstructured weights, which readers of the others do not know.
+# The version of files with unstructured weights, which readers of versions 1 to 3 do not know.
 _UNSTRUCTURED = 4
 # What metadata call the format that a file had, or would have, of dense weights.
 _FORMER = "nm.format"

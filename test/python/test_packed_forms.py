@@ -49,6 +49,9 @@ def test_a_form_for_all_rows_is_taken_where_it_is_about_as_fast():
     assert choose(own, [], "mma_sp<pairs = true>", mma_sp=slow)[0] is own
     assert choose(own, many, "mma_sp<pairs = true>", mma_sp=slow)[0] is own
     assert choose(own, [], "mma_sp<pairs = true>")[0] is own
+    # The common kernel that reads the same form, and is slower, shares nothing.
+    same = kernel("few", 12)
+    assert choose(own, many, "mma_sp<pairs = true>", mma_sp=same)[0] is own
     # Nor one that takes longer than the dense product.
     own = kernel("few", 10, dense=12)
     assert choose(own, [], "mma_sp<pairs = true>", mma_sp=shared)[0] is own
@@ -82,7 +85,7 @@ def test_one_form():
             nm.set_packed_forms(count)
 
 
-def test_the_limit_of_a_process(monkeypatch):
+def test_the_limit_of_a_process():
     assert _forms._read_count("1") == 1
     for text in ("0", "two", ""):
         with pytest.raises(nm.Error, match="NM_PACKED_FORMS"):

@@ -161,29 +161,15 @@ class FunctionText:
                 code: ScalarCode) -> Tensor:
         """A linalg.generic; each operand has a loop for each of its dimensions, and
         `iterators` a ``p`` (parallel) or ``r`` (reduction) for each loop."""
-        result = Tensor(self.fresh(), init.shape, init.element)
-        loops = ", ".join(f"d{i}" for i in range(len(iterators)))
-        maps = ", ".join(
-            f"affine_map<({loops}) -> ({', '.join(f'd{i}' for i in of)})>"
-            for of in (*(of for _, of in inputs), loops_of_init))
-        kinds = ", ".join('"parallel"' if kind == "p" else '"reduction"'
-                          for kind in iterators)
-        ins = ""
-        if inputs:
-            names = ", ".join(tensor.name for tensor, _ in inputs)
-            types = ", ".join(tensor.type for tensor, _ in inputs)
-            ins = f" ins({names} : {types})"
-        self.line(f"{result.name} = linalg.generic {{indexing_maps = [{maps}], "
-                  f"iterator_types = [{kinds}]}}{ins} "
-                  f"outs({init.name} : {init.type}) {{")
-        elements = [Scalar(self.fresh(), tensor.element)
-                    for tensor in (*(tensor for tensor, _ in inputs), init)]
-        self.line("^bb0(" + ", ".join(f"{each.name}: {each.element}"
-                                      for each in elements) + "):")
-        given = code(Body(self, "  "), *elements)
-        self.line(f"  linalg.yield {given.name} : {given.element}")
-        self.line(f"}} -> {result.type}")
-        return result
+        loops = [f"d{i}" for i in range(len(iterators))]
+
+        def places(of: Sequence[int]) -> str:
+            return ", ".join(loops[i] for i in of)
+
+        return self.mapped(loops,
+                           [loop for loop, kind in zip(loops, iterators) if kind == "r"],
+                           [(tensor, places(of)) for tensor, of in inputs], init,
+                           places(loops_of_init), code)
 
     def elementwise(self, inputs: Sequence[Tensor], shape: Sequence[Dim],
                     element: str, code: ScalarCode) -> Tensor:
@@ -243,10 +229,13 @@ class FunctionText:
                          for each in (*(of for _, of in inputs), of_init))
         kinds = ", ".join('"reduction"' if loop in reduced else '"parallel"'
                           for loop in loops)
-        names = ", ".join(tensor.name for tensor, _ in inputs)
-        types = ", ".join(tensor.type for tensor, _ in inputs)
+        ins = ""
+        if inputs:
+            names = ", ".join(tensor.name for tensor, _ in inputs)
+            types = ", ".join(tensor.type for tensor, _ in inputs)
+            ins = f" ins({names} : {types})"
         self.line(f"{result.name} = linalg.generic {{indexing_maps = [{maps}], "
-                  f"iterator_types = [{kinds}]}} ins({names} : {types}) "
+                  f"iterator_types = [{kinds}]}}{ins} "
                   f"outs({init.name} : {init.type}) {{")
         elements = [Scalar(self.fresh(), tensor.element)
                     for tensor in (*(tensor for tensor, _ in inputs), init)]

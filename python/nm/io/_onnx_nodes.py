@@ -16,7 +16,7 @@ _ZERO_POINTS = {"MatMulInteger": 3, "MatMulIntegerToFloat": 5,
                 "DynamicQuantizeMatMul": 3, "QLinearMatMul": 5, "QGemm": 5}
 _SCALES = {"MatMulIntegerToFloat": 3, "DynamicQuantizeMatMul": 2, "QLinearMatMul": 4,
            "QGemm": 4}
-# Of convolutions, the input that is the filter.
+# The input of a convolution that is its filter.
 _FILTERS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 _SAME = ("DequantizeLinear", "QuantizeLinear", "Cast", "Identity")
 

@@ -16,17 +16,17 @@ from torch.nn import functional
 
 from .._errors import Error
 from .._pattern import Block, Pattern
-from ._linear import NMLinear
+from ._linear import NMLinear, _is_exporting
 from ._op import linear_of_tensors
 from ._weights import parse_form
 
 _PART = "product"
-# What the module had before its product was a layer, while it may be again.
+# The attribute with the weight that the module had before its product was a layer.
 _FORMER = "_nm_former_weight"
 
 
 class _Convolution(nn.Module):
-    """What NMConv1d, NMConv2d and NMConv3d share."""
+    """The base of NMConv1d, NMConv2d and NMConv3d."""
 
     product: nn.Linear
     _dense_class: type[nn.Module]
@@ -46,8 +46,11 @@ class _Convolution(nn.Module):
         self._take(dense, product)
 
     def _take(self, dense: nn.Module, product: nn.Module) -> None:
-        self.__dict__.update({name: value for name, value in vars(dense).items()
-                              if name not in ("_parameters", "_modules")})
+        # Hooks of the one are no hooks of the other.
+        self.__dict__.update({
+            name: value.copy() if isinstance(value, dict) else value
+            for name, value in vars(dense).items()
+            if name not in ("_parameters", "_modules")})
         self._modules[_PART] = product.train(self.training)
 
     @classmethod
@@ -100,7 +103,7 @@ class _Convolution(nn.Module):
         rank = len(self.kernel_size)
         if image.dim() == rank + 1:
             return self.forward(image[None])[0]
-        if torch.compiler.is_exporting() and self._is_plain():
+        if _is_exporting() and self._is_plain():
             return self._as_operator(image)
         return self._modules[_PART](patches(image, self)).movedim(-1, 1)
 
@@ -213,12 +216,15 @@ def _as_linear(module: nn.Module) -> nn.Linear:
 
 
 def patches(image: Tensor, module: Any) -> Tensor:
-    """What each place of the output takes of the image: ``[batch, places..., taps and
+    """The patch of the image that each place of the output takes: ``[batch, places..., taps and
     channels]``."""
-    image = functional.pad(image, module._reversed_padding_repeated_twice if isinstance(
-        module.padding, str) else [side for pad in reversed(module.padding)
-                                   for side in (pad, pad)])
+    image = _padded(image, module._reversed_padding_repeated_twice)
     return _windows(image, module.kernel_size, module.stride, module.dilation)
+
+
+def _padded(image: Tensor, sides: list[int]) -> Tensor:
+    """The image with zeros around it; itself where there are none."""
+    return functional.pad(image, sides) if any(sides) else image
 
 
 def _windows(image: Tensor, taps: Any, strides: Any, dilations: Any) -> Tensor:
@@ -281,6 +287,8 @@ def unfold_stored(model: nn.Module, name: str) -> str | None:
         return None
     if why_no_convolution(module) is None:
         unfold_convolution(module)
+        # Its weight is the file's.
+        module.__dict__.pop(_FORMER)
     return f"{around}.{_PART}.weight" if isinstance(module, _Convolution) else None
 
 
@@ -295,8 +303,7 @@ _library.define("convolution(Tensor image, Tensor values, Tensor indices, str fo
 def _convolve(image: Tensor, values: Tensor, indices: Tensor, form: str,
               bias: Tensor | None, taps: list[int], stride: list[int],
               padding: list[int], dilation: list[int]) -> Tensor:
-    padded = functional.pad(image, [side for pad in reversed(padding)
-                                    for side in (pad, pad)])
+    padded = _padded(image, [side for pad in reversed(padding) for side in (pad, pad)])
     windows = _windows(padded, taps, stride, dilation)
     return linear_of_tensors(windows, values, indices, form, bias, None).movedim(
         -1, 1).contiguous()

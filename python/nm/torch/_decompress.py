@@ -62,8 +62,8 @@ def _in_plain_operators(values: Tensor, indices: Tensor, form: str) -> Tensor:
 
 
 def _mask_and_places(indices: Tensor, n: int, k: int) -> tuple[Tensor, Tensor]:
-    """Of unstructured weights ``[n, k]``, which are kept, and where among the kept ones
-    each of these is."""
+    """Of unstructured weights ``[n, k]`` the mask of those that are kept, and each kept
+    weight's number among them."""
     bits = indices.reshape(n, -1, 1) >> torch.arange(8, device=indices.device)
     mask = (bits & 1).reshape(n, -1)[:, :k].bool()
     return mask, (mask.reshape(-1).cumsum(0) - 1).clamp(min=0).reshape(n, k)
@@ -78,7 +78,7 @@ def _put_anywhere(values: Tensor, indices: Tensor, n: int, k: int) -> Tensor:
 
 def _kept_anywhere(dense: Tensor, indices: Tensor, n: int, k: int, count: int) -> Tensor:
     mask, places = _mask_and_places(indices, n, k)
-    # What is pruned is put behind all.
+    # Pruned weights are put behind all kept ones.
     at = torch.where(mask, places, count).reshape(-1)
     kept = dense.new_zeros(count + 1).scatter(0, at, dense.reshape(-1))
     return kept[:count].reshape(1, count)

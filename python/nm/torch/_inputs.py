@@ -96,8 +96,8 @@ _GRAM_BYTES = 1 << 31
 def gram_recorder(model: nn.Module, examples: Iterable[Any],
                   run: Callable[[nn.Module], Any] | None = None,
                   most_bytes: int = _GRAM_BYTES) -> Callable[[str], dict[str, Tensor]]:
-    """What LayerInputs.record_grams does: of the layer named and of those behind it that
-    are still dense, as many as fit in `most_bytes`, and the first in any case."""
+    """A function that records as LayerInputs.record_grams does: the layer named and layers
+    behind it that are still dense, as many as fit in `most_bytes`, and one at least."""
     kept = list(examples)
 
     def record(name: str) -> dict[str, Tensor]:

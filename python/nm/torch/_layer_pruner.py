@@ -117,7 +117,7 @@ def _prune_by(given: Any, weight: Tensor, pattern: Pattern, x: Tensor | None = N
 
 
 def _share(found: Pruned) -> float:
-    """Of a weight's non-zeros, what was dropped."""
+    """The share of a weight's non-zeros that was dropped."""
     report = found.report
     return report.dropped / report.non_zeros if report.non_zeros else 0.0
 

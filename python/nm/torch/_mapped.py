@@ -29,7 +29,7 @@ LEAST_BYTES = 1 << 18
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs", "hugetlbfs")
 # What stays free of a disk, as a part of what was.
 _FREE_PART = 4
-# What tensors of a device that lie on the host are there, by address.
+# The device's tensors that lie on the host, by address.
 _hosts: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
 
 

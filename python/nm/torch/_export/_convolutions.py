@@ -149,15 +149,15 @@ def _of_channels(c: Context, each: Tensor, places: int) -> Tensor:
 
 # Batch normalization
 
-@lowers("aten._native_batch_norm_legit_no_training", "aten.batch_norm")
+@lowers("aten._native_batch_norm_legit_no_training")
 def _batch_norm(c: Context, x: Tensor, weight: Constant | None, bias: Constant | None,
-                mean: Constant, variance: Constant, *rest) -> tuple[Tensor, None, None]:
+                mean: Constant, variance: Constant, _momentum: float,
+                epsilon: float) -> tuple[Tensor, None, None]:
     """A scale and a shift of each channel, which a product before takes as its
     epilogue."""
     constants = [each for each in (weight, bias, mean, variance) if each is not None]
     if not all(isinstance(each, Constant) for each in constants):
         raise c.refuse("statistics that are buffers of the model")
-    epsilon = rest[-1]
     scale = torch.rsqrt(variance.tensor.double() + epsilon)
     if weight is not None:
         scale = scale * weight.tensor.double()
@@ -174,7 +174,7 @@ def _batch_norm(c: Context, x: Tensor, weight: Constant | None, bias: Constant |
                          given.element)
 
     result = c.fn.elementwise([given, *parts], given.shape, given.element, code)
-    return result if "aten.batch_norm" in str(c.node.target) else (result, None, None)
+    return result, None, None
 
 
 # Pools
@@ -230,7 +230,7 @@ def _pool(c: Context, x: Tensor, shape: Sequence[Dim], taps: Sequence[int],
     if ceil_mode and any(need > size for need, size in zip(needed, padded.shape[2:])):
         raise c.refuse("a pool whose windows are in the image, not one with ceil_mode")
     y, t = places.loops()
-    # Of the windows' size.
+    # A tensor of the windows' size, whose elements are not read.
     windows = c.fn.empty(taps, element)
     return c.fn.mapped(
         ["n", "c", *y[:-1], *t, y[-1]], t,
