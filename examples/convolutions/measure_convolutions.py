@@ -1,6 +1,8 @@
 """Times the 3x3 convolutions of ResNet-50 on one GPU, dense by cuDNN and pruned to 8:32.
 
-usage: measure_convolutions.py [--csv FILE]
+usage: measure_convolutions.py [--pattern 1:10 --pattern 1:20...] [--csv FILE]
+
+With --pattern one image in f32 is convolved with filters of each, in SparseRT's setting.
 
 Weights are random. cuDNN takes its best algorithm: in f32 of planes, with TF32 and in f16 of
 images whose channels are last. nm's are what `nm.torch.export` makes of a pruned layer, in f32
@@ -21,8 +23,12 @@ from torch import nn
 # Channels and the height and width of the image.
 LAYERS = [(64, 56), (128, 28), (256, 14), (512, 7)]
 PATTERNS = {torch.float32: "8:32, block = 1x32", torch.float16: "8:32, block = 1x64"}
+LAYOUTS = torch.contiguous_format, torch.channels_last
 COLUMNS = ["batch", "channels", "cuDNN f32", "cuDNN TF32", "nm f32", "nm f32, channels last",
            "cuDNN f16", "nm f16", "nm f16, channels last"]
+
+OF_PATTERNS = ["channels", "height and width", "pattern", "cuDNN f32", "cuDNN TF32", "nm f32",
+               "cuDNN f32 / nm"]
 
 
 def time_of(call, calls=20, replays=20):
@@ -78,24 +84,51 @@ def measure(batch, channels, size, path):
         pruned = make_layer(channels, dtype)
         nm.torch.sparsify(pruned, pattern, prune=True)
         times += [time_pruned(pruned, image, path) for image in (x, last)]
-    return [f"{time:.3g}" if isinstance(time, float) else time for time in times]
+    return as_text(times)
+
+
+def as_text(cells):
+    return [f"{cell:.3g}" if isinstance(cell, float) else cell for cell in cells]
+
+
+def measure_pattern(channels, size, pattern, path):
+    """One image in f32: of the two layouts of images each side takes its better one."""
+    planes = torch.randn(1, channels, size, size, device="cuda")
+    images = planes, planes.to(memory_format=torch.channels_last)
+    layer = make_layer(channels, torch.float32)
+    dense, tf32 = (min(time_dense(layer.to(memory_format=layout), image, allow_tf32)
+                       for layout, image in zip(LAYOUTS, images))
+                   for allow_tf32 in (False, True))
+    torch.backends.cudnn.allow_tf32 = False
+    pruned = make_layer(channels, torch.float32)
+    nm.torch.sparsify(pruned, pattern, prune=True)
+    ours = min(time_pruned(pruned, image, path) for image in images)
+    return as_text([channels, size, pattern, dense, tf32, ours, dense / ours])
+
+
+def lines_of(patterns, path):
+    if patterns:
+        return [OF_PATTERNS], (measure_pattern(channels, size, pattern, path)
+                               for channels, size in LAYERS for pattern in patterns)
+    return [COLUMNS], (measure(batch, channels, size, path)
+                       for batch in (1, 32) for channels, size in LAYERS)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pattern", action="append", help="of one image in f32")
     parser.add_argument("--csv", help="write the table to this file")
     args = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cudnn.benchmark = True
-    lines = []
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-        for batch in (1, 32):
-            for channels, size in LAYERS:
-                lines.append(measure(batch, channels, size, Path(folder) / "layer.so"))
-                print(dict(zip(COLUMNS, lines[-1])), flush=True)
+        lines, measured = lines_of(args.pattern, Path(folder) / "layer.so")
+        for line in measured:
+            lines.append(line)
+            print(dict(zip(lines[0], line)), flush=True)
     if args.csv:
         with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([COLUMNS, *lines])
+            csv.writer(file, lineterminator="\n").writerows(lines)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@ by torch's tensor parallelism, in several.
 
 usage: measure_layers.py [--pattern "8:32, block = 1x64"... | --by-granularity] [--type f16]
                          [--device cuda] [--processes 2 | --fused]
-                         [--layers 24] [--csv FILE] [--kernels-for CHIP]
+                         [--layers 24 [--distinct 2]] [--compile] [--csv FILE]
+                         [--kernels-for CHIP]
 
 With --by-granularity the patterns are those of nmSPARSE: 50, 75 and 90.6 % of zeros of
-single weights, of vectors of 4, 32 and 64 outputs, and of blocks of 4 x 4; 24 layers
-are all of BERT-large's.
+single weights, of vectors of 4, 32 and 64 outputs, and of blocks of 4 x 4, and 50, 75 and
+87.5 % of squares of 64; 24 layers are all of BERT-large's. With --distinct that many layers
+are drawn and pruned, and the others are copies of them with memory of their own, which take
+as long. With --compile a dense model of torch.compile takes part.
 
 On a GPU a time is that of a CUDA graph. All variants take turns, so that a change of
 the clock falls on each.
@@ -35,7 +38,7 @@ from torch.distributed.device_mesh import init_device_mesh
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 REPLAYS = 10
 GRANULARITIES = [f"{kept}:32, block = {block}" for block in ("1x1", "1x4", "1x32", "1x64", "4x4")
-                 for kept in (16, 8, 3)]
+                 for kept in (16, 8, 3)] + [f"1:{m}, block = 64x64" for m in (2, 4, 8)]
 COLUMNS, ROWS = ("query", "key", "value", "fc1"), ("mixed", "fc2")
 
 
@@ -60,15 +63,23 @@ def make_layers(args):
     torch.manual_seed(0)
     with torch.device(args.device):
         kind = FusedLayer if args.fused else Layer
-        model = nn.Sequential(*(kind(args.width, args.heads, args.inner)
-                                for _ in range(args.layers)))
+        drawn = [kind(args.width, args.heads, args.inner)
+                 for _ in range(min(args.distinct or args.layers, args.layers))]
         x = torch.randn(args.sentences, args.length, args.width)
-    return model.to(TYPES[args.type]).eval(), x.to(TYPES[args.type])
+    drawn = [layer.to(TYPES[args.type]).eval() for layer in drawn]
+    return drawn, x.to(TYPES[args.type])
 
 
-def make_sparse(model, pattern):
-    """A twin with pruned weights, and GELU fused to the product before it."""
-    sparse = copy.deepcopy(model)
+def stack(drawn, count, own_memory=True):
+    """A model of `count` layers, the drawn ones over and over."""
+    layers = [drawn[i % len(drawn)] for i in range(count)]
+    return nn.Sequential(*([copy.deepcopy(layer) for layer in layers] if own_memory
+                           else layers))
+
+
+def make_sparse(drawn, pattern):
+    """Twins with pruned weights, and GELU fused to the product before it."""
+    sparse = copy.deepcopy(drawn)
     for layer in sparse:
         for name in linear_names(layer):
             setattr(layer, name, nm.torch.NMLinear.from_dense(
@@ -79,12 +90,12 @@ def make_sparse(model, pattern):
 
 
 def make_dense(sparse):
-    """A dense twin of a sparse model, in f32."""
+    """Dense twins of sparse layers, in f32."""
     dense = copy.deepcopy(sparse)
     for layer in dense:
         for name in linear_names(layer):
             setattr(layer, name, getattr(layer, name).to_dense())
-    return dense.float()
+    return [layer.float() for layer in dense]
 
 
 def make_parallel(model, mesh):
@@ -165,27 +176,40 @@ class Variant:
 
 
 def make_variants(args, rank, mesh):
-    model, x = make_layers(args)
-    alone = rank == 0
-    variants = [Variant(f"dense {args.type}", model, x, alone)]
-    if args.type == "f32" and x.is_cuda:
-        variants.append(Variant("dense tf32", model, x, alone, tf32=True))
-    reference = copy.deepcopy(model).float()(x.float())
-    expected = {variant.name: reference for variant in variants}
-    if mesh is not None:
-        name = f"dense {args.type}, {mesh.size()} processes"
-        variants.append(Variant(name, make_parallel(model, mesh), x))
+    drawn, x = make_layers(args)
+    variants, expected = [], {}
+
+    def add(name, model, reference, takes_part=True, **options):
+        variants.append(Variant(name, model, x, takes_part, **options))
         expected[name] = reference
-    for pattern in args.pattern:
-        sparse = make_sparse(model, pattern)
-        reference = make_dense(sparse)(x.float())
-        variants.append(Variant(pattern, sparse, x, alone))
-        expected[pattern] = reference
+
+    def add_parallel(name, model, reference):
         if mesh is not None:
-            name = f"{pattern}, {mesh.size()} processes"
-            variants.append(Variant(name, make_parallel(sparse, mesh), x))
-            expected[name] = reference
+            add(f"{name}, {mesh.size()} processes", make_parallel(model, mesh), reference)
+
+    def reference_of(layers):
+        return stack(layers, args.layers, own_memory=False)(x.float())
+
+    alone = rank == 0
+    model = stack(drawn, args.layers)
+    reference = reference_of([copy.deepcopy(layer).float() for layer in drawn])
+    add(f"dense {args.type}", model, reference, alone)
+    if args.type == "f32" and x.is_cuda:
+        add("dense tf32", model, reference, alone, tf32=True)
+    if args.compile:
+        add(f"dense {args.type}, torch.compile", make_compiled(model), reference, alone)
+    add_parallel(f"dense {args.type}", model, reference)
+    for pattern in args.pattern:
+        pruned = make_sparse(drawn, pattern)
+        sparse, reference = stack(pruned, args.layers), reference_of(make_dense(pruned))
+        add(pattern, sparse, reference, alone)
+        add_parallel(pattern, sparse, reference)
     return variants, expected
+
+
+def make_compiled(model):
+    """Layer by layer: what is compiled for the first serves the others."""
+    return nn.Sequential(*(torch.compile(layer) for layer in model))
 
 
 def measure(args, rank, mesh):
@@ -282,6 +306,10 @@ def main():
                           ("heads", 16), ("sentences", 24), ("length", 128),
                           ("rounds", 15)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--distinct", type=int, metavar="LAYERS",
+                        help="how many layers are drawn and pruned (default all)")
+    parser.add_argument("--compile", action="store_true",
+                        help="a dense model of torch.compile beside")
     parser.add_argument("--by-granularity", action="store_true")
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--kernels-for", metavar="CHIP")

@@ -13,8 +13,10 @@
 #include "GpuData.h"
 #include "nm/Tables/ScheduleTable.h"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nm {
 
@@ -46,6 +48,8 @@ private:
                      Operands &operands);
   /// Finds the BLAS's routines that can take the case.
   Status prepareBlas(const BenchCase &bench, Operands &operands);
+  /// Those of its dense product that an earlier case has left, or all.
+  Result<std::vector<Cublas::Routine>> routinesFor(const BenchCase &bench);
   /// Leaves, of the algorithms for each layout of the weights, the fastest.
   Status dropSlowAlgorithms(const BenchCase &bench, Operands &operands);
   /// Loads cuSPARSELt for the first case that it has a pattern of.
@@ -73,6 +77,8 @@ private:
   /// The ceilings of f32 multiply-adds.
   Ceilings ceilings;
   std::optional<Cublas> blas;
+  /// By dense product: cases that differ in their patterns alone share it.
+  std::map<std::string, std::vector<Cublas::Routine>> fastest;
   /// None before a case needs it, and an error where it is not there.
   std::optional<Result<CusparseLt>> sparse;
   std::optional<Cusparse> csr;

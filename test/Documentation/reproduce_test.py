@@ -80,6 +80,28 @@ class Reproduce(unittest.TestCase):
         self.assertIn("--ablate --shape=4096x4096x4096", ablation)
         self.assertNotIn("--m=7", ablation)
 
+    def test_examples_are_run_on_a_gpu(self):
+        """By an nm-bench that gives what was measured, and a Python that writes down what
+        it runs."""
+        bench, python = self.out / "bench", self.out / "python3"
+        bench.write_text("#!/bin/sh\nfor each; do case $each in --csv=*)\n"
+                         f"cp {PAPERS}/sparsert/measured.csv ${{each#--csv=}};; esac; done\n")
+        python.write_text(f'#!/bin/sh\necho "$@" > {self.out}/log\n'
+                          "for each; do case $each in --csv=*)\n"
+                          'printf "channels,nm\\n64,7.25\\n" > ${each#--csv=};; esac; done\n')
+        for path in (bench, python):
+            path.chmod(0o755)
+        done = run("sparsert", f"--out={self.out}", f"--bench={bench}",
+                   "--target=cuda:sm_90a", f"--python={python}", "--commit=0a1b2c3d")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("examples/convolutions/measure_convolutions.py --pattern=1:10",
+                      (self.out / "log").read_text())
+        page = (self.out / "sparsert.md").read_text(encoding="utf-8")
+        self.assertIn("| 64 | 7.25 |", page)
+        self.assertIn("measure_convolutions.py --pattern=1:10 --pattern=1:20 "
+                      "--csv=convolutions.csv", page)
+        self.assertEqual(page.count("commit 0a1b2c3d"), 3)
+
     def test_what_is_wrong_is_refused(self):
         done = run("nonsense")
         self.assertEqual(done.returncode, 2)

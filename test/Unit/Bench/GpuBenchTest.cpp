@@ -145,6 +145,32 @@ TEST_F(GpuBenchTest, TimesEveryAlgorithm) {
       << result.error().message;
 }
 
+/// The second case has the dense product of the first, whose slow algorithms
+/// are not timed again. What is timed is captured.
+TEST_F(GpuBenchTest, ChoosesTheAlgorithmsOfADenseProductOnce) {
+  setenv("FAKE_CUBLAS_ALGORITHMS", "3", 1);
+  Result<GpuBench> bench = GpuBench::create(options);
+  ASSERT_TRUE(bench) << bench.error().message;
+  auto countTimed = [&](int64_t rows) {
+    Result<CompiledCase> compiled = loadFfn();
+    size_t at = cuda.log().size();
+    Result<CaseResult> result =
+        bench->measure({{rows, 3, 4}, {2, 4}}, *compiled);
+    EXPECT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->dense);
+    std::string log = cuda.log();
+    int64_t count = 0;
+    for (; (at = log.find("cuStreamBeginCapture", at)) != std::string::npos;
+         ++at)
+      ++count;
+    return count;
+  };
+  // Two algorithms of each layout run. Ours, gemm and one for each layout stay.
+  EXPECT_EQ(countTimed(80), 4 + 4);
+  EXPECT_EQ(countTimed(80), 4);
+  EXPECT_EQ(countTimed(81), 4 + 4);
+}
+
 TEST_F(GpuBenchTest, MultipliesByEitherLayout) {
   setenv("FAKE_CUBLAS_ALGORITHMS", "3", 1);
   Result<Cublas> blas = Cublas::load("", Device::cuda(0));
