@@ -32,6 +32,13 @@ static Status setThreads(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
+static Status setPrefetchWeights(CompileOptions &options, StringRef value) {
+  if (value.getAsInteger(10, options.prefetchWeights) ||
+      options.prefetchWeights < 0 || options.prefetchWeights > (1 << 30))
+    return expected("prefetch-weights between 0 and 1073741824", value);
+  return Status::success();
+}
+
 static Status setOptLevel(CompileOptions &options, StringRef value) {
   if (value.getAsInteger(10, options.optLevel) || options.optLevel > 3)
     return expected("opt-level between 0 and 3", value);
@@ -135,6 +142,10 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.overlapKernels, "overlap-kernels", value);
      }},
+    {"prefetch-weights", "bytes",
+     "bytes of the next product's weights that a GPU's kernel asks for as it "
+     "ends, on sm_90 and newer (default 8388608)",
+     setPrefetchWeights},
     {"propagate-layouts", "true|false",
      "let activations between a GPU's products be m-major where that costs "
      "less (default true)",

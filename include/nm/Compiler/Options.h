@@ -54,6 +54,9 @@ struct CompileOptions {
   bool batchInvariant = false;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;
+  /// Bytes of the next product's weights that a GPU's kernel asks for as it
+  /// ends.
+  int64_t prefetchWeights = int64_t(8) << 20;
   /// Whether activations between a GPU's products take the layouts that cost
   /// least.
   bool propagateLayouts = true;
