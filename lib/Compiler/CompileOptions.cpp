@@ -188,6 +188,16 @@ static const OptionInfo kOptions[] = {
      setReproducer},
 };
 
+StringRef mlir::nm::findOptionOfGpus(const CompileOptions &options) {
+  if (!options.overlapKernels)
+    return "cuda with overlap-kernels";
+  if (!options.propagateLayouts)
+    return "cuda or sim with propagate-layouts";
+  if (options.prefetchWeights != CompileOptions().prefetchWeights)
+    return "cuda or sim with prefetch-weights";
+  return {};
+}
+
 ArrayRef<OptionInfo> mlir::nm::getOptionInfos() { return kOptions; }
 
 Status mlir::nm::setOption(CompileOptions &options, StringRef name,

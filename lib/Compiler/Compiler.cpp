@@ -134,15 +134,8 @@ LogicalResult Compilation::readTarget() {
     if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
-    const std::pair<bool, const char *> ofGpus[] = {
-        {!options.overlapKernels, "cuda with overlap-kernels"},
-        {!options.propagateLayouts, "cuda or sim with propagate-layouts"},
-        {options.prefetchWeights != CompileOptions().prefetchWeights,
-         "cuda or sim with prefetch-weights"}};
-    for (auto [isGiven, what] : ofGpus)
-      if (isGiven)
-        return diagnostics.fail(Twine("expected the target ") + what +
-                                ", but got cpu");
+    if (StringRef gpus = findOptionOfGpus(options); !gpus.empty())
+      return diagnostics.fail("expected the target " + gpus + ", but got cpu");
   }
   if (target.kind == ::nm::Target::Kind::Sim && options.profile)
     return diagnostics.fail("expected the target cpu or cuda with profile, but "

@@ -90,6 +90,10 @@ llvm::ArrayRef<OptionInfo> getOptionInfos();
 ::nm::Status setOption(CompileOptions &options, llvm::StringRef name,
                        std::optional<llvm::StringRef> value);
 
+/// A given option that kernels of GPUs alone have, behind the targets that take
+/// it; empty if there is none.
+llvm::StringRef findOptionOfGpus(const CompileOptions &options);
+
 /// Parses `with-reference schedule=simt<stages = 3> opt-level=2`: spaces in
 /// brackets separate no options.
 ::nm::Status parseOptions(llvm::StringRef text, CompileOptions &options);
