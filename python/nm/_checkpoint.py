@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import _safetensors
 from ._errors import Error, PatternError, reading
 from ._files import read_text, written_whole
@@ -29,6 +31,9 @@ FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
 _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".h5",
                   ".msgpack", ".onnx", ".gguf", ".ot", ".tflite")
+# What a convolution calls the layer with its weight.
+_PRODUCT = ".product"
+_REFUSED_FILTER = "it is a filter, and compressed-tensors has matrices"
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"
 _INDICES = "*.safetensors.index.json"
 # Reasons that an error tells, of so many weights at most.
@@ -138,6 +143,8 @@ class _Converter:
         self.report = ConvertReport()
         # Whether the weights are written as what was packed.
         self.unpacked = False
+        # The layers that are products of convolutions whose filters become dense.
+        self.products: set[str] = set()
         told = parse_pattern(pattern, None, axis) if pattern else None
         is_24 = told is not None and (told.n, told.m, told.block) == (
             2, 4, (1, 1)) and told.axis == 1
@@ -163,6 +170,8 @@ class _Converter:
         places: dict[str, str] = {}
         size = 0
         for shard in shards:
+            self._find_products(open_weights(shard))
+        for shard in shards:
             weights = open_weights(shard)
             weights.read_layout(config)
             tensors = self._convert(weights, str(shard), str(target / shard.name),
@@ -179,6 +188,7 @@ class _Converter:
         self._copy_others(source, target, config)
 
     def convert_file(self, source: str, target: str) -> None:
+        self._find_products(open_weights(source))
         self._convert(open_weights(source), source, target, check_found=True)
         self.report.files.append(target)
 
@@ -195,6 +205,7 @@ class _Converter:
                 self.progress(name)
             if weights.is_part(name):
                 continue
+            stored = self._name(name)
             tensors.update(weights.quantization(name))
             w = self._condense(weights, name)
             if w is not None:
@@ -206,15 +217,36 @@ class _Converter:
                 if w._quantization is not None:
                     tensors[f"{name}_scale"] = weights.raw(f"{name}_scale")
                 continue
-            tensors[name] = (file.stored(name) if file is not None and name in file
-                             else weights.raw(name))
-            self.report.kept.append(name)
+            tensors[stored] = (file.stored(name) if file is not None and name in file
+                               else _dense_of(weights, name))
+            self.report.kept.append(stored)
         if check_found:
             self._check_found(source)
         if condensed and self.format == "nm":
             metadata = metadata_of(condensed, metadata)
         _safetensors.write(target, tensors, metadata)
         return list(tensors)
+
+    def _find_products(self, weights: WeightSource) -> None:
+        """Finds the convolutions whose names are theirs again once they are dense."""
+        if self.format == "nm":
+            return
+        for name in weights:
+            layer = name.removesuffix(".weight")
+            w = weights.condensed(name)
+            if w is None or not layer.endswith(_PRODUCT):
+                continue
+            if w._taps is None:
+                raise Error(f"{weights.path}: {name}: expected the taps of the filter of a "
+                            "convolution, which files of older versions have not; "
+                            "nm.torch.load and nm.torch.densify make the model dense")
+            self.products.add(layer)
+
+    def _name(self, name: str) -> str:
+        """What a tensor that is written dense is called."""
+        layer, dot, last = name.rpartition(".")
+        return (layer.removesuffix(_PRODUCT) + dot + last if layer in self.products
+                else name)
 
     def _condense(self, weights: WeightSource, name: str) -> SparseTensor | None:
         """The condensed weight; None for a tensor that stays as it is."""
@@ -223,11 +255,6 @@ class _Converter:
         if made_of:
             self.report.joined[name] = made_of
         asked = [glob for glob in self.names if fnmatch.fnmatchcase(name, glob)]
-        if self.format == "dense" and name.endswith(".product.weight") and (
-                weights.condensed(name) is not None):
-            raise Error(f"{weights.path}: {name}: expected no filter of a convolution, "
-                        "whose taps are the model's to say; nm.torch.load and "
-                        "nm.torch.densify make the model dense")
         if self.format == "dense" or not asked:
             return None
         reason = weights.why_no_matrix(name)
@@ -240,6 +267,9 @@ class _Converter:
     def _condense_matrix(self, weights: WeightSource, name: str, asked: list[str]
                          ) -> SparseTensor | None:
         w = weights.condensed(name)
+        if w is not None and w._taps and self.format == "compressed-tensors":
+            self.report.left_dense[self._name(name)] = _REFUSED_FILTER
+            return None
         pattern = self.pattern and pattern_along(weights, name, self.pattern, self.axis)
         if w is not None and pattern in (None, w.pattern):
             if self.format == "nm" or w._quantization is None:
@@ -254,7 +284,7 @@ class _Converter:
         elif self.format == "compressed-tensors" and weights.axis(name) == 0:
             reason = "its k is at axis 0, and compressed-tensors has [out, in]"
         elif self.format == "compressed-tensors" and weights.is_filter(name):
-            reason = "it is a filter, and compressed-tensors has matrices"
+            reason = _REFUSED_FILTER
         elif asked == ["*"] and weights.is_looked_up(name):
             reason = ("it is an embedding, whose rows are looked up and not multiplied; "
                       f"names=['{name}'] (--name) takes it, too")
@@ -276,7 +306,9 @@ class _Converter:
         """A weight that stays quantized where its integers are told and can be."""
         found = weights.integers(name) if self.format == "nm" else None
         if found is None or pattern.axis != 1:
-            return compress(weights.weight(name), pattern, name=name)
+            w = compress(weights.weight(name), pattern, name=name)
+            w._taps = weights.taps(name)
+            return w
         w = compress(found[0], pattern, name=name)
         w._quantization = found[1:]
         return w
@@ -394,6 +426,16 @@ def _plain_metadata(file: _safetensors.SafetensorsFile | None) -> dict[str, str]
     if file is None:
         return {"format": "pt"}
     return plain_metadata(file.metadata)
+
+
+def _dense_of(weights: WeightSource, name: str) -> tuple[str, np.ndarray]:
+    """A tensor as it is in dense files."""
+    element, array = weights.raw(name)
+    w = weights.condensed(name)
+    if w is None or w._taps is None:
+        return element, array
+    filters = array.reshape(len(array), *w._taps, -1)
+    return element, np.ascontiguousarray(np.moveaxis(filters, -1, 1))
 
 
 def _dense_bytes(w: SparseTensor) -> int:

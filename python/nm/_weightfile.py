@@ -8,7 +8,8 @@
 
 A quantized weight has the bits of its integers and the group of k that shares a scale in
 its record, and "<name>_scale" [n, groups] beside it; integers of 4 bits are packed, two to
-a byte, from the lower half on, with 8 added.
+a byte, from the lower half on, with 8 added. The matrix ``[out, taps and channels]`` of a
+convolution's filter has the sizes of its taps in its record, ``"taps": [3, 3]``.
 
 Other tensors in such a file are those that stayed dense. In version 1 an index is a
 byte, and "<name>.indices" has its shape; from version 3 on a file has the checksums that
@@ -19,6 +20,7 @@ and checks every index.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -72,6 +74,8 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
     for name, weight in weights.items():
         if weight._quantization is not None:
             records[name].update(zip(("bits", "group"), weight._quantization))
+        if weight._taps is not None:
+            records[name]["taps"] = list(weight._taps)
     version = _UNSTRUCTURED if any(weight.pattern.is_unstructured
                                    for weight in weights.values()) else VERSION
     own = {"format": FORMAT, "version": str(version), "weights": json.dumps(records)}
@@ -146,7 +150,7 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
 
 def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
             ) -> SparseTensor:
-    parts, bits = [], record.get("bits")
+    parts, bits, taps = [], record.get("bits"), record.get("taps")
     if bits not in (None, 4, 8) or bits is not None and (
             not isinstance(record.get("group"), int) or record["group"] < 1
             or record["dtype"] != "i8"):
@@ -166,11 +170,21 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
         if bits == 4:
             parts[0] = _unpack_values(parts[0], pattern, shape, f"{name}.values")
         made = SparseTensor(parts[0], parts[1], shape, pattern, record["dtype"])
+        if taps is not None:
+            made._taps = _check_taps(taps, made)
         if bits is not None:
             made._quantization = bits, record["group"]
         return made
     except Error as error:
         raise FileFormatError(f"{file.path}: {name}: {error}") from None
+
+
+def _check_taps(taps: Any, weight: SparseTensor) -> tuple[int, ...]:
+    if not isinstance(taps, list) or not all(type(size) is int and size > 0
+                                             for size in taps) or (
+            weight.k % math.prod(taps)):
+        raise ShapeError(f"expected taps whose product divides {weight.k}, but got {taps}")
+    return tuple(taps)
 
 
 def _unpack_values(packed: np.ndarray, pattern: Pattern, shape: Any, name: str

@@ -36,6 +36,8 @@ CASES = [
     (nn.Conv2d(16, 24, 1), (1, 16, 5, 7)),
     (nn.Conv2d(12, 24, (3, 2), stride=(1, 2), padding=(0, 1)), (3, 12, 8, 8)),
     (nn.Conv2d(16, 24, 3, padding="same"), (2, 16, 6, 7)),
+    (nn.Conv2d(8, 16, (2, 3), padding="same", dilation=(3, 1)), (2, 8, 6, 7)),
+    (nn.Conv1d(8, 16, 3, padding="valid"), (2, 8, 9)),
     (nn.Conv1d(8, 16, 5, padding=2), (2, 8, 31)),
     (nn.Conv3d(8, 16, 2), (2, 8, 4, 5, 6)),
 ]
@@ -165,6 +167,52 @@ def test_save_and_load(tmp_path):
         assert torch.equal(net(x), third(x))
 
 
+@pytest.mark.parametrize("way", ["saved", "converted"])
+def test_back_to_a_dense_folder(way, tmp_path):
+    net = _net()
+    net.line = nn.Conv1d(8, 8, 4)
+    dense = copy.deepcopy(net)
+    nm.torch.sparsify(net, {"a": "2:4", "b": "4:16", "line": "2:4", "head": "2:4"},
+                      prune=True)
+    pruned = copy.deepcopy(net)
+    nm.torch.densify(pruned)
+    if way == "saved":
+        nm.torch.save(net, tmp_path / "sparse", max_shard_size=4000)
+    else:
+        pytest.importorskip("safetensors")
+        from safetensors.torch import save_file
+        (tmp_path / "source").mkdir()
+        save_file(pruned.state_dict(), tmp_path / "source" / "model.safetensors")
+        nm.convert(tmp_path / "source", tmp_path / "sparse")
+    report = nm.convert(tmp_path / "sparse", tmp_path / "dense", format="dense")
+    assert {"a.weight", "line.bias"} <= set(report.kept)
+    source = nm.io.open_weights(tmp_path / "dense")
+    expected = pruned.state_dict()
+    assert set(source) == set(expected) == set(dense.state_dict())
+    for name, tensor in expected.items():
+        assert np.array_equal(source[name], tensor.numpy()), name
+    if way == "saved":
+        report = nm.convert(tmp_path / "sparse", tmp_path / "bitmask",
+                            format="compressed-tensors")
+        assert "filter" in report.left_dense["a.weight"]
+        assert list(report.weights) == ["head.weight"]
+
+
+def test_filters_of_older_files(tmp_path):
+    """They have no taps, which are the model's to say."""
+    net = _net()
+    nm.torch.sparsify(net, {"a": "2:4"}, prune=True)
+    w = net.a.product.sparse_weight()
+    nm.save_weights(tmp_path / "old.safetensors", {"a.product.weight": w})
+    with pytest.raises(nm.Error, match="the taps of the filter"):
+        nm.convert(tmp_path / "old.safetensors", tmp_path / "dense.safetensors",
+                   format="dense")
+    w._taps = (5, 3)
+    nm.save_weights(tmp_path / "wrong.safetensors", {"a.product.weight": w})
+    with pytest.raises(nm.FileFormatError, match="taps whose product divides 144"):
+        nm.load_weights(tmp_path / "wrong.safetensors")
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
 def test_export(target):
     net = _net()
@@ -176,6 +224,17 @@ def test_export(target):
     assert exported.text.count("#nm.encoding") >= 2
     compiled = exported.compile(target=target)
     assert _error(compiled(x), expected) < 1e-5
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_export_of_each_kind(number):
+    dense, shape = CASES[number]
+    layer, pruned = _pruned(dense, "2:4")
+    x = torch.randn(shape)
+    exported = nm.torch.export(nn.Sequential(layer), x)
+    assert exported.text.count("#nm.encoding") >= 1
+    with torch.no_grad():
+        assert _error(exported.compile()(x), pruned.double()(x.double())) < 1e-5
 
 
 def test_export_of_any_batch():

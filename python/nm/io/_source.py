@@ -162,6 +162,10 @@ class WeightSource(Mapping):
         """Whether a tensor is the filter of a convolution, ``[out, in, taps...]``."""
         return name in self._filters and len(self._entry(name)[1]) > 2
 
+    def taps(self, name: str) -> tuple[int, ...] | None:
+        """The sizes of the taps of a filter."""
+        return self._entry(name)[1][2:] if self.is_filter(name) else None
+
     def of_filter(self, name: str, matrix: np.ndarray) -> np.ndarray:
         """A matrix as `weight` gives it in the shape that the file has."""
         if not self.is_filter(name):

@@ -104,19 +104,23 @@ class _Convolution(nn.Module):
         if image.dim() == rank + 1:
             return self.forward(image[None])[0]
         if _is_exporting() and self._is_plain():
-            return self._as_operator(image)
+            # One number for each dimension, where there are no more on one side.
+            sides = self._reversed_padding_repeated_twice
+            if sides[::2] == sides[1::2]:
+                return self._as_operator(image, sides[::-2])
+            return self._as_operator(functional.pad(image, sides), [0] * rank)
         return self._modules[_PART](patches(image, self)).movedim(-1, 1)
 
     def _is_plain(self) -> bool:
         part = self._modules[_PART]
         return type(part) is NMLinear and not (
             part._forward_hooks or part._forward_pre_hooks or part.activation
-            or part._shards is not None) and not isinstance(self.padding, str)
+            or part._shards is not None)
 
-    def _as_operator(self, image: Tensor) -> Tensor:
+    def _as_operator(self, image: Tensor, padding: list[int]) -> Tensor:
         part = self._modules[_PART]
         return _operator(image, part.values, part.indices, part._form, part.bias,
-                         list(self.kernel_size), list(self.stride), list(self.padding),
+                         list(self.kernel_size), list(self.stride), padding,
                          list(self.dilation))
 
     def state_dict(self, *args: Any, **options: Any) -> Any:

@@ -22,7 +22,7 @@ from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
 from ..io import WeightSource, open_weights
 from ._attention import name_in_model, stored_name
-from ._convolution import unfold_stored
+from ._convolution import convolution_of, unfold_stored
 from ._experts import ExpertLinears, experts_of, stack_name
 from ._layers import Layer, find_layers, is_conv1d, is_linear
 from ._linear import NMLinear
@@ -130,10 +130,13 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
         tensors[_scale_name(model, name, quantized)] = tensor
     # As are weights of a layer with several names, and of layers that share one.
     first = {id(layer.values): name for name, layer in reversed(sparse.items())}
-    weights = {stored_name(model, name): _stored_weight(sparse[name])
-               for name in sorted(first.values())}
-    weights.update({stored_name(model, name): layer.stored_weight()
-                    for name, layer in quantized.items()})
+    weights = {}
+    for name in [*sorted(first.values()), *quantized]:
+        w = (_stored_weight(sparse[name]) if name in sparse
+             else quantized[name].stored_weight())
+        around = convolution_of(model, name)
+        w._taps = None if around is None else model.get_submodule(around).kernel_size
+        weights[stored_name(model, name)] = w
     if _is_of_transformers(model):
         from ._original_names import original_names
         tensors, weights = original_names(model, tensors, weights)
