@@ -32,6 +32,7 @@ struct Given {
   bool ablates = false;
   bool tunes = false;
   std::optional<double> budget;
+  std::optional<int64_t> candidates, draws;
   std::vector<BenchCase> cases;
   bool isMMajor = false;
   bool hasFastAccum = false;
@@ -189,7 +190,21 @@ static const OptionEntry<Given> kOptions[] = {
       "a\n"
       "product (default 12)"},
      [](Given &g, const std::string &v) {
-       return store(g.options.candidates, parseInteger(v, 1, 1000));
+       return store(g.candidates, parseInteger(v, 0, 1000));
+     }},
+    {{"draws", Takes::Value, "N",
+      "How many schedules --tune draws at random for a product, far from "
+      "those\n"
+      "that the cost model chooses (default 0)"},
+     [](Given &g, const std::string &v) {
+       return store(g.draws, parseInteger(v, 0, 1000));
+     }},
+    {{"summary", Takes::Value, "FILE",
+      "Write what --tune found of each product there, as comma-separated "
+      "values"},
+     [](Given &g, const std::string &v) {
+       g.options.summary = v;
+       return Status::success();
      }},
     {{"arithmetic", Takes::Value, "NAME",
       "What products may be computed by, as nm-compile's option: ieee keeps\n"
@@ -456,11 +471,12 @@ static Status setResultType(Given &given) {
 /// Completes what --tune takes.
 static Status setTuning(Given &given) {
   BenchOptions &options = given.options;
-  bool hasOther = !options.table.empty() || given.budget ||
-                  options.candidates || !options.merged.empty();
+  bool hasOther = !options.table.empty() || given.budget || given.candidates ||
+                  given.draws || !options.merged.empty() ||
+                  !options.summary.empty();
   if (!given.tunes && hasOther)
-    return Error{"expected --tune beside --table, --merge, --budget and "
-                 "--candidates"};
+    return Error{"expected --tune beside --table, --merge, --budget, "
+                 "--candidates, --draws and --summary"};
   if (!given.tunes)
     return Status::success();
   if (given.ablates || !given.schedules.empty())
@@ -480,8 +496,8 @@ static Status setTuning(Given &given) {
   constexpr double kBudget = 300;
   constexpr int64_t kCandidates = 12;
   options.budget = given.budget.value_or(kBudget);
-  if (options.candidates == 0)
-    options.candidates = kCandidates;
+  options.candidates = given.candidates.value_or(kCandidates);
+  options.draws = given.draws.value_or(0);
   return Status::success();
 }
 

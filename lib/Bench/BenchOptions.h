@@ -32,6 +32,10 @@ struct BenchOptions {
   /// are compiled for another machine.
   double budget = 0;
   int64_t candidates = 0;
+  /// The schedules of a product that are drawn at random.
+  int64_t draws = 0;
+  /// A file for what tuning found, a line a product; empty writes none.
+  std::string summary;
   /// The arithmetic that the products may be computed by.
   std::string arithmetic = "f32";
   /// Where the BLAS is; empty for the target's usual one, `none` for none.

@@ -9,7 +9,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 
 using namespace nm;
 
@@ -80,15 +84,38 @@ static void printHeader() {
     std::printf("m x n x k  pattern  type: times are medians (p10, p90)\n");
 }
 
+/// The first line of `path`, and the bytes up to the end of the last whole one.
+static std::pair<std::string, size_t> wholeLines(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  size_t last = text.rfind('\n');
+  if (last == std::string::npos)
+    return {};
+  return {text.substr(0, text.find('\n')), last + 1};
+}
+
+bool Report::canContinue(const std::string &csv) {
+  return wholeLines(csv).second > 0;
+}
+
 Result<Report> Report::open(const std::string &csv, bool isNew) {
   Report report;
   report.path = csv;
+  report.header = csvHeader();
   if (!csv.empty()) {
+    if (!isNew) {
+      auto [header, bytes] = wholeLines(csv);
+      std::error_code error;
+      std::filesystem::resize_file(csv, bytes, error);
+      if (error)
+        return Error{csv + ": cannot be written: " + error.message()};
+      report.header = header;
+    }
     report.file.reset(std::fopen(csv.c_str(), isNew ? "w" : "a"));
     if (!report.file)
       return Error{csv + ": cannot be written: " + std::strerror(errno)};
     if (isNew)
-      std::fprintf(report.file.get(), "%s\n", csvHeader().c_str());
+      std::fprintf(report.file.get(), "%s\n", report.header.c_str());
   }
   if (isNew)
     printHeader();
@@ -183,7 +210,7 @@ void Report::add(const CaseResult &result) {
   if (!file)
     return;
   // A run that is cut short leaves what it has measured.
-  std::fprintf(file.get(), "%s\n", csvLine(result).c_str());
+  std::fprintf(file.get(), "%s\n", csvLine(result, header).c_str());
   std::fflush(file.get());
 }
 

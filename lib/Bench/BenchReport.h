@@ -97,11 +97,14 @@ struct CaseResult {
 /// for.
 class Report {
 public:
-  /// An empty `csv` writes no file. One that is not new goes on where an
-  /// earlier one of this program has stopped.
+  /// An empty `csv` writes no file. One that is not new goes on in the columns
+  /// that are there, behind the last whole line: a run that was ended may have
+  /// left a part of one.
   static Result<Report> open(const std::string &csv, bool isNew);
 
   void add(const CaseResult &result);
+  /// Whether `csv` is a file to go on in: one with a whole line at least.
+  static bool canContinue(const std::string &csv);
   /// The error says what could not be written.
   Status close();
 
@@ -113,12 +116,16 @@ private:
   Report() = default;
 
   std::string path;
+  /// The line with the columns' names.
+  std::string header;
   std::unique_ptr<std::FILE, CloseFile> file;
 };
 
-/// The line of a result in the file, and the line with the columns' names.
-std::string csvLine(const CaseResult &result);
+/// The line with the columns' names, and that of a result below `header`, which
+/// another version may have written: a column that is not known stays empty.
 std::string csvHeader();
+std::string csvLine(const CaseResult &result,
+                    const std::string &header = csvHeader());
 
 } // namespace nm
 

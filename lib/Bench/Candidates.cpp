@@ -8,9 +8,13 @@
 
 using namespace nm;
 
-/// Keep a product as it is: options behind a schedule.
-static constexpr std::string_view kAsItComesOnGpu = "propagate-layouts=false";
-static constexpr std::string_view kAsItComesOnCpu = "dense-fallback=false";
+static constexpr std::string_view kSameLayout = "propagate-layouts=false";
+static constexpr std::string_view kNotDense = "dense-fallback=false";
+
+/// The option behind a schedule that keeps a product as it is.
+static std::string_view optionOf(bool onCpu) {
+  return onCpu ? kNotDense : kSameLayout;
+}
 
 //===----------------------------------------------------------------------===//
 // Texts
@@ -110,16 +114,13 @@ BenchCase nm::makeCandidate(const BenchCase &product,
   BenchCase candidate = product;
   candidate.schedule = schedule;
   candidate.schedule += " ";
-  candidate.schedule += onCpu ? kAsItComesOnCpu : kAsItComesOnGpu;
+  candidate.schedule += optionOf(onCpu);
   candidate.step = step;
   return candidate;
 }
 
-bool nm::isAsItComes(const BenchCase &candidate) {
-  for (std::string_view option : {kAsItComesOnCpu, kAsItComesOnGpu})
-    if (candidate.schedule.find(option) != std::string::npos)
-      return true;
-  return false;
+bool nm::isAsItComes(const BenchCase &candidate, bool onCpu) {
+  return candidate.schedule.find(optionOf(onCpu)) != std::string::npos;
 }
 
 bool nm::isModelsChoice(const std::string &options) {
@@ -137,6 +138,12 @@ std::vector<BenchCase> nm::firstCandidates(const BenchCase &product,
   model.step = "model";
   std::vector<BenchCase> cases{model};
   cases.push_back(makeCandidate(product, "", "model, as it comes", onCpu));
+  // Another layout of A, where dense weights would take its place.
+  if (!onCpu) {
+    model.schedule = " " + std::string(kNotDense);
+    model.step = "model, not dense";
+    cases.push_back(model);
+  }
   auto add = [&](const auto &names) {
     for (const char *name : names)
       cases.push_back(makeCandidate(product, name, name, onCpu));
@@ -146,6 +153,36 @@ std::vector<BenchCase> nm::firstCandidates(const BenchCase &product,
   else
     add(kOnGpu);
   return cases;
+}
+
+namespace {
+/// A number of a schedule: a field, and the place in its list.
+struct Knob {
+  const char *name;
+  size_t at;
+};
+} // namespace
+
+/// What candidates differ in. What matters most comes first: a budget may end
+/// before the others.
+static std::vector<Knob> knobsOf(bool onCpu) {
+  if (onCpu)
+    return {
+        {"block", 1}, {"block", 0}, {"thread", 1}, {"thread", 0}, {"block", 2}};
+  return {{"block", 1},  {"block", 2},     {"stages", 0},    {"split_k", 0},
+          {"block", 0},  {"slice_k", 0},   {"producers", 0}, {"warp", 1},
+          {"blocks", 0}, {"cluster_k", 0}, {"group_m", 0},   {"warpgroup", 1}};
+}
+
+/// What a candidate of `base` begins with. A CPU's tiles are all given, for the
+/// model would choose others.
+static ScheduleText beginOf(const ScheduleText &base, bool onCpu) {
+  ScheduleText text{base.strategy, {}};
+  if (onCpu)
+    for (const auto &kept : base.fields)
+      if (kept.first != "packing")
+        text.set(kept.first, kept.second);
+  return text;
 }
 
 /// The values that take the place of element `at` of `value` in turn.
@@ -171,38 +208,41 @@ variations(const std::string &name, const std::string &value, size_t at) {
 
 std::vector<BenchCase> nm::neighbours(const BenchCase &product,
                                       const std::string &schedule, bool onCpu) {
-  // The knobs that matter most come first: a budget may end before the others.
-  static const std::pair<const char *, size_t> kGpuKnobs[] = {
-      {"block", 1},  {"block", 2},     {"stages", 0},    {"split_k", 0},
-      {"block", 0},  {"slice_k", 0},   {"producers", 0}, {"warp", 1},
-      {"blocks", 0}, {"cluster_k", 0}, {"group_m", 0},   {"warpgroup", 1}};
-  static const std::pair<const char *, size_t> kCpuKnobs[] = {
-      {"block", 1}, {"block", 0}, {"thread", 1}, {"thread", 0}, {"block", 2}};
   ScheduleText base = ScheduleText::parse(schedule);
   std::vector<BenchCase> cases;
-  auto vary = [&](const auto &knobs) {
-    for (const auto &[name, at] : knobs)
-      for (const auto &field : base.fields) {
-        if (field.first != name)
-          continue;
-        for (const std::string &value : variations(name, field.second, at)) {
-          ScheduleText text{base.strategy, {}};
-          // A CPU's tiles are all given, for the model would choose others.
-          if (onCpu)
-            for (const auto &kept : base.fields)
-              if (kept.first != "packing")
-                text.set(kept.first, kept.second);
-          text.set(name, value);
-          cases.push_back(makeCandidate(
-              product, text.str(), std::string(name) + " = " + value, onCpu));
-        }
+  for (const Knob &knob : knobsOf(onCpu))
+    for (const auto &[name, now] : base.fields) {
+      if (name != knob.name)
+        continue;
+      for (const std::string &value : variations(name, now, knob.at)) {
+        ScheduleText text = beginOf(base, onCpu);
+        text.set(name, value);
+        cases.push_back(
+            makeCandidate(product, text.str(), name + " = " + value, onCpu));
       }
-  };
-  if (onCpu)
-    vary(kCpuKnobs);
-  else
-    vary(kGpuKnobs);
+    }
   return cases;
+}
+
+std::string nm::drawSchedule(const std::string &schedule, bool onCpu,
+                             std::mt19937_64 &random) {
+  constexpr size_t kMostSteps = 5;
+  ScheduleText walk = ScheduleText::parse(schedule);
+  ScheduleText text = beginOf(walk, onCpu);
+  std::vector<Knob> knobs = knobsOf(onCpu);
+  for (size_t steps = 1 + random() % kMostSteps; steps > 0; --steps) {
+    const Knob &knob = knobs[random() % knobs.size()];
+    for (auto &[name, now] : walk.fields) {
+      if (name != knob.name)
+        continue;
+      std::vector<std::string> values = variations(name, now, knob.at);
+      if (values.empty())
+        continue;
+      now = values[random() % values.size()];
+      text.set(name, now);
+    }
+  }
+  return text.fields.empty() ? "" : text.str();
 }
 
 /// The fields in which `other` differs from `base`.

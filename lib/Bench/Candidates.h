@@ -5,6 +5,7 @@
 
 #include "BenchCase.h"
 
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,11 @@ std::vector<BenchCase> firstCandidates(const BenchCase &product, bool onCpu);
 std::vector<BenchCase> neighbours(const BenchCase &product,
                                   const std::string &schedule, bool onCpu);
 
+/// A schedule some random steps of `neighbours` away from `schedule`; empty
+/// where none of them is possible.
+std::string drawSchedule(const std::string &schedule, bool onCpu,
+                         std::mt19937_64 &random);
+
 /// The schedule with what two of its neighbours have of their own; empty where
 /// both change one field.
 std::string combine(const std::string &schedule, const std::string &left,
@@ -44,7 +50,7 @@ BenchCase makeCandidate(const BenchCase &product, const std::string &schedule,
 
 /// Whether nothing is in place of the product that was asked for: neither
 /// another layout of A nor dense weights.
-bool isAsItComes(const BenchCase &candidate);
+bool isAsItComes(const BenchCase &candidate, bool onCpu);
 
 /// Whether `options`, a candidate's, leave the schedule to the cost model.
 bool isModelsChoice(const std::string &options);

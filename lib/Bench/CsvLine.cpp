@@ -5,6 +5,8 @@
 #include "Format.h"
 #include "nm/Tables/ScheduleTable.h"
 
+#include <sstream>
+
 using namespace nm;
 
 static std::string integer(int64_t value) { return std::to_string(value); }
@@ -185,9 +187,14 @@ std::string nm::csvHeader() {
   return line;
 }
 
-std::string nm::csvLine(const CaseResult &result) {
-  std::string line;
-  for (const Column &column : kColumns)
-    line += (&column == kColumns ? "" : ",") + column.text(result);
+std::string nm::csvLine(const CaseResult &result, const std::string &header) {
+  std::string line, name;
+  std::istringstream names(header);
+  for (bool isFirst = true; std::getline(names, name, ','); isFirst = false) {
+    line += isFirst ? "" : ",";
+    for (const Column &column : kColumns)
+      if (column.name == name)
+        line += column.text(result);
+  }
   return line;
 }

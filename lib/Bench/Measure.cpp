@@ -131,7 +131,7 @@ Result<bool> nm::measureCases(const std::vector<BenchCase> &cases,
   if (!progress)
     return progress.error();
   bool isContinued = reporting == Reporting::Continued;
-  (*progress)->hasHeader = isContinued && access(csv.c_str(), F_OK) == 0;
+  (*progress)->hasHeader = isContinued && Report::canContinue(csv);
   auto *run = isolation == Isolation::None ? runSome : runSomeInChild;
   while ((*progress)->next < cases.size())
     if (Status status = run(cases, csv, makeRunner, *progress); !status)

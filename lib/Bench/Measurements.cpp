@@ -2,7 +2,9 @@
 
 #include "Measurements.h"
 
+#include "BenchReport.h"
 #include "Candidates.h"
+#include "Format.h"
 #include "nm/Support/Counted.h"
 
 #include <algorithm>
@@ -93,8 +95,12 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
   std::ifstream file(path);
   std::string line;
   std::map<std::string, size_t> columns;
-  if (!std::getline(file, line))
-    return Error{path + ": cannot be read, or is empty"};
+  if (!file.is_open())
+    return Error{path + ": cannot be read"};
+  // Of a run that was ended: a line without its end was not written whole.
+  std::getline(file, line);
+  if (file.eof() && csvHeader().compare(0, line.size(), line) == 0)
+    return all;
   std::vector<std::string> names = fieldsOf(line);
   for (size_t i = 0; i < names.size(); ++i)
     columns[names[i]] = i;
@@ -103,10 +109,9 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
       return Error{path + ":1: expected a column " + needed +
                    ", as nm-bench --tune writes it, but found none"};
   for (size_t number = 2; std::getline(file, line); ++number) {
-    std::vector<std::string> fields = fieldsOf(line);
-    // The last line of a run that was ended.
-    if (fields.size() != names.size() && file.peek() == EOF)
+    if (file.eof())
       break;
+    std::vector<std::string> fields = fieldsOf(line);
     if (fields.size() != names.size())
       return Error{path + ":" + std::to_string(number) + ": expected " +
                    counted(names.size(), "field") + ", but got " +
@@ -203,6 +208,31 @@ static const CandidateTime &pick(const std::vector<CandidateTime> &ranked) {
         ranked.front().microseconds >= kClearly * time.microseconds)
       return time;
   return ranked.front();
+}
+
+std::string nm::summarize(const std::vector<Measurement> &all,
+                          const BenchCase &bench, const std::string &arithmetic,
+                          const std::string &device) {
+  TableProduct product = tableProductOf(bench, arithmetic);
+  std::vector<CandidateTime> ranked =
+      rank(all, product, device, /*asIsOnly=*/true);
+  if (ranked.empty())
+    return "";
+  const CandidateTime &best = pick(ranked);
+  std::vector<double> ofModel;
+  for (const Measurement &measured : all)
+    if (measured.candidate.empty() && counts(measured, product, device))
+      ofModel.push_back(measured.microseconds);
+  auto text = [](std::optional<double> time) {
+    return time ? format("%.4f", *time) : std::string();
+  };
+  std::optional<double> model;
+  if (!ofModel.empty())
+    model = medianOf(ofModel);
+  return "\"" + bench.str() + "\",\"" + best.measured.schedule + "\"," +
+         text(best.microseconds) + "," + text(model) + "," +
+         text(denseTime(all, product, device)) + "," +
+         std::to_string(ranked.size()) + "\n";
 }
 
 std::vector<TableEntry> nm::makeEntries(const std::vector<Measurement> &all,

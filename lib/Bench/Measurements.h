@@ -55,6 +55,16 @@ std::optional<double> denseTime(const std::vector<Measurement> &all,
                                 const TableProduct &product,
                                 const std::string &device);
 
+/// The names of what `summarize` gives.
+inline constexpr const char *kSummaryHeader =
+    "product,schedule,us,model_us,dense_us,candidates\n";
+/// A line for the product of `bench`: the schedule that a table has of it, its
+/// time, that of the model's choice and the dense product's, in microseconds,
+/// and how many schedules were measured; empty where none was.
+std::string summarize(const std::vector<Measurement> &all,
+                      const BenchCase &bench, const std::string &arithmetic,
+                      const std::string &device);
+
 /// The entries that the measurements of `device` are worth: for each product
 /// the fastest schedule, and the model's where no other is clearly faster. None
 /// for a product that another takes the place of and is faster.

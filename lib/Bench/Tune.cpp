@@ -14,7 +14,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -109,7 +111,7 @@ static bool isAsIs(const BenchCase &bench, const CompiledCase &compiled,
                    bool onCpu) {
   const std::vector<OpInfo> &ops = compiled.module.info(compiled.function).ops;
   // Where A is a matrix on a GPU, another layout of it may be made before.
-  bool mayTranspose = !onCpu && bench.shape.m > 1 && !isAsItComes(bench);
+  bool mayTranspose = !onCpu && bench.shape.m > 1 && !isAsItComes(bench, onCpu);
   if (ops.size() != 1 || mayTranspose)
     return false;
   const OpInfo &op = ops.front();
@@ -157,6 +159,19 @@ Result<CaseResult> CandidateRunner::run(const BenchCase &which) {
 // Tuning
 //===----------------------------------------------------------------------===//
 
+/// The products of cases, each once and by no schedule.
+static std::vector<BenchCase> productsOf(const std::vector<BenchCase> &cases) {
+  std::vector<BenchCase> products;
+  std::set<std::string> known;
+  for (BenchCase product : cases) {
+    product.schedule.clear();
+    product.step.clear();
+    if (known.insert(product.str()).second)
+      products.push_back(product);
+  }
+  return products;
+}
+
 namespace {
 class Tuning {
 public:
@@ -179,8 +194,10 @@ private:
   }
   std::vector<BenchCase> nextTo(const BenchCase &product) const;
   std::vector<BenchCase> combined(const BenchCase &product) const;
+  std::vector<BenchCase> drawn(const BenchCase &product) const;
   std::vector<BenchCase> finalists(const BenchCase &product) const;
   Status writeTable();
+  Status writeSummary() const;
 
   const BenchOptions &options;
   CompileSettings settings;
@@ -295,6 +312,26 @@ std::vector<BenchCase> Tuning::combined(const BenchCase &product) const {
   return cases;
 }
 
+/// Candidates at random, from what the model chooses of each strategy on; those
+/// of a product are the same in each run, so that one goes on.
+std::vector<BenchCase> Tuning::drawn(const BenchCase &product) const {
+  std::set<std::string> ofModel;
+  for (const CandidateTime &time : ranked(product))
+    if (time.measured.candidate.find('<') == std::string::npos)
+      ofModel.insert(time.measured.schedule);
+  std::vector<std::string> bases(ofModel.begin(), ofModel.end());
+  std::vector<BenchCase> cases;
+  std::mt19937_64 random(uint64_t(options.seed) + product.shape.m +
+                         3 * product.shape.n + 7 * product.shape.k);
+  for (int64_t i = 0; i < options.draws && !bases.empty(); ++i) {
+    std::string schedule =
+        drawSchedule(bases[random() % bases.size()], device.onCpu, random);
+    if (!schedule.empty())
+      cases.push_back(makeCandidate(product, schedule, "drawn", device.onCpu));
+  }
+  return cases;
+}
+
 std::vector<BenchCase> Tuning::finalists(const BenchCase &product) const {
   std::vector<BenchCase> cases;
   std::vector<CandidateTime> times = ranked(product);
@@ -344,6 +381,18 @@ Status nm::mergeIntoTable(const BenchOptions &options) {
   return Status::success();
 }
 
+Status Tuning::writeSummary() const {
+  if (options.summary.empty())
+    return Status::success();
+  std::ofstream file(options.summary);
+  file << kSummaryHeader;
+  for (const BenchCase &product : productsOf(options.cases))
+    file << summarize(all, product, options.arithmetic, device.name());
+  file.close();
+  return file ? Status::success()
+              : Error{options.summary + ": cannot be written"};
+}
+
 Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
   if (Status status = readAll(); !status)
     return status.error();
@@ -361,6 +410,7 @@ Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
   };
   auto near = [&](const BenchCase &product) { return nextTo(product); };
   auto both = [&](const BenchCase &product) { return combined(product); };
+  auto random = [&](const BenchCase &product) { return drawn(product); };
   auto last = [&](const BenchCase &product) { return finalists(product); };
   if (!compiles) {
     if (Status status = round("what was compiled", folder.cases()); !status)
@@ -369,7 +419,8 @@ Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
     for (const auto &[name, next] :
          {std::pair<const char *, Next>{"strategies", first},
           {"neighbours of the fastest", near},
-          {"combined", both}})
+          {"combined", both},
+          {"drawn", random}})
       if (Status status = each(name, next); !status)
         return status.error();
   }
@@ -379,6 +430,8 @@ Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
       return status.error();
   if (Status status = writeTable(); !status)
     return status.error();
+  if (Status status = writeSummary(); !status)
+    return status.error();
   std::printf(
       "%s: schedules of %s, by %s in %s%s\n", options.table.c_str(),
       counted(makeEntries(all, device.name()).size(), "product").c_str(),
@@ -387,19 +440,6 @@ Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
       : budget.isOver() ? "; no time is left, the same command goes on"
                         : "");
   return allPassed;
-}
-
-/// The products of cases, each once and by no schedule.
-static std::vector<BenchCase> productsOf(const std::vector<BenchCase> &cases) {
-  std::vector<BenchCase> products;
-  std::set<std::string> known;
-  for (BenchCase product : cases) {
-    product.schedule.clear();
-    product.step.clear();
-    if (known.insert(product.str()).second)
-      products.push_back(product);
-  }
-  return products;
 }
 
 /// No table answers for the model that is measured.

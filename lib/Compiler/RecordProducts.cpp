@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/SourceLocation.h"
+#include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/GPU/Select/ProductProfile.h"
 
@@ -44,6 +45,7 @@ static OpRecord recordProduct(SparseProductOpInterface op) {
   record.k = toManifest(op.getStaticK());
   if (auto type = getElementType(op.getAType().getElementType()))
     record.dtype = ::nm::elementName(*type);
+  record.tuneCase = getTuneCase(op);
   record.strategy = schedule.getStrategyName();
   record.schedule = debugString(schedule);
   record.parameters = toJson(schedule.getParameters());

@@ -183,6 +183,8 @@ static void writeOps(OStream &json, const FunctionRecord &function) {
         json.attribute("n", op.n);
         json.attribute("k", op.k);
         json.attribute("dtype", op.dtype);
+        if (!op.tuneCase.empty())
+          json.attribute("case", op.tuneCase);
         json.attribute("strategy", op.strategy);
         json.attribute("schedule", op.schedule);
         json.attribute("parameters", op.parameters);

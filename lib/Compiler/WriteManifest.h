@@ -42,6 +42,8 @@ struct OpRecord {
   std::string op;
   int64_t m = 0, n = 0, k = 0;
   std::string dtype;
+  /// The product as nm-bench takes it; empty where tables have none such.
+  std::string tuneCase;
   std::string strategy;
   /// The attribute, as text and by parameter.
   std::string schedule;

@@ -39,6 +39,8 @@ class ProductRecord:
         pattern: of the weights B.
         m, n, k: sizes, None where they are dynamic.
         dtype: MLIR's name of the elements of A.
+        case: the product as nm.tune and nm-bench take it, with ``?`` for a dynamic m;
+            empty where no table of schedules can have it.
         strategy: ``"vector"``, ``"simt"``, ...
         schedule: as the option `schedule` takes it: ``"#nm.simt<...>"``.
         parameters: the schedule's parameters by name: sizes are lists, and
@@ -81,6 +83,7 @@ class ProductRecord:
     n: int | None = None
     k: int | None = None
     dtype: str = ""
+    case: str = ""
     strategy: str = ""
     schedule: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)

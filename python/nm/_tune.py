@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-import statistics
 import subprocess
-import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,7 @@ from typing import Any, Union
 
 from ._compile import compile
 from ._errors import Error
-from ._pattern import Pattern, read_pattern
 from ._tables import user_table
-
-_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8",
-          "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2"}
 
 
 @dataclass(frozen=True)
@@ -128,19 +123,21 @@ def tune(what: Tunable, example: Any = None, *, target: str = "cpu",
     Raises:
         Error: nothing to tune was found, or the measuring failed.
     """
-    products = list(_products(what, example, target, rows))
+    products = list(_products(what, example, target, rows, arithmetic))
     if not products:
         raise Error("expected products with N:M weights to tune, but found none")
     path = Path(table) if table is not None else user_table()
     measurements = path.with_suffix(".csv")
     from .cli.bench import find_program
-    command = [find_program(), "--tune", f"--target={target}", f"--budget={seconds}",
-               f"--table={path}", f"--csv={measurements}",
-               *(f"--case={case}" for case in dict.fromkeys(products))]
-    if arithmetic is not None:
-        command.append(f"--arithmetic={arithmetic}")
-    code = _run(command, quiet)
-    found = _read(measurements, set(products))
+    with tempfile.TemporaryDirectory() as folder:
+        summary = Path(folder) / "summary.csv"
+        command = [find_program(), "--tune", f"--target={target}", f"--budget={seconds}",
+                   f"--table={path}", f"--csv={measurements}", f"--summary={summary}",
+                   *(f"--case={case}" for case in dict.fromkeys(products))]
+        if arithmetic is not None:
+            command.append(f"--arithmetic={arithmetic}")
+        code = _run(command, quiet)
+        found = _read(summary)
     if code != 0 and not found:
         raise Error("expected schedules of the products, but nm-bench, whose messages say "
                     "why, measured none")
@@ -173,15 +170,15 @@ def _run(command: list[str], quiet: bool) -> int:
     return process.returncode
 
 
-def _products(what: Tunable, example: Any, target: str, rows: int | None
-              ) -> Iterable[str]:
+def _products(what: Tunable, example: Any, target: str, rows: int | None,
+              arithmetic: str | None) -> Iterable[str]:
     if isinstance(what, Product):
         return [what.case]
     if hasattr(what, "named_modules"):
-        return _of_model(what, example)
+        return _of_model(what, example, target, arithmetic)
     if isinstance(what, os.PathLike) or (isinstance(what, str) and (
             "\n" in what or what.endswith(".mlir") or os.path.exists(what))):
-        return _of_module(what, target, rows)
+        return _of_module(what, target, rows, arithmetic)
     if isinstance(what, str):
         return [what]
     try:
@@ -191,44 +188,38 @@ def _products(what: Tunable, example: Any, target: str, rows: int | None
                         f"{type(what).__name__}") from None
 
 
-def _of_module(source: str | os.PathLike, target: str, rows: int | None
-               ) -> Iterable[str]:
+def _of_module(source: str | os.PathLike, target: str, rows: int | None,
+               arithmetic: str | None) -> Iterable[str]:
     """The products of a module, as the compiler finds them."""
-    module = compile(source, target, dense_fallback=False, schedule_table="none")
+    options = {} if arithmetic is None else {"arithmetic": arithmetic}
+    # By loops, in whose place nothing else is taken.
+    module = compile(source, target, schedule="loops", **options)
     for function in module.functions.values():
         for record in function.ops:
-            m = record.m or rows
-            if m is None:
+            if record.case.startswith("?") and rows is None:
                 raise Error(f"expected rows=, for {record.loc or record.op} leaves m "
                             "open")
-            if record.pattern is not None and record.n and record.k:
-                yield Product(m, record.n, record.k, _bare(record.pattern),
-                              record.dtype).case
+            if record.case:
+                yield record.case.replace("?", str(rows), 1)
 
 
-def _bare(pattern: Pattern) -> str:
-    """The pattern without the axis, which a product does not have."""
-    bk, bn = pattern.block
-    return f"{pattern.n}:{pattern.m}" + (f", block = {bk}x{bn}" if (bk, bn) != (1, 1)
-                                         else "")
-
-
-def _of_model(model: Any, example: Any) -> Iterable[str]:
+def _of_model(model: Any, example: Any, target: str, arithmetic: str | None
+              ) -> Iterable[str]:
     """The products that a model's layers compute for an example."""
     import torch
 
+    from ._matmul_text import Product as LayerProduct
     from .torch import NMLinear
     if example is None:
         raise Error("expected an example input beside the model")
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
 
     def note(module, args):
         x = args[0]
-        dtype = _TYPES[str(x.dtype).removeprefix("torch.")]
-        m = x.numel() // x.shape[-1]
-        pattern = read_pattern(str(module.pattern))
-        found[Product(m, module.out_features, module.in_features, _bare(pattern),
-                      dtype, dtype).case] = None
+        rows = x.numel() // x.shape[-1]
+        if rows:
+            texts[LayerProduct(module._weight(), rows, module.activation,
+                               module.bias is not None, scale=False).text(rows)] = None
 
     handles = [module.register_forward_pre_hook(note) for module in model.modules()
                if isinstance(module, NMLinear)]
@@ -244,39 +235,18 @@ def _of_model(model: Any, example: Any) -> Iterable[str]:
         model.train(training)
         for handle in handles:
             handle.remove()
-    return found
+    return [case for text in texts for case in _of_module(text, target, None, arithmetic)]
 
 
-def _read(path: Path, wanted: set[str]) -> tuple[Tuned, ...]:
-    """The fastest of each product in a file of measurements."""
-    times: dict[str, dict[str, list[float]]] = {}
-    models: dict[str, list[float]] = {}
-    dense: dict[str, list[float]] = {}
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            lines = [row for row in csv.DictReader(file) if row["accurate"] == "1"]
-    except OSError:
+def _read(path: Path) -> tuple[Tuned, ...]:
+    """What nm-bench found of each product; nothing where it did not come so far."""
+    if not path.exists():
         return ()
-    for row in lines:
-        block = (f", block = {row['block_k']}x{row['block_n']}"
-                 if (row["block_k"], row["block_n"]) != ("1", "1") else "")
-        case = Product(int(row["m"]), int(row["n"]), int(row["k"]),
-                       f"{row['pattern_n']}:{row['pattern_m']}{block}", row["type"],
-                       row["result_type"], row["layout"] == "m-major").case
-        if case not in wanted:
-            continue
-        time = float(row["median_us"])
-        if row["blas_median_us"]:
-            dense.setdefault(case, []).append(float(row["blas_median_us"]))
-        if not row["schedule"]:
-            models.setdefault(case, []).append(time)
-        if row["as_is"] == "1":
-            times.setdefault(case, {}).setdefault(row["mapped_by"], []).append(time)
-    found = []
-    for case, of_schedules in times.items():
-        best = min(of_schedules, key=lambda each: statistics.median(of_schedules[each]))
-        found.append(Tuned(case, best, statistics.median(of_schedules[best]),
-                           statistics.median(models[case]) if case in models else None,
-                           statistics.median(dense[case]) if case in dense else None,
-                           len(of_schedules)))
-    return tuple(found)
+    with open(path, newline="", encoding="utf-8") as file:
+        return tuple(Tuned(row["product"], row["schedule"], float(row["us"]),
+                           _time(row["model_us"]), _time(row["dense_us"]),
+                           int(row["candidates"])) for row in csv.DictReader(file))
+
+
+def _time(text: str) -> float | None:
+    return float(text) if text else None

@@ -1,6 +1,7 @@
 """Measuring schedules on the CPU, and compiling by what was measured. No test depends
 on which schedule is the fastest."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import nm
 import numpy as np
 import pytest
 from conftest import relative_error
+from nm._tune import _of_module
 from nm.cli.bench import find_program
 
 TEXT = """
@@ -58,6 +60,51 @@ def test_a_module_is_tuned_and_goes_on(tuned, tmp_path):
     assert [each.product for each in again.products] == [CASE]
     # No time: nothing was measured, and nothing is lost.
     assert tuned.measurements.read_text() == before
+
+
+def test_a_line_that_was_cut_off_is_measured_again(tuned, tmp_path):
+    table = tmp_path / "t.yaml"
+    whole = tuned.measurements.read_text()
+    (tmp_path / "t.csv").write_text(whole[:-40])
+    nm.tune(CASE, table=table, seconds=5, quiet=True)
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    # Nothing was written behind the part of a line.
+    assert "\n".join(lines).startswith(whole[:-40].rsplit("\n", 1)[0] + "\n")
+    assert {len(list(csv.reader([line]))[0]) for line in lines} == {
+        len(lines[0].split(","))}
+
+
+def test_other_devices_and_kernels_are_left_out(tuned, tmp_path):
+    rows = list(csv.DictReader(tuned.measurements.open()))
+    for i, (key, value) in enumerate((("device", "another"), ("kernels", "0"))):
+        table = tmp_path / str(i) / "t.yaml"
+        table.parent.mkdir()
+        with open(table.with_suffix(".csv"), "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows([{**row, key: value, "median_us": "0.001"} for row in rows])
+        assert not nm.tune(CASE, table=table, seconds=0.001, quiet=True).products
+
+
+@pytest.mark.parametrize("kind, result, expected", [
+    ("f16", "f32", "24x96x64 2:4 f16"), ("f16", "f16", "24x96x64 2:4 f16 to f16"),
+    ("i8", "i32", "24x96x64 2:4 i8"), ("f8E4M3FN", "f32", "24x96x64 2:4 f8E4M3FN")])
+def test_a_module_has_its_products_types(kind, result, expected):
+    text = TEXT.replace("f32", kind).replace(f"24x96x{kind}", f"24x96x{result}")
+    target = "cuda:sm_90a" if kind.startswith("f8") else "cpu"
+    assert list(_of_module(text, target, None, None)) == [expected]
+
+
+def test_what_no_table_has_is_not_tuned():
+    open_m = TEXT.replace("24x", "?x")
+    assert list(_of_module(open_m, "cpu", 7, None)) == ["7x96x64 2:4 f32"]
+    # Dense blocks, for what is kept of unstructured weights is not known.
+    unstructured = TEXT.replace("2:4", "unstructured")
+    case, = _of_module(unstructured, "cpu", None, None)
+    assert case.startswith("24x96x64 1:1")
+    matrix = TEXT.replace("  return %r", "  %s = arith.addf %r, %y : "
+                          "tensor<24x96xf32>\n  return %s")
+    assert not list(_of_module(matrix, "cpu", None, None))
 
 
 def test_an_interrupt_keeps_what_there_is(tmp_path):

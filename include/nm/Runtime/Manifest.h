@@ -25,6 +25,7 @@
 //                      "args": [...], "results": [...] },
 //       "ops": [ { "op": "nm.spmm", "pattern": "2:4, block = 1x32",
 //                  "m": -1, "n": 256, "k": 64, "dtype": "f32",
+//                  "case": "?x256x64 2:4, block = 1x32 f32",
 //                  "strategy": "simt", "schedule": "#nm.simt<...>",
 //                  "parameters": { "block": [64, 64, 128], "stages": 2 },
 //                  "source": "model", "chip": "sm_90", "typical_m": 1024,

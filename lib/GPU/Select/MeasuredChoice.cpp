@@ -39,7 +39,9 @@ static TableProduct describeProduct(SparseProductOpInterface op,
 static std::optional<MeasuredSchedule> find(SparseProductOpInterface op,
                                             const GpuProduct &product) {
   auto module = op->getParentOfType<ModuleOp>();
-  if (!module || !module->hasAttr(kScheduleTablesAttr) || !isInTables(op))
+  // A table has the schedules of some numbers of rows, not of others.
+  if (!module || !module->hasAttr(kScheduleTablesAttr) || !isInTables(op) ||
+      isBatchInvariant(op))
     return std::nullopt;
   FailureOr<DeviceQuery> device = getDeviceQuery(module);
   if (failed(device))

@@ -54,6 +54,21 @@ TEST(Candidates, OfACpuHaveAllTheirTiles) {
                           "dense-fallback=false"));
 }
 
+TEST(Candidates, AreDrawnFarAway) {
+  std::mt19937_64 random(1);
+  std::set<std::string> drawn;
+  for (int i = 0; i < 100; ++i)
+    drawn.insert(drawSchedule("#nm.mma_sp<block = [64, 64, 128], stages = 3>",
+                              /*onCpu=*/false, random));
+  EXPECT_GT(drawn.size(), 20u);
+  size_t twoFields = 0;
+  for (const std::string &schedule : drawn)
+    twoFields += schedule.find("stages") != std::string::npos &&
+                 schedule.find("block") != std::string::npos;
+  EXPECT_GT(twoFields, 0u);
+  EXPECT_EQ(drawSchedule("#nm.loops", false, random), "");
+}
+
 TEST(Candidates, CombinesTwoChanges) {
   std::string base = "#nm.mma_sp<block = [64, 64, 128], stages = 3>";
   EXPECT_EQ(combine(base, "#nm.mma_sp<block = [64, 128, 128], stages = 3>",
@@ -69,10 +84,13 @@ TEST(Candidates, ModelsChoicesAreKnown) {
   BenchCase product{{64, 4096, 4096}, {2, 4}};
   std::vector<BenchCase> first = firstCandidates(product, /*onCpu=*/false);
   EXPECT_TRUE(isModelsChoice(first[0].schedule));
-  EXPECT_FALSE(isAsItComes(first[0]));
+  EXPECT_FALSE(isAsItComes(first[0], /*onCpu=*/false));
   EXPECT_TRUE(isModelsChoice(first[1].schedule));
-  EXPECT_TRUE(isAsItComes(first[1]));
-  EXPECT_FALSE(isModelsChoice(first[2].schedule));
+  EXPECT_TRUE(isAsItComes(first[1], /*onCpu=*/false));
+  // Without dense weights, but maybe another layout of A.
+  EXPECT_TRUE(isModelsChoice(first[2].schedule));
+  EXPECT_FALSE(isAsItComes(first[2], /*onCpu=*/false));
+  EXPECT_FALSE(isModelsChoice(first[3].schedule));
 }
 
 TEST(Candidates, CasesAreReadAsTheyArePrinted) {

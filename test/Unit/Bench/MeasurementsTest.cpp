@@ -59,6 +59,54 @@ TEST(Measurements, LinesComeBack) {
   EXPECT_EQ(all[0].kernels, kKernelVersion);
 }
 
+TEST(Measurements, GoOnBehindTheLastWholeLine) {
+  TemporaryFolder folder;
+  std::string path = folder.path("m.csv");
+  CaseResult result = drawResult("gemv", "#nm.gemv", 7);
+  // The columns of an earlier version.
+  std::string header = csvHeader();
+  header.resize(header.rfind(','));
+  std::ofstream(path) << header << "\n"
+                      << csvLine(result, header) << "\n"
+                      << csvLine(result, header).substr(0, 30);
+  EXPECT_TRUE(Report::canContinue(path));
+  Result<Report> report = Report::open(path, /*isNew=*/false);
+  ASSERT_TRUE(report);
+  report->add(drawResult("simt", "#nm.simt", 8));
+  EXPECT_TRUE(report->close());
+  Result<std::vector<Measurement>> read = readMeasurements(path);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ((*read)[0].schedule, "#nm.gemv");
+  EXPECT_EQ((*read)[1].schedule, "#nm.simt");
+  EXPECT_DOUBLE_EQ((*read)[1].microseconds, 8);
+}
+
+TEST(Measurements, APartOfTheHeaderIsNothing) {
+  TemporaryFolder folder;
+  std::string path = folder.path("m.csv");
+  for (const std::string &text : {std::string(), csvHeader().substr(0, 9)}) {
+    std::ofstream(path) << text;
+    Result<std::vector<Measurement>> read = readMeasurements(path);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->empty());
+    EXPECT_FALSE(Report::canContinue(path));
+  }
+  std::ofstream(path) << "what another wrote";
+  EXPECT_FALSE(readMeasurements(path));
+}
+
+TEST(Measurements, AreSummarized) {
+  CaseResult result = drawResult("", "#nm.wgmma", 9);
+  std::vector<Measurement> all =
+      measure({result, drawResult("gemv", "#nm.gemv", 7)});
+  EXPECT_EQ(
+      summarize(all, result.bench, "f32", kDevice),
+      "\"16x4096x4096 8:32, block = 1x32 f16\",\"#nm.gemv\",7.0000,9.0000,"
+      "20.0000,2\n");
+  EXPECT_EQ(summarize(all, result.bench, "f32", "GPU B"), "");
+}
+
 TEST(Measurements, TheFastestIsTaken) {
   std::vector<TableEntry> entries = makeEntries(
       measure({drawResult("", "#nm.wgmma", 9, /*isAsIs=*/false),

@@ -166,6 +166,20 @@ bool mlir::nm::isInTables(SparseProductOpInterface op) {
          n > 0 && k > 0;
 }
 
+std::string mlir::nm::getTuneCase(SparseProductOpInterface op) {
+  TableProduct product = getTableProduct(op);
+  if (op.getNumBatchDims() != 0 || op.getQuantizationAttr() ||
+      product.epilogue == "matrix" || product.n < 1 || product.k < 1)
+    return "";
+  std::string rows = product.m < 0 ? "?" : std::to_string(product.m);
+  std::string sums = product.type == "i8" ? "i32" : "f32";
+  return rows + "x" + std::to_string(product.n) + "x" +
+         std::to_string(product.k) + " " + product.pattern + " " +
+         product.type + (product.layout == "m-major" ? " m-major" : "") +
+         (product.result == sums ? "" : " to " + product.result) +
+         (product.arithmetic == "fast_accum" ? " fast accumulation" : "");
+}
+
 /// The distance of the sizes of two products of a bucket.
 static double distance(const TableProduct &left, const TableProduct &right) {
   auto apart = [](int64_t a, int64_t b) {

@@ -65,6 +65,11 @@ findMeasuredSchedule(ArrayRef<std::string> files, const DeviceQuery &device,
 /// The key by which `op` is looked up in tables.
 ::nm::TableProduct getTableProduct(SparseProductOpInterface op);
 
+/// The product as `nm-bench --case` takes it, with `?` for an m that is not
+/// known: `16x4096x4096 2:4 f16 to f16`. Empty for one that no table answers
+/// for: of a batch, with quantized weights, or with an epilogue of matrices.
+std::string getTuneCase(SparseProductOpInterface op);
+
 /// Whether `op` is looked up: one without a batch, of known sizes.
 bool isInTables(SparseProductOpInterface op);
 
