@@ -88,7 +88,7 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     best, time = None, float("inf")
     for schedule in schedules:
         other = compile_by(schedule)
-        if other is not None and form_of(other) == form_of(own):
+        if schedule == common and other is not None and form_of(other) == form_of(own):
             # Nothing would be shared by the slower of the two.
             return own
         if other is None or (form_of(other) not in known
