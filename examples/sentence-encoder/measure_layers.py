@@ -179,9 +179,14 @@ def make_variants(args, rank, mesh):
     drawn, x = make_layers(args)
     variants, expected = [], {}
 
+    started = time.perf_counter()
+
     def add(name, model, reference, takes_part=True, **options):
         variants.append(Variant(name, model, x, takes_part, **options))
         expected[name] = reference
+        if rank == 0:
+            print(f"{time.perf_counter() - started:6.1f} s: prepared {name}",
+                  file=sys.stderr, flush=True)
 
     def add_parallel(name, model, reference):
         if mesh is not None:
