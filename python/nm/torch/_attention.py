@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from .._errors import Error, ShapeError
+from ._device_hooks import change_class, is_forward_own, why_forward_is_not_own
 from ._linear import NMLinear
 from ._op import linear_of_tensors
 from ._weights import count_writes, parse_form, write_form
@@ -246,8 +247,8 @@ def why_no_attention(module: nn.MultiheadAttention) -> str | None:
     """Why no layers can be made of its weights; None where they can."""
     if type(module) is not nn.MultiheadAttention:
         return f"{type(module).__name__} is no plain nn.MultiheadAttention"
-    if "forward" in vars(module):
-        return "its forward was replaced, as accelerate's hooks do it"
+    if not is_forward_own(module):
+        return why_forward_is_not_own(module)
     weights = [module._parameters.get(name) for name in (
         ("in_proj_weight",) if module._qkv_same_embed_dim else list(_WEIGHTS)[:3])]
     if any(weight is None for weight in weights):
@@ -258,7 +259,7 @@ def why_no_attention(module: nn.MultiheadAttention) -> str | None:
 
 def unfold_attention(module: nn.MultiheadAttention) -> None:
     """Makes layers of the weights of an attention, which stays the same object."""
-    module.__class__ = NMMultiheadAttention
+    change_class(module, NMMultiheadAttention)
     for name, part in _WEIGHTS.items():
         weight = module._parameters.pop(name, None)
         if weight is None:
@@ -269,7 +270,7 @@ def unfold_attention(module: nn.MultiheadAttention) -> None:
                 layer.bias = module._parameters.pop("in_proj_bias", None)
         module._modules[part] = layer.train(module.training)
     if type(module.out_proj) is NonDynamicallyQuantizableLinear:
-        module.out_proj.__class__ = nn.Linear
+        change_class(module.out_proj, nn.Linear)
     # Behind the others, as it is called.
     module._modules["out_proj"] = module._modules.pop("out_proj")
 
@@ -281,7 +282,7 @@ def fold_attention(module: NMMultiheadAttention) -> bool:
     if any(type(layer) is not nn.Linear or layer._forward_hooks or layer._forward_pre_hooks
            or layer._parameters.get("weight") is None for layer in layers):
         return False
-    module.__class__ = nn.MultiheadAttention
+    change_class(module, nn.MultiheadAttention)
     others = dict(module._parameters)
     module._parameters.clear()
     module.__dict__.pop("_kept_slices", None)
@@ -292,5 +293,5 @@ def fold_attention(module: NMMultiheadAttention) -> bool:
             module._parameters["in_proj_bias"] = (others.pop("in_proj_bias", None)
                                                   if layer is None else layer.bias)
     module._parameters.update(others)
-    module.out_proj.__class__ = NonDynamicallyQuantizableLinear
+    change_class(module.out_proj, NonDynamicallyQuantizableLinear)
     return True

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from .._errors import Error
 from .._pattern import Block, Pattern
+from ._device_hooks import change_class, is_forward_own, why_forward_is_not_own
 from ._linear import NMLinear, _is_exporting
 from ._op import linear_of_tensors
 from ._weights import parse_form
@@ -190,8 +191,8 @@ def why_no_convolution(module: nn.Module) -> str | None:
                 f"{', each of one channel' if module.groups == module.in_channels else ''}")
     if module.padding_mode != "zeros":
         return f"it pads by {module.padding_mode}"
-    if "forward" in vars(module):
-        return "its forward was replaced, as accelerate's hooks do it"
+    if not is_forward_own(module):
+        return why_forward_is_not_own(module)
     weight = module._parameters.get("weight")
     if weight is None:
         return "its weight is computed before each call"
@@ -247,7 +248,7 @@ def _windows(image: Tensor, taps: Any, strides: Any, dilations: Any) -> Tensor:
 def unfold_convolution(module: nn.Module) -> None:
     """Makes a layer of the weight of a convolution, which stays the same object."""
     product = _as_linear(module)
-    module.__class__ = _SPARSE[type(module)]
+    change_class(module, _SPARSE[type(module)])
     module.__dict__[_FORMER] = module._parameters.pop("weight")
     module._parameters.pop("bias", None)
     module._modules[_PART] = product
@@ -266,7 +267,7 @@ def fold_convolution(module: _Convolution) -> bool:
             former = nn.Parameter(weight, requires_grad=part.weight.requires_grad)
         elif not torch.equal(former, weight):
             former.copy_(weight)
-    module.__class__ = module._dense_class
+    change_class(module, module._dense_class)
     module._modules.pop(_PART)
     module._parameters.update(weight=former, bias=part.bias)
     return True

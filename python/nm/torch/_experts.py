@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .._pattern import Pattern
+from ._device_hooks import change_class, is_forward_own, why_forward_is_not_own
 from ._linear import NMLinear
 from ._op import linear_of_tensors
 from ._optimizers import tell_of_replaced
@@ -207,8 +208,8 @@ def why_no_experts(module: nn.Module) -> str | None:
     """Why no layers can be made of its weights; None where they can."""
     if not is_experts(module):
         return f"{type(module).__name__} has no experts as transformers calls them"
-    if "forward" in vars(module):
-        return "its forward was replaced, as accelerate's hooks do it"
+    if not is_forward_own(module):
+        return why_forward_is_not_own(module)
     kinds = {type(weight).__name__ for name in _WEIGHTS
              if (weight := module._parameters.get(name)) is not None} - {"Parameter"}
     return f"its weight is a {kinds.pop()}" if kinds else None
@@ -222,7 +223,7 @@ def unfold_experts(module: nn.Module, names: Iterable[str] = _WEIGHTS) -> None:
         names: of the stacked weights that are meant.
     """
     if not isinstance(module, SparseExperts):
-        module.__class__ = _sparse_class(type(module))
+        change_class(module, _sparse_class(type(module)))
         module.__dict__["_dense_order"] = list(module._parameters)
     # transformers would draw stacked weights otherwise.
     module._is_hf_initialized = True
@@ -284,6 +285,6 @@ def fold_experts(module: nn.Module) -> None:
         module._parameters[name] = stacked
     if not any(isinstance(module._modules.get(name), ExpertLinears)
                for name in _WEIGHTS):
-        module.__class__ = type(module)._dense_class
+        change_class(module, type(module)._dense_class)
         for name in vars(module).pop("_dense_order"):
             module._parameters[name] = module._parameters.pop(name)

@@ -17,6 +17,7 @@ from torch.sparse import SparseSemiStructuredTensor
 
 from ._attention import NMMultiheadAttention, why_no_attention
 from ._convolution import why_no_convolution
+from ._device_hooks import is_forward_own, why_forward_is_not_own
 from ._experts import ExpertLinears, is_experts, why_no_experts
 from ._linear import NMLinear
 
@@ -223,8 +224,8 @@ def _why_no_linear(module: nn.Module) -> str | None:
     kind = type(module)
     if any(isinstance(each, UninitializedTensorMixin) for each in module.parameters()):
         return "it has no weight before its first call"
-    if "forward" in vars(module):
-        return "its forward was replaced, as accelerate's hooks do it"
+    if not is_forward_own(module):
+        return why_forward_is_not_own(module)
     own = _members(module) - _HARMLESS
     if own:
         return f"{kind.__name__} has its own {', '.join(sorted(own))}"

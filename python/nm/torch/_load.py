@@ -103,7 +103,7 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
 
     Raises:
         Error: an NMLinear has an activation of its own, which no checkpoint has, or is
-            sharded.
+            sharded, or a tensor has no elements.
         OSError: the folder cannot be written.
     """
     target = Path(folder)
@@ -116,6 +116,10 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
                         f"{layer.activation}")
     if not write:
         return
+    for name, tensor in (state_dict or model.state_dict()).items():
+        if tensor.is_meta:
+            raise Error(f"expected '{name}' to have elements, but it is on the meta device, "
+                        "where it has none, or accelerate has offloaded it")
     quantized = {name: layer for name, layer in model.named_modules(
         remove_duplicate=False) if isinstance(layer, NMQuantizedLinear)}
     own = {f"{name}.{part}" for name in {**sparse, **quantized}

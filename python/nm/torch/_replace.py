@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from .._errors import Error
+from ._device_hooks import ATTRIBUTES, is_forward_own, move_device_hook
 from ._layers import FOLDED_HOOKS, is_folded
 from ._linear import NMLinear
 from ._optimizers import tell_of_replaced
@@ -66,12 +67,15 @@ def keep_belongings(former: nn.Module, layer: nn.Module) -> str:
                       "_state_dict_hooks"):
             _drop_folded(vars(former)[hooks])
     keep_hooks(former, layer)
+    hooked = ATTRIBUTES if is_forward_own(former) else set()
     is_sparse = isinstance(former, NMLinear) or "scales" in former._buffers
     own = _OWN | _OWN_OF_SPARSE if is_sparse else _OWN
     lost = [name for name, value in vars(former).items()
-            if name not in _MODULE | _HOOKS | own
+            if name not in _MODULE | _HOOKS | own | hooked
             and not _keep_attribute(layer, name, value)]
     _keep_parts(former, layer, own, folded)
+    if hooked:
+        move_device_hook(former, layer)
     return f"its attributes {', '.join(lost)} are not kept" if lost else ""
 
 
