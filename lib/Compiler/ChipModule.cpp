@@ -49,7 +49,6 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.schedule = options.schedule;
   pipeline.profile = options.profile;
   pipeline.overlapKernels = options.overlapKernels;
-  pipeline.prefetchWeights = options.prefetchWeights;
   pipeline.propagateLayouts = options.propagateLayouts;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;

@@ -32,13 +32,6 @@ static Status setThreads(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
-static Status setPrefetchWeights(CompileOptions &options, StringRef value) {
-  if (value.getAsInteger(10, options.prefetchWeights) ||
-      options.prefetchWeights < 0 || options.prefetchWeights > (1 << 30))
-    return expected("prefetch-weights between 0 and 1073741824", value);
-  return Status::success();
-}
-
 static Status setOptLevel(CompileOptions &options, StringRef value) {
   if (value.getAsInteger(10, options.optLevel) || options.optLevel > 3)
     return expected("opt-level between 0 and 3", value);
@@ -142,10 +135,6 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.overlapKernels, "overlap-kernels", value);
      }},
-    {"prefetch-weights", "bytes",
-     "bytes of the next product's weights that a GPU's kernel asks for as it "
-     "ends, on sm_90 and newer (default 8388608)",
-     setPrefetchWeights},
     {"propagate-layouts", "true|false",
      "let activations between a GPU's products be m-major where that costs "
      "less (default true)",
@@ -187,16 +176,6 @@ static const OptionInfo kOptions[] = {
      "file",
      setReproducer},
 };
-
-StringRef mlir::nm::findOptionOfGpus(const CompileOptions &options) {
-  if (!options.overlapKernels)
-    return "cuda with overlap-kernels";
-  if (!options.propagateLayouts)
-    return "cuda or sim with propagate-layouts";
-  if (options.prefetchWeights != CompileOptions().prefetchWeights)
-    return "cuda or sim with prefetch-weights";
-  return {};
-}
 
 ArrayRef<OptionInfo> mlir::nm::getOptionInfos() { return kOptions; }
 

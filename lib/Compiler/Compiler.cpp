@@ -134,8 +134,12 @@ LogicalResult Compilation::readTarget() {
     if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
-    if (StringRef gpus = findOptionOfGpus(options); !gpus.empty())
-      return diagnostics.fail("expected the target " + gpus + ", but got cpu");
+    if (!options.overlapKernels)
+      return diagnostics.fail("expected the target cuda with overlap-kernels, "
+                              "but got cpu");
+    if (!options.propagateLayouts)
+      return diagnostics.fail("expected the target cuda or sim with "
+                              "propagate-layouts, but got cpu");
   }
   if (target.kind == ::nm::Target::Kind::Sim && options.profile)
     return diagnostics.fail("expected the target cpu or cuda with profile, but "

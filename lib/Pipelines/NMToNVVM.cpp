@@ -139,10 +139,6 @@ static void buildKernelArithmetic(OpPassManager &kernels) {
 }
 
 void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
-  // While launches name the weights that they read.
-  NMPrefetchWeightsOptions prefetch;
-  prefetch.bytes = options.prefetchWeights;
-  pm.addNestedPass<func::FuncOp>(createNMPrefetchWeights(prefetch));
   // A kernel has constants, instead of being passed them...
   pm.addNestedPass<func::FuncOp>(createNMSinkConstants());
   // ...and computes what is cheap.

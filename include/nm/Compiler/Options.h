@@ -54,9 +54,6 @@ struct CompileOptions {
   bool batchInvariant = false;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;
-  /// Bytes of the next product's weights that a GPU's kernel asks for as it
-  /// ends.
-  int64_t prefetchWeights = int64_t(8) << 20;
   /// Whether activations between a GPU's products take the layouts that cost
   /// least.
   bool propagateLayouts = true;
@@ -89,10 +86,6 @@ llvm::ArrayRef<OptionInfo> getOptionInfos();
 /// without a value.
 ::nm::Status setOption(CompileOptions &options, llvm::StringRef name,
                        std::optional<llvm::StringRef> value);
-
-/// A given option that kernels of GPUs alone have, behind the targets that take
-/// it; empty if there is none.
-llvm::StringRef findOptionOfGpus(const CompileOptions &options);
 
 /// Parses `with-reference schedule=simt<stages = 3> opt-level=2`: spaces in
 /// brackets separate no options.

@@ -64,11 +64,6 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
           "let a kernel start while the one before it ends, on sm_90 "
           "and newer"),
       llvm::cl::init(true)};
-  Option<int64_t> prefetchWeights{
-      *this, "prefetch-weights",
-      llvm::cl::desc("bytes of the next product's weights that a kernel asks "
-                     "for as it ends, on sm_90 and newer"),
-      llvm::cl::init(int64_t(8) << 20)};
   Option<bool> profile{
       *this, "profile",
       llvm::cl::desc("let functions say when each of their steps is over"),

@@ -38,56 +38,6 @@ def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
-def NMPrefetchWeights : Pass<"nm-prefetch-weights", "::mlir::func::FuncOp"> {
-  let summary = "the next product's weights to L2 while a kernel ends";
-  let description = [{
-    Memory is idle between two products of few rows: while the last blocks of
-    one add up and store their sums, while the next kernel starts, and while
-    norms and attention run between them. So the threads of a launch that reads
-    packed weights ask, as they end, for the first bytes of the weights that the
-    next such launch reads, the same share of each panel
-    (PTX `cp.async.bulk.prefetch.L2`, sm_90 and newer). Where other kernels
-    stand between the two, they ask for twice as much.
-
-    Weights are constants and packed arguments of at least 1 MiB in all, which
-    nothing writes. A launch in a branch, or of cuBLAS, is no launch that asks.
-
-    Before:
-    ```mlir
-    gpu.launch blocks(%b, ...) in (%blocks = %c128, ...) threads(%t, ...) in (...) {
-      // reads @w0
-      gpu.terminator
-    }
-    gpu.launch blocks(...) in (...) threads(...) in (...) {
-      // reads @w1, 64 panels of 128 KiB
-      gpu.terminator
-    }
-    ```
-    After, with bytes=1048576:
-    ```mlir
-    gpu.launch blocks(%b, ...) in (%blocks = %c128, ...) threads(%t, ...) in (...) {
-      // reads @w0
-      %slot = %t * %blocks + %b
-      scf.if %slot < 256 {
-        // of panel %slot / 4, the 4 KiB with the number %slot % 4
-        nvvm.cp.async.bulk.prefetch %address, %c4096 : <1>
-      }
-      gpu.terminator
-    }
-    ...
-    ```
-  }];
-  let options = [
-    Option<"bytes", "bytes", "int64_t", /*default=*/"int64_t(8) << 20",
-           "how much of the next weights to ask for; 0 for nothing">
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::LLVM::LLVMDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::NVVM::NVVMDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
 def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "kernels that start while the one before ends";
   let description = [{
