@@ -204,9 +204,11 @@ static int64_t bucketOfSize(int64_t size) {
   return int64_t(std::floor(std::log2(double(size)) * kParts));
 }
 
-/// Whether what is done with sums takes next to nothing beside the product.
-static bool isLightEpilogue(const TableProduct &product) {
-  return product.epilogue == "none" || product.epilogue == "columns";
+bool TableProduct::hasLightEpilogue() const {
+  // Of one row, a column's element to its k weights.
+  constexpr int64_t kWeights = 128;
+  return epilogue == "none" || epilogue == "columns" ||
+         (epilogue == "matrix" && m > 0 && m * kWeights <= k);
 }
 
 bool TableProduct::isLike(const TableProduct &other) const {
@@ -216,7 +218,7 @@ bool TableProduct::isLike(const TableProduct &other) const {
           std::tie(other.pattern, other.type, other.result, other.arithmetic) ||
       (layout != other.layout && !isOneRow) ||
       (epilogue != other.epilogue &&
-       !(isLightEpilogue(*this) && isLightEpilogue(other))))
+       !(hasLightEpilogue() && other.hasLightEpilogue())))
     return false;
   return bucketOfRows(m) == bucketOfRows(other.m) &&
          bucketOfSize(n) == bucketOfSize(other.n) &&

@@ -59,8 +59,11 @@ struct TableProduct {
   bool operator==(const TableProduct &other) const;
   /// Whether both are in the same bucket: equal but for sizes, m within the
   /// same power of two, n and k within the same quarter of one. One row is a
-  /// vector, too, and operands of columns change little.
+  /// vector, too, and light epilogues change little.
   bool isLike(const TableProduct &other) const;
+  /// Whether what the epilogue reads is next to nothing beside the weights:
+  /// operands of columns, or of the elements of few rows.
+  bool hasLightEpilogue() const;
 };
 
 struct TableEntry {

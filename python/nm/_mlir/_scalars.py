@@ -100,6 +100,10 @@ class Body:
         name = "arith.extf" if _BITS[old] < _BITS[element] else "arith.truncf"
         return self._convert(name, value, element)
 
+    def bits(self, value: Scalar, element: str) -> Scalar:
+        """The same bits as an element of another type."""
+        return self._convert("arith.bitcast", value, element)
+
     def _convert(self, name: str, value: Scalar, element: str) -> Scalar:
         result = self._function.fresh()
         self.line(f"{result} = {name} {value.name} : {value.element} to {element}")

@@ -126,6 +126,10 @@ TEST(ScheduleTable, ClassesAreApart) {
   EXPECT_FALSE(product == other);
   other.epilogue = "matrix";
   EXPECT_FALSE(product.isLike(other));
+  // Those of few rows are light, too.
+  product = other = drawProduct(32, 4096, 4096);
+  other.epilogue = "matrix";
+  EXPECT_TRUE(product.isLike(other));
   // A row of its own may be a vector.
   product = other = drawProduct(1, 4096, 4096);
   other.layout = "vector";

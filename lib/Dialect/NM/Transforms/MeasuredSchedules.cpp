@@ -169,7 +169,7 @@ bool mlir::nm::isInTables(SparseProductOpInterface op) {
 std::string mlir::nm::getTuneCase(SparseProductOpInterface op) {
   TableProduct product = getTableProduct(op);
   if (op.getNumBatchDims() != 0 || op.getQuantizationAttr() ||
-      product.epilogue == "matrix" || product.n < 1 || product.k < 1)
+      !product.hasLightEpilogue() || product.n < 1 || product.k < 1)
     return "";
   std::string rows = product.m < 0 ? "?" : std::to_string(product.m);
   std::string sums = product.type == "i8" ? "i32" : "f32";

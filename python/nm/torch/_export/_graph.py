@@ -17,7 +17,7 @@ from ..._errors import Error
 from ..._mlir import Dim, FunctionText, Size, Tensor
 from ..._mlir._sizes import describe, product, symbol
 from . import (_convolutions, _creation, _elementwise, _products,  # noqa: F401
-               _reductions, _shapes)
+               _reductions, _selection, _shapes)
 from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
 
 # Decompositions that would take apart what is lowered as a whole.

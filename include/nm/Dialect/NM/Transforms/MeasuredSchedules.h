@@ -67,7 +67,8 @@ findMeasuredSchedule(ArrayRef<std::string> files, const DeviceQuery &device,
 
 /// The product as `nm-bench --case` takes it, with `?` for an m that is not
 /// known: `16x4096x4096 2:4 f16 to f16`. Empty for one that no table answers
-/// for: of a batch, with quantized weights, or with an epilogue of matrices.
+/// for: of a batch, with quantized weights, or with an epilogue that is not
+/// light.
 std::string getTuneCase(SparseProductOpInterface op);
 
 /// Whether `op` is looked up: one without a batch, of known sizes.
