@@ -19,8 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.core_model_loading import (WeightConverter, WeightRenaming,
-                                             apply_renamings, dot_natural_key,
+from transformers.core_model_loading import (WeightConverter, WeightRenaming, dot_natural_key,
                                              rename_source_key)
 
 from .._errors import Error, PatternError
@@ -176,15 +175,15 @@ def plan_conversions(model: Any, conversions: list,
     table, sparse, ignored = _Table(), {}, set()
     for name in sorted(condensed, key=dot_natural_key):
         w = condensed[name]
-        values, indices = (apply_renamings(f"{name}.{part}", of_parts)
+        values, indices = (_renamed(f"{name}.{part}", of_parts)
                            for part in ("values", "indices"))
-        key = apply_renamings(name, of_weights)
+        key = _renamed(name, of_weights)
         final, pattern = rename_source_key(name, of_finals, converters, prefix, state)
         if final not in state and name in state:
             key = final = name
         if name in filters:
             final, pattern = filters[name], None
-            bias = apply_renamings(f"{name.removesuffix('.weight')}.bias", of_biases)
+            bias = _renamed(f"{name.removesuffix('.weight')}.bias", of_biases)
             table.names[bias] = f"{final.removesuffix('.weight')}.bias"
         elif final not in state and pattern is None:
             continue  # transformers tells of it.
@@ -194,7 +193,7 @@ def plan_conversions(model: Any, conversions: list,
             table.names[values], table.names[indices] = f"{layer}.values", f"{layer}.indices"
             table.indices[f"{layer}.indices"] = w
             if w._quantization is not None:
-                scales = apply_renamings(f"{name}_scale", of_scales)
+                scales = _renamed(f"{name}_scale", of_scales)
                 table.names[scales] = f"{layer}.scales"
                 table.integers[f"{layer}.values"] = w
             continue
@@ -218,6 +217,12 @@ def plan_conversions(model: Any, conversions: list,
     model._keys_to_ignore_on_load_unexpected = ignored | set(
         model._keys_to_ignore_on_load_unexpected or ())
     return [*renamings, _PartNames(table), _Parts(table), *converters]
+
+
+def _renamed(name: str, renamings: list[WeightRenaming]) -> str:
+    for renaming in renamings:
+        name, _ = renaming.rename_source_key(name)
+    return name
 
 
 def _unfold_filters(model: Any, condensed: Mapping[str, SparseTensor], prefix: str

@@ -96,6 +96,7 @@ class Quantizer(HfQuantizer):
     def _process_model_before_weight_loading(self, model: nn.Module, **options: Any
                                              ) -> None:
         self._condensed: dict[str, SparseTensor] = {}
+        self._model = model
         if not self.pre_quantized:
             return
         for path in options.get("checkpoint_files") or ():
@@ -110,12 +111,14 @@ class Quantizer(HfQuantizer):
                 f"quantization_config says, but {options.get('checkpoint_files')} have "
                 "none; nm.torch.save or nm.convert write them")
 
-    def update_weight_conversions(self, weight_conversions: list, model: Any) -> list:
+    def update_weight_conversions(self, weight_conversions: list, *_: Any) -> list:
+        # Newer versions give the model here, too.
         if not self.pre_quantized:
             return weight_conversions
-        return plan_conversions(model, weight_conversions, self._condensed)
+        return plan_conversions(self._model, weight_conversions, self._condensed)
 
     def _process_model_after_weight_loading(self, model: Any, **_: Any) -> None:
+        self._model = None
         if self.pre_quantized:
             for layer in model.modules():
                 if type(layer) is LoadingLinear:
