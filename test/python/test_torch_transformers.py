@@ -267,6 +267,26 @@ def test_either_may_be_imported_first(first, tmp_path):
     assert run.stdout.strip() == "NMLinear", run.stderr
 
 
+@pytest.mark.parametrize("lines", [
+    "import nm.torch; from transformers import AutoModelForCausalLM",
+    "import nm.torch; config = nm.torch.Config('2:4')\n"
+    "from transformers import AutoModelForCausalLM",
+    "from transformers import AutoModelForCausalLM; import nm.torch",
+])
+def test_pruning_while_loading_in_a_new_process(lines, tmp_path):
+    """Before anything else has imported transformers' models."""
+    make_model("LlamaForCausalLM").save_pretrained(tmp_path / "dense")
+    code = (f"{lines}\nmodel = AutoModelForCausalLM.from_pretrained("
+            f"{str(tmp_path / 'dense')!r}, quantization_config=nm.torch.Config('2:4', "
+            f"prune=True))\nmodel.save_pretrained({str(tmp_path / 'sparse')!r})\n"
+            f"model = AutoModelForCausalLM.from_pretrained({str(tmp_path / 'sparse')!r})\n"
+            "print(type(model.model.layers[0].mlp.up_proj).__name__)")
+    run = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], text=True,
+                         capture_output=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert run.stdout.strip() == "NMLinear", run.stderr
+
+
 def test_attention_of_torch(tmp_path):
     """A model whose checkpoint has weights of nn.MultiheadAttention."""
     torch.manual_seed(SEED)

@@ -64,6 +64,9 @@ _after_import("transformers.modeling_utils", _register)
 
 def __getattr__(name: str):
     if name == "Config":  # Which is one of transformers' classes.
+        # Has `_register` run, before anything else reads that file.
+        import transformers.modeling_utils  # noqa: F401
+
         from ._quantizer import Config
         return Config
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
