@@ -44,21 +44,32 @@ Result<ProductShape> ProductShape::parse(std::string_view text) {
 // Cases
 //===----------------------------------------------------------------------===//
 
+/// The weights that are kept.
+static int64_t countKept(const BenchCase &bench) {
+  std::array<int64_t, 2> values =
+      bench.pattern.valueShape(bench.shape.k, bench.shape.n);
+  return bench.pattern.isUnstructured()
+             ? values[1]
+             : bench.pattern.condensedRows(bench.shape.k) * bench.shape.n;
+}
+
 double BenchCase::flops() const {
-  return 2.0 * double(shape.m) * double(shape.n) *
-         double(pattern.condensedRows(shape.k));
+  return 2.0 * double(shape.m) * double(countKept(*this));
 }
 
 double BenchCase::leastBytes() const {
-  int64_t kept = pattern.condensedRows(shape.k);
+  double activations =
+      double(elementSize(type)) * double(shape.m) * double(shape.k) +
+      double(elementSize(resultType())) * double(shape.m * shape.n);
+  double weights = double(elementSize(type)) * double(countKept(*this));
+  // A bit for each weight.
+  if (pattern.isUnstructured())
+    return activations + weights + double(shape.k * shape.n) / 8;
   int64_t units = pattern.unitRows(shape.k) * pattern.blockColumns(shape.n);
   // One number a unit, or one bit for each of a window's positions.
   double bitsPerUnit = std::min(double(pattern.indexBits()),
                                 double(pattern.m) / double(pattern.n));
-  return double(elementSize(type)) *
-             double(shape.m * shape.k + kept * shape.n) +
-         double(elementSize(resultType())) * double(shape.m * shape.n) +
-         double(units) * bitsPerUnit / 8;
+  return activations + weights + double(units) * bitsPerUnit / 8;
 }
 
 bool BenchCase::canResultIn(ElementType result) const {
@@ -129,6 +140,8 @@ Result<ElementType> nm::parseBenchType(std::string_view text) {
 }
 
 std::string nm::granularityName(const Pattern &pattern) {
+  if (pattern.isUnstructured())
+    return "unstructured";
   if (pattern.bk == 1 && pattern.bn == 1)
     return "EW";
   if (pattern.bk == 1)

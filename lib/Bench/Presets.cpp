@@ -193,8 +193,7 @@ const std::vector<Preset> &nm::presets() {
        "Llama from 50 to 87.5 %, VW32",
        nmSpmmCases},
       {"study", "cubes of 64 to 8192 at 2:4, f32 and f16", studyCases},
-      {"sparsert",
-       "SparseRT's 20 products, 1:10 and 1:20 in place of 90 and 95 % anywhere",
+      {"sparsert", "SparseRT's 20 products, 90 and 95 % pruned anywhere",
        sparsertCases},
       {"small", "small shapes with odd edges, every type", smallCases},
   };

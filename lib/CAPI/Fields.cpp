@@ -422,6 +422,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       scheduleKind<AmxScheduleAttr>(),
       scheduleKind<SimtScheduleAttr>(),
       scheduleKind<GemvScheduleAttr>(),
+      scheduleKind<SimtColumnsScheduleAttr>(),
       scheduleKind<MmaSyncScheduleAttr>(),
       scheduleKind<MmaSpScheduleAttr>(),
       scheduleKind<MmaBitmapScheduleAttr>(),

@@ -3,6 +3,7 @@
 #include "GPU/Select/Alternatives.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/ExactPattern.h"
 #include "GPU/Select/MeasuredChoice.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
@@ -278,6 +279,10 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
   if (alternative.weights == Weights::Coarsened ||
       (alternative.isDense() && !isDense(op)))
     makeDense(op, alternative.pattern);
+  // Of a column, what is not zero is kept, wherever that is.
+  if (skipsZeros(alternative.choice->schedule) &&
+      op.getPattern() != ::nm::Pattern())
+    makeDense(op, ::nm::Pattern());
   if (alternative.isDense() && op.getScales())
     dequantizeWeights(rewriter, op, kWeightsAtOnce);
   return op;

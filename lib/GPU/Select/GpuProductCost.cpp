@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/LeastSplit.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 
@@ -156,8 +157,12 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.m = isUnknown ? GpuProduct::kUnknown : m;
   product.n = op.getStaticN();
   product.k = op.getStaticK();
-  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
+  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation())) {
     product.isMMajor = spmm.getTransposeA();
+    product.isCMMajor = spmm.getTransposeC();
+  }
+  if (auto kept = op->getAttrOfType<IntegerAttr>(kKeptAttr))
+    product.kept = kept.getInt();
   if (isTemporary(op.getA()))
     product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());

@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
+#include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/Dequantize.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMSELECTGPUSCHEDULE
@@ -265,6 +267,13 @@ LogicalResult GpuScheduleSelection::refuse(SparseProductOpInterface op,
   return success();
 }
 
+/// The share of the weights that are not zero.
+static std::string describeKept(const GpuProduct &product) {
+  return llvm::formatv("{0:f1} %", 100 * double(product.kept) /
+                                       (double(product.k) * product.n))
+      .str();
+}
+
 LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,
                                          const GpuChip &gpu,
                                          const Alternative &best,
@@ -276,7 +285,11 @@ LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,
     chosen.schedule = makeLibrarySchedule(op, gpu, best.inColumns);
   if (StringRef zeros = describeZeros(op, chosen.schedule); !zeros.empty())
     record.reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
-  record.fallsBack = !wasDense && isDense(op);
+  bool skips = skipsZeros(chosen.schedule);
+  if (skips)
+    record.reason += "; zeros are skipped, " + describeKept(best.product) +
+                     " of the weights are kept";
+  record.fallsBack = !wasDense && isDense(op) && !skips;
   if (failed(setSchedule(op, gpu, chosen, std::move(record))))
     return failure();
   dequantizeUnpacked(rewriter, op);
@@ -372,7 +385,10 @@ struct NMSelectGpuSchedule
       return WalkResult(selection.run(op, *gpu));
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation()->walk([](SparseProductOpInterface op) {
+      op->removeDiscardableAttr(kKeptAttr);
+    });
   }
 };
 } // namespace

@@ -49,11 +49,16 @@ struct GpuProduct {
   /// Bits of a weight that is quantized, and the rows of k that share its
   /// scale; 0 where weights are of `type`.
   int64_t weightBits = 0, scaleGroup = 0;
+  /// Weights that are not zero, of unstructured ones, at most; 0 where that is
+  /// not asked.
+  int64_t kept = 0;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
   /// where they are read from.
   bool isMMajor = false;
+  /// The same of C.
+  bool isCMMajor = false;
   /// Whether weights are in packed form before the product.
   bool isPacked = true;
   /// Elements between rows of A, where these are not its columns: known ones,
@@ -129,6 +134,10 @@ inline constexpr int64_t kMaxGemvRows = 16;
 /// The best of strategy gemv, or why it has none.
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
+
+/// The best of strategy simt_columns, or why it has none.
+Result<GpuSchedule> selectSimtColumnsSchedule(const GpuProduct &product,
+                                              const GpuChip &chip);
 
 /// The best of strategy mma_sync, or why it has none.
 Result<GpuSchedule> selectMmaSyncSchedule(const GpuProduct &product,

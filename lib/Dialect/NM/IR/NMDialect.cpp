@@ -109,6 +109,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {"nm.steps", isAttribute<ArrayAttr>, "an array"},
     {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
     {"nm.windows", isCount, "a number of rows, of type i64"},
+    {"nm.kept", isCount, "a number of weights, of type i64"},
 };
 
 static constexpr KnownAttribute kOfArguments[] = {

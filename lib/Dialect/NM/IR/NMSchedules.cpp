@@ -119,6 +119,18 @@ static LogicalResult verifyNoLists(EmitError emitError, PackingAttr packing) {
                      << packing;
 }
 
+/// (C3) of the schedules whose weights are packed as #nm.columns.
+static LogicalResult verifyColumns(EmitError emitError,
+                                   std::optional<int64_t> kept,
+                                   std::optional<int64_t> tileRows) {
+  if (kept.has_value() != tileRows.has_value())
+    return emitError() << "expected 'kept' and 'tile_rows' together";
+  if (!kept)
+    return success();
+  ::nm::Status status = ::nm::ColumnsForm{*kept, *tileRows}.verify();
+  return status ? success() : emitError() << status.error().message;
+}
+
 //===----------------------------------------------------------------------===//
 // Vector
 //===----------------------------------------------------------------------===//
@@ -137,10 +149,7 @@ LogicalResult VectorScheduleAttr::verify(EmitError emitError,
   if (kept.has_value() != tileRows.has_value() || (kept && packing))
     return emitError() << "expected 'kept' and 'tile_rows' together, without "
                           "'packing'";
-  if (!kept)
-    return success();
-  ::nm::Status status = ::nm::ColumnsForm{*kept, *tileRows}.verify();
-  return status ? success() : emitError() << status.error().message;
+  return verifyColumns(emitError, kept, tileRows);
 }
 
 BlockTiling VectorScheduleAttr::getTiling() const {
@@ -275,6 +284,42 @@ BlockTiling GemvScheduleAttr::getTiling() const {
 PackedFormAttrInterface
 GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+LogicalResult SimtColumnsScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    ArrayRef<int64_t> thread, std::optional<int64_t> sliceK,
+    std::optional<int64_t> kept, std::optional<int64_t> tileRows) {
+  // (C1), (C2), (C3).
+  if (failed(verifyTiles(emitError, block, warp, thread)) ||
+      failed(verifyCounts(emitError, /*stages=*/{}, /*splitK=*/{}, sliceK)) ||
+      failed(verifyColumns(emitError, kept, tileRows)))
+    return failure();
+  // (C4).
+  bool isWarp = warp.empty() ||
+                (warp[1] == 1 && llvm::is_contained({32, 64, 128}, warp[0]));
+  bool isThread = thread.empty() || thread[1] == 1;
+  bool fits =
+      warp.empty() || thread.empty() || warp[0] == thread[0] * ::nm::kWarpSize;
+  if (isWarp && isThread && fits)
+    return success();
+  return emitError() << "expected warps of 32, 64 or 128 rows and one column, "
+                        "of 32 threads each";
+}
+
+BlockTiling SimtColumnsScheduleAttr::getTiling() const {
+  return BlockTiling(getFields(*this));
+}
+
+PackedFormAttrInterface
+SimtColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  if (!getKept())
+    return {};
+  return ColumnsAttr::get(getContext(), *getKept(), *getTileRows());
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Format/Unstructured.h"
@@ -122,8 +123,14 @@ struct NMFitWindows : mlir::nm::impl::NMFitWindowsBase<NMFitWindows> {
       if (op.getPattern().isUnstructured() && op.hasPureTensorSemantics())
         products.push_back(op);
     });
+    Builder builder(&getContext());
     for (SparseProductOpInterface op : products) {
+      // Asked before format ops take the place of what was loaded.
+      bool isLoaded = areWeightsLoaded(op);
+      int64_t kept = countKept(op);
       std::string reason = fitWindows(op);
+      if (isLoaded)
+        op->setDiscardableAttr(kKeptAttr, builder.getI64IntegerAttr(kept));
       op->emitRemark() << "unstructured weights get " << reason;
     }
   }

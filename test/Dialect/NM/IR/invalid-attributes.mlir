@@ -339,6 +339,21 @@ func.func private @gemv_c2_slice_k() attributes {s = #nm.gemv<slice_k = 0>}
 
 // -----
 
+// expected-error @+1 {{expected 'kept' and 'tile_rows' together}}
+func.func private @simt_columns_c3() attributes {s = #nm.simt_columns<kept = 8>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32, 64 or 128 rows and one column, of 32 threads each}}
+func.func private @simt_columns_c4_columns() attributes {s = #nm.simt_columns<warp = [64, 2]>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32, 64 or 128 rows and one column, of 32 threads each}}
+func.func private @simt_columns_c4_thread() attributes {s = #nm.simt_columns<warp = [64, 1], thread = [4, 1]>}
+
+// -----
+
 // expected-error @+1 {{expected 'packing' to have chunks of one column, as high as an index row, but got }}
 func.func private @cublas_c2_chunks() attributes {s = #nm.cublas<packing = <panel = 32, index_bits = 1, chunk_rows = 4, index_rows = 8>>}
 
@@ -545,7 +560,7 @@ func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bi
 
 // -----
 
-// expected-error@+1 {{expected ops to have nm.chip, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.windows alone of dialect nm, but got "nm.chop"}}
+// expected-error@+1 {{expected ops to have nm.chip, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.windows, nm.kept alone of dialect nm, but got "nm.chop"}}
 module attributes {nm.chop = #nm.chip<"sm_90">} {
 }
 

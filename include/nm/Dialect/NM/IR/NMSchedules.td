@@ -338,6 +338,40 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
   }];
 }
 
+def NM_SimtColumnsScheduleAttr
+    : NM_ScheduleAttr<"SimtColumns", "simt_columns"> {
+  let summary = "weights kept anywhere, on a GPU's CUDA cores";
+  let description = [{
+    Unstructured weights are packed as `#nm.columns<kept, tile_rows>`, whose one
+    tile is all of k. A warp walks along the weights of one column: lanes have
+    `thread` rows of A each, read alike which row of A and which weight come
+    next, and add up products in registers. `block` and `warp` are the tiles
+    [m, n, k] and [m, n] of a block and a warp; a block takes all of k at once.
+    `slice_k` warps take equal parts of a column's weights, and their sums are
+    combined in the order of the warps. What is left out, the cost model
+    chooses.
+
+    Constraints:
+    * (C1), (C2) as for `#nm.simt`.
+    * (C3) `kept` and `tile_rows` are given together, as in `#nm.columns`.
+    * (C4) `warp` and `thread` have one column, and a warp has 32 threads'
+      rows: 32, 64 or 128.
+
+    ```mlir
+    #nm.simt_columns<block = [128, 8, 512], warp = [128, 1], thread = [4, 1],
+                     slice_k = 2, kept = 26214, tile_rows = 512>
+    ```
+  }];
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+                        NM_Count:$slice_k, NM_CountUnless<0>:$kept,
+                        NM_CountUnless<0>:$tile_rows);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
 def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   let summary = "the tensor cores of all chips, by mma.sync";
   let description = [{

@@ -1,0 +1,171 @@
+//===- SimtColumnsModel.cpp - The cost model of strategy simt_columns -----===//
+//
+// Each weight that is kept is multiplied by the rows of A that a warp's lanes
+// have. What that takes of a multiprocessor are accesses of its first-level
+// cache, 128 bytes a clock, and instructions; what it reads of A comes from the
+// second-level cache, for each column that does not run at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Select/GpuModels.h"
+
+#include "nm/Format/Columns.h"
+#include "nm/Schedule/SumChains.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+using namespace nm;
+
+/// Blocks of fewer warps take as long to launch.
+static constexpr int64_t kLeastWarps = 4;
+static constexpr int64_t kMaxThreads = 1024;
+/// Rows of A times k up to which a place in A takes 32 bits.
+static constexpr int64_t kMaxElements = int64_t(1) << 31;
+
+static constexpr int64_t kMaxBlocksPerMultiprocessor = 32;
+/// Threads of a multiprocessor that have the registers.
+static constexpr int64_t kThreadsByRegisters = 1024;
+
+/// A launch, and the sums' way out.
+static constexpr double kLaunch = 1.7;
+/// Clocks of a warp to its first weights, and of the rows of A that are loaded
+/// together.
+static constexpr double kStartClocks = 900, kStepClocks = 450;
+/// Instructions of a warp for each weight, besides one for each row of a lane,
+/// and for each 32 weights.
+static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
+/// Clocks of the first-level cache for each weight, besides those of A, and
+/// the part of its rate that kernels reach.
+static constexpr double kSharedClocks = 0.75, kReachable = 0.7;
+/// Bytes in a microsecond from the second-level cache to all multiprocessors.
+static constexpr double kCacheRate = 4.5e6;
+
+namespace {
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip) {}
+
+  std::optional<GpuSchedule> estimate(int64_t threadM, int64_t warpsM,
+                                      int64_t warpsN, int64_t sliceK) const;
+
+private:
+  double time(const GpuSchedule &schedule) const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+};
+} // namespace
+
+double Candidate::time(const GpuSchedule &schedule) const {
+  double blocks = double(ceilDiv(product.rows(), schedule.blockM)) *
+                  double(ceilDiv(product.n, schedule.blockN));
+  int64_t warps =
+      schedule.blockM / schedule.warpM * schedule.blockN * schedule.sliceK;
+  double lane = double(schedule.threadM);
+  double atOnce = schedule.threadM == 1 ? 16 : 8;
+  double weights =
+      double(product.kept) / double(product.n) / double(schedule.sliceK);
+  // Of the last ones, as many are loaded as of others.
+  double steps = std::ceil(weights / atOnce);
+  double chunks = std::ceil(weights / kWarpSize);
+  double words = std::max(1.0, lane * double(elementSize(product.type)) / 4);
+  double issue = steps * atOnce * (lane + kInstructions) / 4 +
+                 chunks * kInstructionsOfChunk / 4;
+  double cache = steps * atOnce * (words + kSharedClocks) / kReachable;
+  double perMultiprocessor = std::ceil(blocks / double(chip.multiprocessors));
+  double resident = double(std::min<int64_t>(
+      kMaxBlocksPerMultiprocessor, kThreadsByRegisters / (warps * kWarpSize)));
+  double waves = std::ceil(perMultiprocessor / resident);
+  double busy = perMultiprocessor * double(warps) * std::max(issue, cache);
+  double waits = waves * (kStartClocks + steps * kStepClocks);
+  // A is read again by the columns that do not run side by side.
+  double sharing =
+      double(schedule.blockN) * std::min(resident, perMultiprocessor);
+  double read = double(product.rows()) * double(product.k) *
+                double(elementSize(product.type)) *
+                std::max(1.0, double(product.n) / sharing);
+  return kLaunch + std::max(busy, waits) / chip.clockGHz / 1000 +
+         0.3 * std::min(busy, waits) / chip.clockGHz / 1000 +
+         read / kCacheRate * 0.5;
+}
+
+std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
+                                               int64_t warpsN,
+                                               int64_t sliceK) const {
+  if (warpsM * warpsN * sliceK * kWarpSize > kMaxThreads)
+    return std::nullopt;
+  GpuSchedule schedule;
+  schedule.threadM = threadM;
+  schedule.threadN = schedule.warpN = 1;
+  schedule.warpM = threadM * kWarpSize;
+  schedule.blockM = schedule.warpM * warpsM;
+  schedule.blockN = warpsN;
+  schedule.blockK = product.k;
+  schedule.sliceK = sliceK;
+  schedule.kept = product.kept;
+  schedule.tileRows = product.k;
+  int64_t sums = product.isCMMajor && sliceK == 1
+                     ? 0
+                     : sliceK * warpsN * (schedule.blockM + 1) * 4;
+  schedule.sharedBytes = warpsM * warpsN * sliceK * kWarpSize * 8 + sums;
+  if (schedule.sharedBytes > chip.sharedPerBlock)
+    return std::nullopt;
+  setFloors(product, chip, schedule);
+  schedule.multiplyFloor *= double(product.kept) /
+                            double(product.pattern.condensedRows(product.k)) /
+                            double(product.n);
+  schedule.memoryFloor = double(elementSize(product.type)) *
+                         (double(product.rows()) * (product.k + product.n) +
+                          1.5 * double(product.kept)) /
+                         chip.memoryGBs / 1000;
+  schedule.microseconds =
+      std::max({time(schedule), schedule.memoryFloor, schedule.multiplyFloor});
+  return schedule;
+}
+
+/// Why the strategy has no such product; empty if it has.
+static std::string whyNot(const GpuProduct &product) {
+  if (product.kept == 0)
+    return "simt_columns: expected unstructured weights that are known before "
+           "a "
+           "call";
+  if (product.isVector || !product.isMMajor)
+    return "simt_columns: expected an m-major A";
+  if (product.type != ElementType::F32 && product.type != ElementType::F16 &&
+      product.type != ElementType::BF16)
+    return "simt_columns: expected operands of f32, f16 or bf16";
+  if (product.weightBits != 0)
+    return "simt_columns: its weights are quantized";
+  if (product.k > ColumnsForm::kMostRows || product.k > kLongSumRows ||
+      product.k * product.rows() > kMaxElements)
+    return "simt_columns: k is too large";
+  return "";
+}
+
+Result<GpuSchedule> nm::selectSimtColumnsSchedule(const GpuProduct &product,
+                                                  const GpuChip &chip) {
+  if (std::string reason = whyNot(product); !reason.empty())
+    return Error{reason};
+  std::optional<GpuSchedule> best;
+  Candidate candidate(product, chip);
+  for (int64_t threadM : {4, 2, 1})
+    for (int64_t warpsM : {1, 2, 4})
+      for (int64_t warpsN : {4, 8, 16, 32, 2, 1})
+        for (int64_t sliceK : {1, 2, 4, 8}) {
+          // Rows of C are stored by whole sectors of the cache.
+          bool isNarrow = warpsN < std::min<int64_t>(8, product.n / 2 + 1);
+          if ((isNarrow && !product.isCMMajor) || warpsN > product.n ||
+              (warpsM * warpsN * sliceK < kLeastWarps && isNarrow))
+            continue;
+          std::optional<GpuSchedule> other =
+              candidate.estimate(threadM, warpsM, warpsN, sliceK);
+          if (other && (!best || other->microseconds < best->microseconds))
+            best = other;
+        }
+  if (!best)
+    return Error{"simt_columns: no tile fits"};
+  return *best;
+}

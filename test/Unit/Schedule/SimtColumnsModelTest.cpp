@@ -1,0 +1,70 @@
+//===- SimtColumnsModelTest.cpp - Tests of strategy simt_columns' model ---===//
+
+#include "nm/GPU/Select/GpuSchedule.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k, int64_t ofAll) {
+  GpuProduct product;
+  product.pattern = {12, 32, 1, 1};
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.kept = k * n / ofAll;
+  product.isMMajor = product.isCMMajor = true;
+  return product;
+}
+
+TEST(SimtColumnsModel, HasTilesForEveryChip) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
+    for (int64_t m : {1, 49, 256, 3136})
+      for (int64_t n : {1, 3, 1000})
+        for (bool isCMMajor : {true, false}) {
+          GpuChip chip = *GpuChip::get(name);
+          GpuProduct product = makeProduct(m, n, 520, 10);
+          product.isCMMajor = isCMMajor;
+          Result<GpuSchedule> tile = selectSimtColumnsSchedule(product, chip);
+          ASSERT_TRUE(tile) << name << ": " << tile.error().message;
+          EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+          EXPECT_EQ(tile->warpM, 32 * tile->threadM);
+          EXPECT_EQ(tile->blockM % tile->warpM, 0);
+          EXPECT_LE(tile->blockN, n);
+          EXPECT_EQ(tile->kept, product.kept);
+          EXPECT_EQ(tile->tileRows, 520);
+          EXPECT_GE(tile->microseconds, tile->memoryFloor);
+          EXPECT_GE(tile->microseconds, tile->multiplyFloor);
+        }
+}
+
+// Of half of the weights, less time, and not less than half.
+TEST(SimtColumnsModel, CountsWeights) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  double at90 =
+             selectSimtColumnsSchedule(makeProduct(4096, 4096, 4096, 10), chip)
+                 ->microseconds,
+         at95 =
+             selectSimtColumnsSchedule(makeProduct(4096, 4096, 4096, 20), chip)
+                 ->microseconds;
+  EXPECT_LT(at95, 0.8 * at90);
+  EXPECT_GE(at95, 0.5 * at90);
+}
+
+TEST(SimtColumnsModel, RefusesWhatItHasNot) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  auto refuses = [&](auto change) {
+    GpuProduct product = makeProduct(256, 256, 512, 10);
+    change(product);
+    Result<GpuSchedule> tile = selectSimtColumnsSchedule(product, chip);
+    return !tile && !tile.error().message.empty();
+  };
+  EXPECT_FALSE(refuses([](GpuProduct &) {}));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.kept = 0; }));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.isMMajor = false; }));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.weightBits = 4; }));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.k = 30000; }));
+  EXPECT_TRUE(
+      refuses([](GpuProduct &product) { product.type = ElementType::I8; }));
+}
