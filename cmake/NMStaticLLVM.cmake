@@ -5,7 +5,7 @@
 if(NOT TARGET NM::StaticLLVM)
   llvm_map_components_to_libnames(archives
     ${LLVM_TARGETS_TO_BUILD} analysis asmparser bitreader bitwriter codegen core
-    debuginfodwarf executionengine frontendopenmp frontendoffloading ipo irreader
+    debuginfodwarf executionengine frontendopenmp frontendoffloading interfacestub ipo irreader
     jitlink linker mc object orcdebugging orcjit passes support target targetparser
     transformutils)
   # Listeners of a JIT, where LLVM was built with them.

@@ -12,6 +12,9 @@ packages=(
   libzstd-dev zlib1g-dev
   python3 python3-venv shellcheck
 )
+# Optional, for other processors (scripts/build-runtime, and the tests cross-*, which are
+# skipped without them): qemu-user-static, and for aarch64 libc6-dev-arm64-cross and
+# libstdc++-12-dev-arm64-cross, for riscv64 the same with riscv64 in place of arm64.
 
 missing=()
 for package in "${packages[@]}"; do

@@ -8,7 +8,7 @@
 
 #include "llvm/Plugins/PassPlugin.h"
 
-// CMake lists the targets as NM_TARGET(AArch64) NM_TARGET(AMDGPU) …
+// CMake lists the targets as NM_TARGET(AMDGPU) NM_TARGET(ARM) …
 #define NM_TARGET(Name)                                                        \
   void LLVMInitialize##Name##TargetInfo() {}                                   \
   void LLVMInitialize##Name##Target() {}                                       \

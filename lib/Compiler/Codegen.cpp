@@ -2,6 +2,7 @@
 
 #include "Codegen.h"
 
+#include "nm/Support/ArmFeatures.h"
 #include "nm/Support/ProcessorTiles.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Config/Targets.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
@@ -46,13 +48,57 @@ HostTarget::HostTarget() = default;
 HostTarget::HostTarget(HostTarget &&) = default;
 HostTarget::~HostTarget() = default;
 
-static void initializeTarget() {
+static void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+#if LLVM_HAS_X86_TARGET
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+#endif
+#if LLVM_HAS_AARCH64_TARGET
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+#endif
+#if LLVM_HAS_RISCV_TARGET
+    LLVMInitializeRISCVTargetInfo();
+    LLVMInitializeRISCVTarget();
+    LLVMInitializeRISCVTargetMC();
+    LLVMInitializeRISCVAsmPrinter();
+#endif
   });
+}
+
+/// Whether code for `triple` may run in this process.
+static bool isOwn(const llvm::Triple &triple) {
+  return triple.getArch() ==
+         llvm::Triple(llvm::sys::getProcessTriple()).getArch();
+}
+
+/// This process' triple, or that of Linux on another kind of processor.
+static llvm::Triple makeTriple(StringRef architecture) {
+  llvm::Triple own(llvm::sys::getProcessTriple());
+  if (architecture.empty() || own.getArchName() == architecture)
+    return own;
+  return llvm::Triple(architecture, "unknown", "linux", "gnu");
+}
+
+/// LLVM's name of the processor that `options` mean.
+static std::string findProcessor(const CompileOptions &options,
+                                 const llvm::Triple &triple) {
+  if (options.cpu != "native")
+    return options.cpu;
+  if (isOwn(triple))
+    return llvm::sys::getHostCPUName().str();
+  return triple.isX86()       ? "x86-64"
+         : triple.isRISCV64() ? "generic-rv64"
+                              : "generic";
 }
 
 /// Instructions that only intrinsics ask for which nm does not make. Without
@@ -76,12 +122,17 @@ static constexpr StringLiteral kUnusedX86Features[] = {
 static std::string getFeatures(const CompileOptions &options,
                                const llvm::Triple &triple) {
   llvm::SubtargetFeatures features;
-  if (options.cpu == "native")
+  bool isNative = options.cpu == "native" && isOwn(triple);
+  if (isNative)
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       features.AddFeature(feature.first(), feature.second);
   // What the processor has is of no use where Linux does not let this process.
-  if (options.cpu == "native" && !::nm::takeProcessorTiles())
+  if (isNative && !::nm::takeProcessorTiles())
     features.AddFeature("amx-tile", /*Enable=*/false);
+  // What Linux' distributions ask of every processor, RV64GC.
+  if (triple.isRISCV() && !isNative)
+    for (StringRef feature : {"m", "a", "f", "d", "c"})
+      features.AddFeature(feature);
   if (triple.isX86())
     for (StringRef feature : kUnusedX86Features)
       features.AddFeature(feature, /*Enable=*/false);
@@ -132,7 +183,7 @@ static std::string findOthersFeatures(const CompileOptions &options,
   if (!triple.isX86())
     return "";
   llvm::SubtargetFeatures features;
-  if (options.cpu == "native")
+  if (options.cpu == "native" && isOwn(triple))
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       features.AddFeature(feature.first(), feature.second);
   SmallVector<StringRef> given;
@@ -148,14 +199,16 @@ static std::string findOthersFeatures(const CompileOptions &options,
   return text;
 }
 
-Result<HostTarget> HostTarget::create(const CompileOptions &options) {
-  initializeTarget();
-  llvm::Triple triple(llvm::sys::getProcessTriple());
+Result<HostTarget> HostTarget::create(const CompileOptions &options,
+                                      StringRef architecture) {
+  initializeTargets();
+  llvm::Triple triple = makeTriple(architecture);
   std::string message;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
-    return ::nm::Error{message};
+    return ::nm::Error{"expected a target that this compiler's LLVM has: " +
+                       message};
   std::unique_ptr<llvm::MCSubtargetInfo> generic(
       target->createMCSubtargetInfo(triple, "", ""));
   if (Status status = checkNames(*generic, options); !status)
@@ -165,8 +218,9 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   // Constructors, which load kernels, go where the dynamic linker looks.
   targetOptions.UseInitArray = true;
-  std::string cpu =
-      options.cpu == "native" ? llvm::sys::getHostCPUName().str() : options.cpu;
+  if (triple.isRISCV64())
+    targetOptions.MCOptions.ABIName = "lp64d";
+  std::string cpu = findProcessor(options, triple);
   HostTarget host;
   host.machine.reset(target->createTargetMachine(
       triple, cpu, getFeatures(options, triple), targetOptions,
@@ -182,7 +236,13 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
 }
 
 bool HostTarget::has(StringRef feature) const {
-  return machine->getMCSubtargetInfo()->checkFeatures(("+" + feature).str());
+  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
+  // LLVM ends the process where it does not know the name.
+  return llvm::any_of(info.getAllProcessorFeatures(),
+                      [&](const llvm::SubtargetFeatureKV &known) {
+                        return feature == known.Key &&
+                               info.getFeatureBits().test(known.Value);
+                      });
 }
 
 std::string HostTarget::getModelFeatureText() const {
@@ -221,6 +281,10 @@ static bool isInstructionSet(StringRef feature) {
 std::vector<std::string>
 HostTarget::getCheckedFeatures(const llvm::Module &module) const {
   std::vector<std::string> features;
+  if (machine->getTargetTriple().isAArch64())
+    for (const ::nm::ArmFeature &feature : ::nm::kArmFeatures)
+      if (has(feature.name))
+        features.emplace_back(feature.name);
   if (!machine->getTargetTriple().isX86())
     return features;
   const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
@@ -285,14 +349,19 @@ static bool computesInHalf(const llvm::Instruction &instruction) {
 
 Status mlir::nm::checkHalf(const llvm::Module &module,
                            const HostTarget &target) {
-  if (!target.getMachine().getTargetTriple().isX86() || target.has("f16c"))
+  const llvm::Triple &triple = target.getMachine().getTargetTriple();
+  StringRef wanted = triple.isX86()     ? "f16c"
+                     : triple.isRISCV() ? "zvfhmin"
+                                        : "";
+  if (wanted.empty() || target.has(wanted))
     return Status::success();
   for (const llvm::Function &function : module)
     for (const llvm::BasicBlock &block : function)
       if (llvm::any_of(block, computesInHalf))
-        return ::nm::Error{"expected a processor with f16c for f16, but got " +
-                           target.getMachine().getTargetCPU().str() +
-                           "; see --mcpu and --mattr"};
+        return ::nm::Error{
+            ("expected a processor with " + wanted + " for f16, but got " +
+             target.getMachine().getTargetCPU() + "; see --mcpu and --mattr")
+                .str()};
   return Status::success();
 }
 

@@ -27,8 +27,11 @@ public:
   ~HostTarget();
   HostTarget(HostTarget &&);
 
-  /// Resolves `native` and checks that LLVM knows the processor.
-  static ::nm::Result<HostTarget> create(const CompileOptions &options);
+  /// Resolves `native` and checks that LLVM knows the processor, of
+  /// `architecture` as nm/Schedule/Target.h has it; `native` is the least
+  /// processor of one that is not this process'.
+  static ::nm::Result<HostTarget> create(const CompileOptions &options,
+                                         llvm::StringRef architecture);
 
   /// All features, as `+avx,+avx2`.
   std::string getFeatureText() const;

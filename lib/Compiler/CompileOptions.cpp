@@ -150,7 +150,8 @@ static const OptionInfo kOptions[] = {
      "threads to schedule for (default 0: as many as this process may run)",
      setThreads},
     {"mcpu", "name",
-     "processor to compile for, as LLVM names it (default native: this one)",
+     "processor to compile for, as LLVM names it (default native: this one, or "
+     "the least of another target)",
      [](CompileOptions &options, StringRef value) {
        options.cpu = value.empty() ? "native" : value.str();
        return Status::success();

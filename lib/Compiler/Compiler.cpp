@@ -499,7 +499,7 @@ LogicalResult Compilation::writeObject(StringRef output) {
     code.reset();
     releaseConstants(&context, {});
     diagnostics.setStep("the linker");
-    return linkSharedObject(path, made);
+    return linkSharedObject(path, made, host->getMachine().getTargetTriple());
   }));
 }
 
@@ -515,7 +515,8 @@ LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
                                StringRef output) {
   if (failed(readTarget()))
     return failure();
-  Result<HostTarget> processor = HostTarget::create(options);
+  Result<HostTarget> processor =
+      HostTarget::create(options, target.architecture);
   if (!processor)
     return diagnostics.fail(processor.error().message);
   host.emplace(std::move(*processor));

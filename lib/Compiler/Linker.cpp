@@ -8,12 +8,16 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/InterfaceStub/ELFObjHandler.h"
+#include "llvm/InterfaceStub/IFSStub.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 #ifdef NM_HAVE_LLD
 #include "lld/Common/Driver.h"
@@ -86,6 +90,69 @@ static std::optional<std::string> findSystemLibrary(const char *name) {
   return path;
 }
 
+/// The libraries of a module; the simulator's is needed by few.
+static Result<std::vector<std::string>> findLibraries() {
+  Result<std::string> runtime = findRuntime();
+  if (!runtime)
+    return runtime.error();
+  std::vector<std::string> libraries = {*runtime};
+  SmallString<128> simulator(sys::path::parent_path(*runtime));
+  sys::path::append(simulator, kSimulator);
+  if (sys::fs::exists(simulator))
+    libraries.push_back(simulator.str().str());
+  for (const char *name : {"libm.so.6", "libc.so.6"})
+    if (std::optional<std::string> path = findSystemLibrary(name))
+      libraries.push_back(*path);
+  return libraries;
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries of other processors
+//===----------------------------------------------------------------------===//
+
+/// Writes a library without code to `path`, which has the name and the symbols
+/// of `library` and is for `triple`: enough for a linker to see that nothing is
+/// missing, where this machine has no libraries of that processor.
+static Status writeInterface(StringRef library, StringRef path,
+                             const Triple &triple) {
+  auto failure = [&](llvm::Error error) {
+    return ::nm::Error{"cannot read the symbols of '" + library.str() +
+                       "': " + toString(std::move(error))};
+  };
+  auto bytes = MemoryBuffer::getFile(library, /*IsText=*/false,
+                                     /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return failure(errorCodeToError(bytes.getError()));
+  auto interface = ifs::readELFFile((*bytes)->getMemBufferRef());
+  if (!interface)
+    return failure(interface.takeError());
+  (*interface)->Target.Arch = triple.isAArch64() ? EM_AARCH64
+                              : triple.isRISCV() ? EM_RISCV
+                                                 : EM_X86_64;
+  if (llvm::Error error = ifs::writeBinaryStub(path, **interface))
+    return failure(std::move(error));
+  return Status::success();
+}
+
+/// Writes those of `libraries` to `folder`.
+static Result<std::vector<std::string>>
+writeInterfaces(ArrayRef<std::string> libraries, StringRef folder,
+                const Triple &triple) {
+  std::vector<std::string> interfaces;
+  for (StringRef library : libraries) {
+    SmallString<128> path(folder);
+    sys::path::append(path, sys::path::filename(library));
+    if (Status status = writeInterface(library, path, triple); !status)
+      return status.error();
+    interfaces.push_back(path.str().str());
+  }
+  return interfaces;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
 /// Equal for equal objects.
 static Result<std::string> getBuildId(StringRef object) {
   auto bytes = MemoryBuffer::getFile(object, /*IsText=*/false,
@@ -96,11 +163,11 @@ static Result<std::string> getBuildId(StringRef object) {
   return ::nm::sealedBuildId(xxh3_64bits((*bytes)->getBuffer()));
 }
 
-static Result<std::vector<std::string>> getArguments(StringRef object,
-                                                     StringRef output) {
-  Result<std::string> runtime = findRuntime();
-  if (!runtime)
-    return runtime.error();
+/// `libraries` begin with the runtime; `runtimeFolder` is where it lies on the
+/// machine that runs the object, if that is known.
+static Result<std::vector<std::string>>
+getArguments(StringRef object, StringRef output,
+             ArrayRef<std::string> libraries, StringRef runtimeFolder) {
   Result<std::string> buildId = getBuildId(object);
   if (!buildId)
     return buildId.error();
@@ -119,19 +186,13 @@ static Result<std::vector<std::string>> getArguments(StringRef object,
                                    "now",
                                    "-rpath",
                                    "$ORIGIN",
-                                   "-rpath",
-                                   sys::path::parent_path(*runtime).str(),
                                    "--enable-new-dtags",
-                                   "--build-id=0x" + *buildId,
-                                   *runtime,
-                                   "--as-needed"};
-  SmallString<128> simulator(sys::path::parent_path(*runtime));
-  sys::path::append(simulator, kSimulator);
-  if (sys::fs::exists(simulator))
-    args.push_back(simulator.str().str());
-  for (const char *name : {"libm.so.6", "libc.so.6"})
-    if (std::optional<std::string> path = findSystemLibrary(name))
-      args.push_back(*path);
+                                   "--build-id=0x" + *buildId};
+  if (!runtimeFolder.empty())
+    append_values(args, std::string("-rpath"), runtimeFolder.str());
+  args.push_back(libraries.front());
+  args.push_back("--as-needed");
+  append_range(args, libraries.drop_front());
   return args;
 }
 
@@ -246,11 +307,34 @@ static Status linkByProgram(ArrayRef<std::string> args) {
                                                          : StringRef(reason));
 }
 
-Status mlir::nm::linkSharedObject(StringRef object, StringRef output) {
-  Result<std::vector<std::string>> args = getArguments(object, output);
+static Status link(StringRef object, StringRef output,
+                   ArrayRef<std::string> libraries, StringRef runtimeFolder) {
+  Result<std::vector<std::string>> args =
+      getArguments(object, output, libraries, runtimeFolder);
   if (!args)
     return args.error();
   std::optional<Status> inProcess = linkInProcess(*args);
   Status status = inProcess ? *inProcess : linkByProgram(*args);
   return status ? ::nm::addSeal(output.str()) : status;
+}
+
+Status mlir::nm::linkSharedObject(StringRef object, StringRef output,
+                                  const Triple &triple) {
+  Result<std::vector<std::string>> libraries = findLibraries();
+  if (!libraries)
+    return libraries.error();
+  if (triple.getArch() == Triple(sys::getProcessTriple()).getArch())
+    return link(object, output, *libraries,
+                sys::path::parent_path(libraries->front()));
+  Result<::nm::TemporaryPath> folder =
+      ::nm::TemporaryPath::folder(::nm::inTemporaryFolder("nm-link-"));
+  if (!folder)
+    return ::nm::Error{"cannot make a temporary folder: " +
+                       folder.error().message};
+  Result<std::vector<std::string>> interfaces =
+      writeInterfaces(*libraries, folder->str(), triple);
+  if (!interfaces)
+    return interfaces.error();
+  // The runtime lies beside the module there, or where its loader looks.
+  return link(object, output, *interfaces, /*runtimeFolder=*/"");
 }

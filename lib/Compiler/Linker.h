@@ -7,11 +7,17 @@
 
 #include "llvm/ADT/StringRef.h"
 
+namespace llvm {
+class Triple;
+} // namespace llvm
+
 namespace mlir::nm {
 
-/// Links the object file `object` with the nm runtime, libm and libc to the
-/// shared object `output`, by the lld that is built in, or by one on PATH.
-::nm::Status linkSharedObject(llvm::StringRef object, llvm::StringRef output);
+/// Links the object file `object`, which is for `triple`, with the nm runtime,
+/// libm and libc to the shared object `output`, by the lld that is built in, or
+/// by one on PATH.
+::nm::Status linkSharedObject(llvm::StringRef object, llvm::StringRef output,
+                              const llvm::Triple &triple);
 
 } // namespace mlir::nm
 

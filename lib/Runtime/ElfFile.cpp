@@ -102,6 +102,43 @@ Status nm::checkElfIsWhole(std::string_view file) {
 }
 
 //===----------------------------------------------------------------------===//
+// Processors
+//===----------------------------------------------------------------------===//
+
+#if defined(__x86_64__)
+static constexpr uint16_t kOwnMachine = EM_X86_64;
+#elif defined(__aarch64__)
+static constexpr uint16_t kOwnMachine = EM_AARCH64;
+#elif defined(__riscv)
+static constexpr uint16_t kOwnMachine = EM_RISCV;
+#else
+static constexpr uint16_t kOwnMachine = EM_NONE;
+#endif
+
+/// As targets of the compiler are called.
+static std::string nameOfMachine(uint16_t machine) {
+  switch (machine) {
+  case EM_X86_64:
+    return "x86_64";
+  case EM_AARCH64:
+    return "aarch64";
+  case EM_RISCV:
+    return "riscv64";
+  default:
+    return "ELF machine " + std::to_string(machine);
+  }
+}
+
+Status nm::checkElfMachine(std::string_view file) {
+  std::optional<Elf64_Ehdr> header = readHeader(file);
+  if (!header || kOwnMachine == EM_NONE || header->e_machine == kOwnMachine)
+    return Status::success();
+  return Error{"expected a module for a processor of " +
+               nameOfMachine(kOwnMachine) + ", but got one for " +
+               nameOfMachine(header->e_machine)};
+}
+
+//===----------------------------------------------------------------------===//
 // Symbols
 //===----------------------------------------------------------------------===//
 

@@ -17,6 +17,10 @@ namespace nm {
 /// process. What is no ELF file is left for dlopen to refuse.
 Status checkElfIsWhole(std::string_view file);
 
+/// Checks that an ELF file is for the kind of processor that this process runs
+/// on, of which dlopen says no more than that the file is for another.
+Status checkElfMachine(std::string_view file);
+
 /// The text that the exported symbol `name` of a shared object names, without
 /// loading it, which would run its constructors; none where there is none.
 std::optional<std::string_view> findElfText(std::string_view file,

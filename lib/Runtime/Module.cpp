@@ -101,7 +101,8 @@ static Result<FileCopy> readWhole(const std::string &path) {
   if (!copy)
     return copy;
   for (Status status :
-       {checkSeal(copy->bytes()), checkElfIsWhole(copy->bytes())})
+       {checkSeal(copy->bytes()), checkElfIsWhole(copy->bytes()),
+        checkElfMachine(copy->bytes())})
     if (!status)
       return status.error();
   return copy;

@@ -244,6 +244,19 @@ std::optional<bool> nm::processorHas(std::string_view feature) {
              (known.state != Tiles || takeProcessorTiles());
   return std::nullopt;
 }
+#elif defined(__aarch64__) && defined(__linux__)
+#include "nm/Support/ArmFeatures.h"
+
+#include <sys/auxv.h>
+
+std::optional<bool> nm::processorHas(std::string_view feature) {
+  for (const ArmFeature &known : kArmFeatures)
+    if (known.name == feature)
+      return getauxval(known.isInSecondWord ? AT_HWCAP2 : AT_HWCAP) >>
+                 known.bit &
+             1;
+  return std::nullopt;
+}
 #else
 std::optional<bool> nm::processorHas(std::string_view) { return std::nullopt; }
 #endif

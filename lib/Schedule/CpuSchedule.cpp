@@ -24,7 +24,21 @@ static int64_t rowsOf(const CpuProduct &product) {
 
 /// Vectors of sums that registers hold beside operands.
 static int64_t accumulators(const CpuTarget &target) {
-  return target.vectorBits >= 512 ? 16 : 12;
+  return target.registers >= 32 ? 16 : 12;
+}
+
+/// Vectors of rows of a register tile whose columns share loads of A, and of
+/// one whose columns do not. NEON has no multiplication that loads: of eight
+/// vectors of four rows beside two columns, a weight's load and its index come
+/// to a quarter of the loads of A. Of 24 sums in 32 registers, LLVM spills
+/// some.
+static int64_t vectorsOfRows(const CpuTarget &target, bool shared) {
+  if (target.vectorBits >= 512)
+    return shared ? 2 : 4;
+  bool isNarrow = target.vectorBits == 128 && target.registers >= 32;
+  if (shared)
+    return isNarrow ? 4 : 3;
+  return isNarrow ? 8 : 4;
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,8 +107,8 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   // beside more columns; otherwise each multiplication loads A, and a weight
   // should be used often.
   bool shared = pattern.bn > 1;
-  int64_t mostVectors = !shared ? 4 : target.vectorBits >= 512 ? 2 : 3;
-  int64_t vectors = std::min(mostVectors, ceilDiv(rowsOf(product), lanes));
+  int64_t vectors =
+      std::min(vectorsOfRows(target, shared), ceilDiv(rowsOf(product), lanes));
   int64_t columns = std::min<int64_t>(8, accumulators(target) /
                                              std::max<int64_t>(vectors, 1));
 

@@ -25,9 +25,26 @@ static constexpr KindInfo kKinds[] = {
     {"sim", Target::Kind::Sim, 1},
 };
 
+static constexpr std::string_view kArchitectures[] = {"x86_64", "aarch64",
+                                                      "riscv64"};
+
 static Error unknownTarget(std::string_view text) {
-  return Error{"unknown target '" + std::string(text) +
-               "'; expected cpu, cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]"};
+  return Error{
+      "unknown target '" + std::string(text) +
+      "'; expected cpu[:ARCH], cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]"};
+}
+
+static Status setArchitecture(std::string_view name, Target &target) {
+  std::string known;
+  for (std::string_view architecture : kArchitectures) {
+    if (architecture == name) {
+      target.architecture = name;
+      return Status::success();
+    }
+    known += (known.empty() ? "" : ", ") + std::string(architecture);
+  }
+  return Error{"expected a processor of " + known + ", but got '" +
+               std::string(name) + "'"};
 }
 
 /// Adds the chips of `text`, which are separated by commas.
@@ -58,10 +75,12 @@ Result<Target> Target::parse(std::string_view text) {
   target.kind = found->kind;
   if (colon == std::string_view::npos)
     return target;
-  if (found->maxChips == 0)
-    return unknownTarget(text);
   std::string place = "target '" + std::string(text) + "': ";
-  if (Status status = addChips(text.substr(colon + 1), target); !status)
+  std::string_view rest = text.substr(colon + 1);
+  bool isCpu = target.kind == Target::Kind::Cpu;
+  if (Status status =
+          isCpu ? setArchitecture(rest, target) : addChips(rest, target);
+      !status)
     return Error{place + status.error().message};
   if (target.chips.size() > found->maxChips)
     return Error{place + "expected at most " +
@@ -76,6 +95,8 @@ std::string Target::kindName() const {
 
 std::string Target::str() const {
   std::string text = kindName();
+  if (!architecture.empty())
+    text += ":" + architecture;
   for (const std::string &chip : chips)
     text += (&chip == &chips.front() ? ":" : ",") + chip;
   return text;

@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
   refuses("no-such-file.mlir", "cpu", NULL, output[0],
           "error: cannot read 'no-such-file.mlir'");
   refuses(model, "tpu", NULL, output[0],
-          "unknown target 'tpu'; expected cpu, cuda");
+          "unknown target 'tpu'; expected cpu[:ARCH], cuda");
   refuses(model, "cpu", "no-such-option", output[0],
           "unknown option 'no-such-option'");
   refuses(model, "cpu", "opt-level=9", output[0],

@@ -114,6 +114,17 @@ def test_compile_run(model, draw, capsys, tmp_path):
     assert "strategy" in capsys.readouterr().out
 
 
+def test_compile_elsewhere(capsys, tmp_path):
+    source, module = tmp_path / "linear.mlir", tmp_path / "arm.so"
+    source.write_text(MODULE)
+    code, report = run_json(capsys, "compile", source, "-o", module,
+                            "--target=cpu:aarch64")
+    assert code == 0 and report["target"] == "cpu:aarch64"
+    assert "vectors of 4 lanes" in report["diagnostics"][0]["message"]
+    machine = int.from_bytes(module.read_bytes()[18:20], "little")
+    assert machine == 183  # EM_AARCH64
+
+
 def test_run_picks_a_weight(model, draw, capsys, tmp_path):
     path, weights = model
     source, out = tmp_path / "linear.mlir", tmp_path / "out.npy"

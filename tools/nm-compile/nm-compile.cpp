@@ -68,9 +68,11 @@ private:
                "else the input's name with .cubin, .o or .so)")};
   cl::opt<std::string> target{
       "target", cl::value_desc("target"), cl::init("cpu"), cl::cat(category),
-      cl::desc("what to compile for: cpu (the default), cuda[:sm_XX[,sm_YY"
-               "...]], or sim[:sm_XX], the kernels of a GPU on the host; where "
-               "no chip is given, that of the device that is here, or sm_90")};
+      cl::desc("what to compile for: cpu (the default), or "
+               "cpu:x86_64, cpu:aarch64 or cpu:riscv64, a Linux on another "
+               "processor; cuda[:sm_XX[,sm_YY...]]; or sim[:sm_XX], the "
+               "kernels of a GPU on the host; where no chip is given, that of "
+               "the device that is here, or sm_90")};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("phase"), cl::init("so"), cl::cat(category),
       cl::desc(

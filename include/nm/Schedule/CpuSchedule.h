@@ -22,6 +22,8 @@ namespace nm {
 /// (Zen 4) at its boost clock.
 struct CpuTarget {
   int64_t vectorBits = 512;
+  /// Vector registers: 32 of AVX-512, NEON and RISC-V, 16 of AVX2 and SSE.
+  int64_t registers = 32;
   /// Whether tables can be looked up by permutes (AVX-512F, AVX2).
   bool permutes = true;
   int64_t threads = 1;

@@ -11,15 +11,18 @@
 
 namespace nm {
 
-/// `cpu`, `cuda[:sm_XX[,sm_YY...]]` or `sim[:sm_XX]`.
+/// `cpu[:ARCH]`, `cuda[:sm_XX[,sm_YY...]]` or `sim[:sm_XX]`.
 struct Target {
   enum class Kind { Cpu, Cuda, Sim };
 
   Kind kind = Kind::Cpu;
   /// As ptxas names them, in the order given; empty where none is named.
   std::vector<std::string> chips;
+  /// The kind of processor, as LLVM's triples name it; empty for the kind that
+  /// this process runs on.
+  std::string architecture;
 
-  /// Errors name the targets, or the chips, that there are.
+  /// Errors name the targets, the processors or the chips that there are.
   static Result<Target> parse(std::string_view text);
 
   /// `cuda`.

@@ -29,6 +29,7 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
                                       const VectorTarget &target) {
   ::nm::CpuTarget cpu;
   cpu.vectorBits = target.bits;
+  cpu.registers = target.bits >= 512 ? 32 : 16;
   cpu.permutes = target.x86Permutes;
   ::nm::CpuProduct product;
   product.pattern = tile.pattern;

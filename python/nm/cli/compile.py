@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import CompileError, Error, lower
 from .. import compile as compile_module
+from .._compile import compile_to
 from .._files import written_whole
 from .common import add_json_argument, print_json
 
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", help="the shared object, or the text of "
                         "--emit (default: stdout for a text)")
     parser.add_argument("--target", default="cpu",
-                        help="cpu (default), cuda or cuda:sm_90a")
+                        help="cpu (default), cpu:aarch64, cuda or cuda:sm_90a")
     parser.add_argument("--emit", default="so",
                         help="stop at a phase, as nm-compile does (default so)")
     parser.add_argument("-O", "--option", action="append", default=[],
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.emit != "so":
             return _lower(args, options)
+        if args.target.startswith("cpu:"):
+            return _compile_elsewhere(args, options)
         module = compile_module(Path(args.file), args.target, **options)
     except CompileError as error:
         if not args.json:
@@ -58,6 +61,18 @@ def run(args: argparse.Namespace) -> int:
         print(function)
         for op in function.ops:
             print(f"  {op.loc}: {op.remark}")
+    return 0
+
+
+def _compile_elsewhere(args: argparse.Namespace, options: dict) -> int:
+    """For a processor that may be another one, on which nothing can be loaded."""
+    diagnostics = compile_to(args.output, Path(args.file), args.target, **options)
+    if args.json:
+        print_json({"output": args.output, "target": args.target,
+                    "diagnostics": [vars(entry) for entry in diagnostics]})
+        return 0
+    for entry in diagnostics:
+        print(entry)
     return 0
 
 

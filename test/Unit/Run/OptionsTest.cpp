@@ -49,12 +49,14 @@ TEST(RunOptions, SaysWhatIsWrong) {
       {{"a.so", "--random-seed=1x"}, "--random-seed: expected a whole number"},
       {{"a.so", "--random-seed=99999999999999999999"}, "but got '99999"},
       {{"a.so", "--target=tpu"},
-       "--target: unknown target 'tpu'; expected cpu, cuda[:sm_XX[,sm_YY...]] "
+       "--target: unknown target 'tpu'; expected cpu[:ARCH], "
+       "cuda[:sm_XX[,sm_YY...]] "
        "or "
        "sim[:sm_XX]"},
       {{"a.so", "--target=cuda:gfx90"},
        "target 'cuda:gfx90': expected a chip of sm_80, "},
-      {{"a.so", "--target=cpu:sm_90"}, "unknown target 'cpu:sm_90'"},
+      {{"a.so", "--target=cpu:sm_90"},
+       "target 'cpu:sm_90': expected a processor of "},
       {{"a.so", "--list", "--random"}, "expected --list without"},
   };
   for (const Case &c : cases)

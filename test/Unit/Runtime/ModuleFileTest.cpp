@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +90,21 @@ TEST_F(ModuleFile, ItsContentsStayWithIt) {
   std::filesystem::remove(folder.path("same.so"));
   EXPECT_EQ(factorOf(*module), 2);
   EXPECT_EQ(module->contents(), loaded);
+}
+
+TEST_F(ModuleFile, OfAnotherProcessorIsRefused) {
+  put(2);
+  // The two bytes of e_machine.
+  std::string other = written;
+  other[18] = char(EM_RISCV);
+  other[19] = 0;
+  std::string error = loadError(folder.write("other.so", other));
+  EXPECT_NE(error.find("other.so: cannot load: expected a module for a "
+                       "processor of "),
+            std::string::npos)
+      << error;
+  EXPECT_NE(error.find(", but got one for riscv64"), std::string::npos)
+      << error;
 }
 
 TEST_F(ModuleFile, TakesNoDescriptors) {

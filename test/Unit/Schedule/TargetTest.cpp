@@ -7,8 +7,9 @@
 using namespace nm;
 
 TEST(Target, NamesAreReadAndWritten) {
-  for (const char *text : {"cpu", "cuda", "cuda:sm_80", "cuda:sm_80,sm_90a",
-                           "cuda:sm_100f,sm_120a", "sim", "sim:sm_90"}) {
+  for (const char *text :
+       {"cpu", "cpu:aarch64", "cpu:riscv64", "cuda", "cuda:sm_80",
+        "cuda:sm_80,sm_90a", "cuda:sm_100f,sm_120a", "sim", "sim:sm_90"}) {
     Result<Target> target = Target::parse(text);
     ASSERT_TRUE(target) << target.error().message;
     EXPECT_EQ(target->str(), text);
@@ -22,7 +23,7 @@ TEST(Target, NamesAreReadAndWritten) {
 
 TEST(Target, OthersAreRefused) {
   const std::string known =
-      "; expected cpu, cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]";
+      "; expected cpu[:ARCH], cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]";
   const std::string chips =
       "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, "
       "sm_100f, sm_120, sm_120a, sm_120f, but got ";
@@ -30,7 +31,10 @@ TEST(Target, OthersAreRefused) {
       {"", "unknown target ''" + known},
       {"tpu", "unknown target 'tpu'" + known},
       {"CUDA", "unknown target 'CUDA'" + known},
-      {"cpu:sm_80", "unknown target 'cpu:sm_80'" + known},
+      {"cpu:sm_80", "target 'cpu:sm_80': expected a processor of x86_64, "
+                    "aarch64, riscv64, but got 'sm_80'"},
+      {"cpu:", "target 'cpu:': expected a processor of x86_64, aarch64, "
+               "riscv64, but got ''"},
       {"cuda:", "target 'cuda:': " + chips + "''"},
       {"cuda:gfx90", "target 'cuda:gfx90': " + chips + "'gfx90'"},
       {"cuda:sm_90,", "target 'cuda:sm_90,': " + chips + "''"},

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Config/Targets.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -17,11 +18,9 @@ using namespace llvm;
 using ::nm::CpuTarget;
 using ::nm::Result;
 
-/// The names that LLVM has for features of this machine's processors.
-static StringSet<> getNativeNames() {
-  StringSet<> names;
-  InitializeNativeTarget();
-  Triple triple(sys::getProcessTriple());
+/// Adds the names that LLVM has for features of processors of `triple`, if it
+/// has such processors.
+static void addNames(const Triple &triple, StringSet<> &names) {
   std::string message;
   const Target *target = TargetRegistry::lookupTarget(triple, message);
   std::unique_ptr<MCSubtargetInfo> info(
@@ -29,7 +28,28 @@ static StringSet<> getNativeNames() {
   if (info)
     for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
       names.insert(feature.Key);
-  return names;
+}
+
+/// The names that LLVM has for features of this machine's processors, and of
+/// others that code has been asked for.
+static bool isOfProcessor(StringRef name) {
+  static const StringSet<> names = [] {
+    StringSet<> all;
+    InitializeNativeTarget();
+    addNames(Triple(sys::getProcessTriple()), all);
+#if LLVM_HAS_AARCH64_TARGET
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64TargetMC();
+    addNames(Triple("aarch64-unknown-linux-gnu"), all);
+#endif
+#if LLVM_HAS_RISCV_TARGET
+    LLVMInitializeRISCVTargetInfo();
+    LLVMInitializeRISCVTargetMC();
+    addNames(Triple("riscv64-unknown-linux-gnu"), all);
+#endif
+    return all;
+  }();
+  return names.contains(name);
 }
 
 /// Whether `name` is one of LLVM's, or one that schedules ask for on any
@@ -39,8 +59,7 @@ static bool isKnown(StringRef name) {
       "avx2",       "fma",        "avx512f", "avx512bw", "avx512bf16",
       "avx512fp16", "avx512vnni", "avxvnni", "amx-tile", "amx-bf16",
       "amx-fp16",   "amx-int8",   "sse4a"};
-  static const StringSet<> kNative = getNativeNames();
-  return kNative.contains(name) || is_contained(kAsked, name);
+  return isOfProcessor(name) || is_contained(kAsked, name);
 }
 
 static Result<StringMap<bool>> parseFeatures(StringRef text) {
@@ -75,13 +94,16 @@ static void setDenseRates(const StringMap<bool> &features, CpuTarget &target) {
   // without a unit for it one element after the other.
   bool isWide = target.multipliesTwoWide();
   target.f32Rate = isWide && has("sse4a") ? 0.45 : 1;
-  target.bf16Rate = has("amx-bf16") ? kTiles16 : has("avx512bf16") ? 2 : 1;
-  target.f16Rate = has("amx-fp16")     ? kTiles16
-                   : has("avx512fp16") ? 2
-                   : isWide            ? 0.13
-                                       : 0.25;
-  bool dots = has("avx512vnni") || has("avxvnni");
-  target.i8Rate = has("amx-int8") ? kTiles8 : dots ? 4 : 1;
+  target.bf16Rate = has("amx-bf16")     ? kTiles16
+                    : has("bf16")       ? 4
+                    : has("avx512bf16") ? 2
+                                        : 1;
+  target.f16Rate = has("amx-fp16")                        ? kTiles16
+                   : has("avx512fp16") || has("fullfp16") ? 2
+                   : isWide                               ? 0.13
+                                                          : 0.25;
+  bool dots = has("avx512vnni") || has("avxvnni") || has("dotprod");
+  target.i8Rate = has("amx-int8") ? kTiles8 : has("i8mm") ? 8 : dots ? 4 : 1;
 }
 
 /// The host's features, with AMX where this process may use it, too: what it
@@ -118,11 +140,14 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     return target;
   }
   target.vectorBits = 256;
+  target.registers = 16;
   if (features.lookup("avx2") && features.lookup("fma"))
     return target;
   // SSE, NEON and what else has vectors of four floats; it looks tables up in
   // memory.
   target.vectorBits = 128;
+  if (features.lookup("neon") || features.lookup("v"))
+    target.registers = 32;
   target.permutes = false;
   target.fmaBitsPerCycle = 256;
   return target;

@@ -195,13 +195,12 @@ LogicalResult ScheduleSelection::checkThreadTile(SparseProductOpInterface op,
     return success();
   int64_t longer = std::max(tile.threadM, tile.threadN);
   int64_t shorter = std::min(tile.threadM, tile.threadN);
-  int64_t registers = cpu.vectorBits >= 512 ? 32 : 16;
   // Divided rather than multiplied, for sizes near 2^63.
   int64_t vectors = longer / cpu.lanes() + (longer % cpu.lanes() != 0);
-  if (vectors <= registers / shorter)
+  if (vectors <= cpu.registers / shorter)
     return success();
   return op->emitOpError() << "expected the schedule's thread tile to fit in "
-                           << registers << " registers of " << cpu.lanes()
+                           << cpu.registers << " registers of " << cpu.lanes()
                            << " lanes, but got " << tile.threadM << "x"
                            << tile.threadN;
 }
