@@ -85,8 +85,9 @@ def cases():
               Case("mma_sp", "i8", "2:4", target="sim:sm_80"),
               Case("mma_sp", "f16", "2:4", m=16), Case("mma_bitmap", "f16", "4:8", m=16),
               Case("mma_bitmap", "f16", "8:32", m=16),
-              # Rows of k have 16 bytes, and those that an ldmatrix reads share banks.
-              Case("mma_bitmap", "bf16", "5:8", m=8, is_m_major=True, may_conflict=True)]
+              # Rows of k have 16 or 32 bytes, and those that an ldmatrix reads share banks.
+              *(Case("mma_bitmap", "bf16", "5:8", m=m, is_m_major=True, may_conflict=True)
+                for m in (8, 16))]
     return found
 
 

@@ -33,10 +33,12 @@ struct CopyAccesses {
 
 /// Expands nm.copy, nm.load_tile and nm.store_tile in `block` to what a thread
 /// does, and returns what stands around the first of `places`, ops of the
-/// product's expansion; nothing where there are none.
+/// product's expansion; nothing where there are none. Adds to `entries` the
+/// loads from lists of rows that can be made ahead.
 CopyAccesses expandCopies(RewriterBase &rewriter, Block &block,
                           const CopyThreads &threads,
-                          ArrayRef<Operation *> places);
+                          ArrayRef<Operation *> places,
+                          SmallVectorImpl<memref::LoadOp> &entries);
 
 } // namespace mlir::nm
 

@@ -2,6 +2,7 @@
 
 #include "nm/GPU/Tile/NMToGPU.h"
 
+#include "GPU/Copies/CarriedEntries.h"
 #include "GPU/Copies/CopyGroups.h"
 #include "GPU/Copies/SpreadCopies.h"
 #include "GPU/Expand/ExpandProduct.h"
@@ -125,8 +126,12 @@ static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
   blocks.walk([&](scf::ForOp loop) { all.push_back(loop.getBody()); });
   for (Block *block : all) {
     ArrayRef<Operation *> ofProduct = offsetsOf.lookup(block);
-    spreadCopies(rewriter, expandCopies(rewriter, *block, copying, ofProduct),
+    SmallVector<memref::LoadOp> entries;
+    spreadCopies(rewriter,
+                 expandCopies(rewriter, *block, copying, ofProduct, entries),
                  ofProduct);
+    if (auto loop = dyn_cast<scf::ForOp>(block->getParentOp()))
+      carryEntries(rewriter, loop, entries);
   }
   lowerCopyGroups(rewriter, blocks);
   lowerBuffers(rewriter, blocks);

@@ -87,8 +87,9 @@ static constexpr double kManySlots = 1.04;
 /// staging buffer, which that takes with nothing to overlap with, besides the
 /// copies of the next.
 static constexpr double kBlockStart = 1000, kStagingBlockStart = 1500;
-/// Clocks that a packed tile waits until the list of its rows arrives.
-static constexpr double kListClocks = 150;
+/// Clocks that a packed tile waits for the list of its rows, which a step has
+/// loaded for the next where a thread has few entries.
+static constexpr double kListClocks = 50;
 /// Clocks of 32 loads of single elements of four rows of A, and what loads of
 /// 16 bytes take for as many.
 static constexpr double kScatteredLoads = 4, kWideLoads = 1;
@@ -196,10 +197,26 @@ double SimtEstimate::issueClocks() const {
   return (multiplications + reads + copies + others + promoted) / 4;
 }
 
+/// How much of k is read of a row of A that is row-major: the cache hands on 32
+/// bytes at a time, and those in which no list has a number stay out.
+double SimtEstimate::readOfRow() const {
+  if (!tile.pack)
+    return double(tile.blockK);
+  constexpr int64_t kSector = 8;
+  const Pattern &pattern = product.pattern;
+  int64_t windows = tile.blockK / pattern.windowRows();
+  int64_t units = stagedRows(pattern, tile) / pattern.bk / windows;
+  int64_t inSector = std::min(pattern.m, ceilDiv(kSector, pattern.bk));
+  double left = 1;
+  for (int64_t i = 0; i < units && left > 0; ++i)
+    left *=
+        std::max(0.0, double(pattern.m - inSector - i)) / double(pattern.m - i);
+  return double(tile.blockK) * (1 - left);
+}
+
 double SimtEstimate::cacheClocks() const {
-  // What is left out of rows of m is read with the rest, 32 bytes at a time.
-  int64_t rows =
-      product.isMMajor ? stagedRows(product.pattern, tile) : tile.blockK;
+  double rows = product.isMMajor ? double(stagedRows(product.pattern, tile))
+                                 : readOfRow();
   double bytes =
       4 * (double(tile.blockM) * rows + double(tile.blockN) * keptRows);
   return bytes / kCacheBytesPerClock;

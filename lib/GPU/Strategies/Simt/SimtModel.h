@@ -48,6 +48,7 @@ private:
   double multiplyClocks() const;
   double sharedClocks() const;
   double issueClocks() const;
+  double readOfRow() const;
   double cacheClocks() const;
   double tileClocks(double blocks) const;
   int64_t registers() const;
