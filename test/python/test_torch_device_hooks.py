@@ -81,7 +81,7 @@ def test_other_forwards_stay_dense(tmp_path):
 
 
 def test_a_model_that_is_pruned_as_it_is_loaded(tmp_path):
-    transformers = pytest.importorskip("transformers", minversion="5.24")
+    transformers = pytest.importorskip("transformers", minversion="5.17")
     config = transformers.LlamaConfig(
         vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
         num_attention_heads=2, num_key_value_heads=1)

@@ -53,7 +53,7 @@ def _register() -> None:
         from ._quantizer import register
     except ImportError as error:
         warnings.warn("from_pretrained and save_pretrained do not know of sparse layers: "
-                      "expected transformers 5.24 or newer, but got "
+                      "expected transformers 5.17 or newer, but got "
                       f"{version('transformers')} ({error})", stacklevel=2)
     else:
         register()

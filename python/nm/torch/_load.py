@@ -234,7 +234,8 @@ def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: 
     former = getattr(config, "quantization_config", None) or {}
     options: dict[str, Any] = {}
     if any(source.condensed(name) is not None for name in source):
-        config.quantization_config = {"quant_method": "nm"}
+        config.quantization_config = {
+            "quant_method": "nm", **(former if former.get("quant_method") == "nm" else {})}
     else:
         # How other weights are stored is told by the files.
         if former:
