@@ -299,6 +299,12 @@ def test_masks_that_are_refused():
         mask_layers(small_model(), "2:4", rule="ste")
     with pytest.raises(nm.Error, match="give a layer a pattern"):
         mask_layers(small_model(), {"*": None})
+    model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 8))
+    with pytest.raises(nm.PatternError, match="'1': expected a block 1x32 to fit"):
+        mask_layers(model, "8:32, block = 1x32")
+    assert type(model[0]) is nn.Linear
+    with pytest.raises(nm.PatternError, match="expected a block 1x32 to fit"):
+        nm.torch.MaskedLinear(64, 8, "8:32, block = 1x32")
 
 
 def test_the_example_recovers_the_loss(monkeypatch):

@@ -49,14 +49,24 @@ def write_index(folder, places):
 
 def test_an_index_beats_a_stray_file(shards, tmp_path):
     folder, a, _ = shards
-    write(folder / "model.safetensors", a__weight=np.ones((16, 32), np.float32))
-    with pytest.warns(nm.FileWarning, match="model.safetensors: passed over, as model"):
+    write(folder / "whole.safetensors", a__weight=np.ones((16, 32), np.float32))
+    with pytest.warns(nm.FileWarning, match="whole.safetensors: passed over, as model"):
         source = nm.io.open_weights(folder)
     np.testing.assert_array_equal(source["a.weight"], a)
     with pytest.warns(nm.FileWarning, match="passed over"):
         nm.convert(folder, tmp_path / "out")
-    assert not (tmp_path / "out" / "model.safetensors").exists()
+    assert not (tmp_path / "out" / "whole.safetensors").exists()
     np.testing.assert_array_equal(nm.io.open_weights(tmp_path / "out")["a.weight"], a)
+
+
+def test_a_file_beside_the_index_that_stands_for_it(shards, tmp_path):
+    """Which transformers reads in place of the index."""
+    folder, _, _ = shards
+    write(folder / "model.safetensors", a__weight=np.ones((16, 32), np.float32))
+    for read in (nm.io.open_weights, lambda path: nm.convert(path, tmp_path / "out")):
+        with pytest.raises(nm.FileFormatError, match=r"model.safetensors or model.safe.*both"):
+            read(folder)
+    assert not (tmp_path / "out").exists()
 
 
 def lose_shard(folder):

@@ -16,11 +16,12 @@ _INDEX_NAMES = "*.safetensors.index.json"
 
 def shards_of(path: Path) -> list[Path]:
     """The files of an index of shards, or of a folder of safetensors; where that has an
-    index, those of the index alone.
+    index, those of the index alone, and others are told of.
 
     Raises:
         FileFormatError: it is no index, or there are none; a shard is missing, or lacks
-            a tensor that the index names; a tensor is in two files.
+            a tensor that the index names; a tensor is in two files; the file is there that
+            an index takes the place of.
     """
     if not path.is_dir():
         return _read_index(path)
@@ -33,6 +34,12 @@ def shards_of(path: Path) -> list[Path]:
     if indices:
         shards = _read_index(indices[0])
         strays = [each.name for each in files if each not in shards]
+        whole = indices[0].name.removesuffix(".index.json")
+        if whole in strays:
+            # transformers takes it, and not the index.
+            raise FileFormatError(f"{path}: expected {whole} or {indices[0].name}, but found "
+                                  "both, and readers take one or the other; move the one "
+                                  "away that is not meant")
         if strays:
             warnings.warn(f"{path}: {', '.join(strays)}: passed over, as "
                           f"{indices[0].name} does not name it", FileWarning,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .._errors import Error
-from .._pattern import Block, Pattern, parse_pattern
+from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._on_device import choose_mask
 from ._experts import ExpertLinears
 from ._linear import NMLinear
@@ -39,7 +39,7 @@ class MaskedLinear(nn.Linear):
         decay: that factor.
 
     Raises:
-        PatternError: `pattern` is none.
+        PatternError: `pattern` is none, or a block of it is larger than the weight.
         Error: `rule` is none.
     """
 
@@ -54,6 +54,7 @@ class MaskedLinear(nn.Linear):
                         f"{rule!r}")
         super().__init__(in_features, out_features, bias, device, dtype)
         self.pattern = parse_pattern(pattern, block, 1)
+        check_fits(self.pattern, (out_features, in_features))
         self.rule, self.decay = rule, float(decay)
         self.register_buffer("mask", torch.ones_like(self.weight, dtype=torch.bool))
         if not self.weight.is_meta:
@@ -186,17 +187,22 @@ def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
 
     Raises:
         Error: no layer has a rule, or `every` is no count.
+        PatternError: a block is larger than the weight of a layer.
     """
     if isinstance(every, bool) or not isinstance(every, int) or every < 0:
         raise Error(f"expected every to be a number of steps from 0 on, but got "
                     f"{every!r}")
     layers = {}
     with unfolded(model):
-        chosen = patterns_of(model, layers_and_experts(model), rules)
+        fitting = layers_and_experts(model)
+        chosen = patterns_of(model, fitting, rules)
         found = {name: pattern for name, (pattern, _) in chosen.items()
                  if pattern is not None}
         if not found:
             raise Error("expected rules that give a layer a pattern, but none does")
+        for layer in fitting:
+            if layer.name in found:
+                check_fits(found[layer.name], layer.shape[-2:], layer.name)
         for name, pattern in found.items():
             former = model.get_submodule(name)
             if isinstance(former, ExpertLinears):
