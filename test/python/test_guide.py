@@ -100,6 +100,20 @@ def test_pages_of_the_guide(page, tmp_path, monkeypatch):
             run_command(line, tmp_path)
 
 
+def test_the_first_page_begins_with_lines_that_stand_alone(tmp_path):
+    """In a process that has imported nothing else."""
+    pytest.importorskip("transformers")
+    page = ROOT / "docs" / "guide" / "hugging-face.md"
+    makes, lines, *_ = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"),
+                                  re.DOTALL)
+    assert len(lines.splitlines()) == 5
+    checks = ("assert sum(type(each).__name__ == 'NMLinear' for each in again.modules()) "
+              "== 14")
+    for block in (makes, lines + checks):
+        (tmp_path / "block.py").write_text(block, encoding="utf-8")
+        run_command("python block.py", tmp_path)
+
+
 def test_the_readme(capsys):
     """Its lines of Python run, and give what they say."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
