@@ -33,7 +33,8 @@ NOT_A_PREFIX = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES",
 AFTER_SELECTION = tuple(f"lib/GPU/{folder}/" for folder in (
     "Copies", "Expand", "Stage", "Strategies", "Sums", "Tile"))
 SELECTION = re.compile(
-    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/Simt(?:Copies|Tiles)\.cpp)$")
+    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/MmaFields\.(?:cpp|h)|"
+    r"/Simt(?:Copies|Tiles)\.cpp)$")
 CHIP_OR_MODEL = re.compile(
     r"\b(?:GpuChip|getChip|GpuProduct|GpuSchedule|\w+Models?\.h|"
     r"chooseGpuSchedule|select\w+Schedule|estimate[A-Z]\w*)\b")
@@ -55,6 +56,13 @@ READS_CHIP_OR_MODEL = {
     "lib/GPU/Strategies/Mma/MmaSyncOperands.cpp",
     "lib/GPU/Strategies/Warpgroup/GatherUnits.cpp",
 }
+
+
+# Who asks which strategy a schedule is of: elsewhere than in the strategies'
+# folder, the few places that make one strategy's code of another's.
+SCHEDULE_CAST = re.compile(
+    r"\b(?:isa|cast|dyn_cast)(?:_\w+)?<[^<>()]*?\b\w*?ScheduleAttr\b")
+MAX_SCHEDULE_CASTS = 5
 
 
 class Tree:
@@ -359,6 +367,17 @@ def check_passes_after_selection_decide_nothing(tree):
                    "schedule, which is to have a field for what that decides")
         elif not found and name in READS_CHIP_OR_MODEL:
             yield f"{name}: reads no chip or model, so is not to be listed"
+
+
+def check_schedules_are_asked_by_their_interface(tree):
+    found = [f"{name}:{text.count(chr(10), 0, cast.start()) + 1}"
+             for name in tree.ending(".cpp", ".h", under="lib/")
+             if not name.startswith("lib/GPU/Strategies/")
+             for text in [tree.read(name)]
+             for cast in SCHEDULE_CAST.finditer(text)]
+    if len(found) > MAX_SCHEDULE_CASTS:
+        yield (f"{len(found)} casts to a strategy's schedule, more than "
+               f"{MAX_SCHEDULE_CASTS}: {', '.join(found)}")
 
 
 def check_shell_scripts(tree):

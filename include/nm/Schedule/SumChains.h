@@ -29,11 +29,6 @@ namespace nm {
 /// multiply-adds in it.
 inline constexpr int64_t kChainRows = 64;
 
-/// Kept rows of a chain, chains of a part, and so on, where it costs more to
-/// end a chain, since the sums of others are in memory, or branches are taken
-/// for it.
-inline constexpr int64_t kLongChainRows = 2 * kChainRows;
-
 /// Kept rows of a chain whose total is in shared memory, at most, and chains
 /// that such a total takes. To end a chain takes about two instructions a sum,
 /// and time in which others wait for shared memory: of k = 100 000 3 to 11 % on

@@ -66,10 +66,9 @@ static VectorSchedule scheduleOf(const ProductTile &tile,
 static int64_t rowsOfColumns(SparseProductOpInterface op,
                              const VectorTarget &target) {
   constexpr int64_t kVectors = 4;
-  auto schedule = dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr());
-  return schedule && schedule.getThread().size() == 2
-             ? schedule.getThread().front()
-             : kVectors * target.lanes();
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  int64_t rows = schedule ? schedule.getTiling().threadM : 0;
+  return rows != 0 ? rows : kVectors * target.lanes();
 }
 
 static AmxSchedule scheduleOf(AmxScheduleAttr attr) {
@@ -170,13 +169,13 @@ private:
     if (!isa<MemRefType>(op.getA().getType()))
       return rewriter.notifyMatchFailure(op, "operands are not memrefs");
     ScheduleAttrInterface schedule = op.getScheduleAttr();
-    if (schedule && !isa<VectorScheduleAttr, AmxScheduleAttr>(schedule))
+    if (schedule && (!schedule.isForCPU() || schedule.isReference()))
       return rewriter.notifyMatchFailure(
           op, "strategy is neither `vector` nor `amx`");
     if (isFloat8(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
-    if (failed(isa_and_present<AmxScheduleAttr>(schedule)
+    if (failed(schedule && schedule.isForTileUnit()
                    ? checkTiles(op, rewriter)
                    : checkPanels(op, rewriter)))
       return failure();

@@ -10,6 +10,7 @@
 #include "GPU/Copies/RowList.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,14 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// The most rows of a box.
-static constexpr int64_t kMaxBoxRows = 256;
-/// The most rows, and the fewest, of a box of an `unfilled` copy, which leaves
-/// out boxes that are behind the tensor's end. With boxes of all of a tile's
-/// rows, 777 rows of A in f16 and 4096x4096 weights of 2:4 take 58 us on an
-/// H200, for most rows of the last tile are filled with zeros.
-static constexpr int64_t kMaxPartialBoxRows = 64, kLeastBoxRows = 8;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
@@ -54,9 +47,9 @@ namespace {
 class BulkCopy {
 public:
   BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
-           RoleBarriers &barriers)
+           RoleBarriers &barriers, int64_t partialBoxRows)
       : rewriter(rewriter), emitter{rewriter, op.getLoc()}, op(op), role(role),
-        barriers(barriers) {}
+        barriers(barriers), partialBoxRows(partialBoxRows) {}
 
   LogicalResult expand();
 
@@ -84,6 +77,8 @@ private:
   CopyOp op;
   WarpsOp role;
   RoleBarriers &barriers;
+  /// Of a tile that A may end in; 0 for as many as a box has at most.
+  int64_t partialBoxRows;
   Value barrier;
   /// The address and the map of a tensor copy: its boxes have rows of a panel
   /// each.
@@ -173,14 +168,9 @@ LogicalResult BulkCopy::findBoxes() {
   bool isSwizzled = tile && !tile.getXors().empty();
   boxColumns = tile ? tile.getStrides()[0] : type.getShape().back();
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  int64_t mostRows = kMaxBoxRows;
-  if (op.getUnfilled() == 0 && type.getRank() == 2) {
-    mostRows = kMaxPartialBoxRows;
-    // A tensor of 5 rows has boxes of 8, not of 64 that are mostly zeros.
-    int64_t ofTensor = typeOf(place->tensor).getDimSize(place->dims.front());
-    if (!ShapedType::isDynamic(ofTensor) && ofTensor < mostRows)
-      mostRows = std::max<int64_t>(kLeastBoxRows, llvm::PowerOf2Ceil(ofTensor));
-  }
+  bool isPartial = op.getUnfilled() == 0 && type.getRank() == 2;
+  int64_t mostRows =
+      isPartial && partialBoxRows != 0 ? partialBoxRows : ::nm::kMaxBoxRows;
   boxRows = rows <= mostRows ? rows : std::gcd(rows, mostRows);
   SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
   box[place->dims.back()] = boxColumns;
@@ -321,8 +311,9 @@ LogicalResult BulkCopy::expand() {
 }
 
 LogicalResult mlir::nm::expandBulkCopy(RewriterBase &rewriter, CopyOp op,
-                                       WarpsOp role, RoleBarriers &barriers) {
-  return BulkCopy(rewriter, op, role, barriers).expand();
+                                       WarpsOp role, RoleBarriers &barriers,
+                                       int64_t boxRows) {
+  return BulkCopy(rewriter, op, role, barriers, boxRows).expand();
 }
 
 /// How many copies the roles's steps have, where they are all bulk copies;

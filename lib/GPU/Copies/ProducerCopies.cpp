@@ -10,7 +10,8 @@ using namespace mlir::nm;
 
 LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
                                              WarpsOp role,
-                                             RoleBarriers &barriers) {
+                                             RoleBarriers &barriers,
+                                             int64_t boxRows) {
   SmallVector<CopyOp> copies;
   role.walk([&](CopyOp op) { copies.push_back(op); });
   for (CopyOp op : copies) {
@@ -28,7 +29,7 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
   keepStarters(rewriter, role);
   for (CopyOp op : copies) {
     if (op.isBulk()) {
-      if (failed(expandBulkCopy(rewriter, op, role, barriers)))
+      if (failed(expandBulkCopy(rewriter, op, role, barriers, boxRows)))
         return failure();
       continue;
     }

@@ -8,9 +8,10 @@
 namespace mlir::nm {
 
 /// Expands the copies of `role`, whose tokens are signalled, to what its
-/// threads do. Entries of lists are loaded a step ahead.
+/// threads do. Entries of lists are loaded a step ahead. `boxRows` is that of
+/// the schedule.
 LogicalResult expandProducerCopies(RewriterBase &rewriter, WarpsOp role,
-                                   RoleBarriers &barriers);
+                                   RoleBarriers &barriers, int64_t boxRows);
 
 } // namespace mlir::nm
 

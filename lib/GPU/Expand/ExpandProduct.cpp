@@ -49,7 +49,6 @@ struct Chains {
   /// that are made in chains.
   size_t sums = 0;
   int64_t tiles = 1;
-  bool areCompensated = false;
 
   Chains(scf::ForOp loop, SparseProductOpInterface op,
          const TileExpansion &expansion);
@@ -58,18 +57,15 @@ struct Chains {
 
 Chains::Chains(scf::ForOp loop, SparseProductOpInterface op,
                const TileExpansion &expansion) {
-  auto tilesOf = [&](int64_t rows) {
-    return std::max<int64_t>(1, rows / expansion.rowsOfTile(op));
-  };
-  std::optional<APInt> count = loop.getStaticTripCount();
   BlockTiling tiling = op.getScheduleAttr().getTiling();
-  int64_t threads = tiling.splitK * tiling.sliceK;
-  areCompensated =
-      count && count->getSExtValue() * expansion.rowsOfTile(op) * threads >
-                   ::nm::kLongSumRows;
-  tiles = tilesOf(areCompensated ? ::nm::kChainRows : ::nm::kLongChainRows);
-  if (!count || count->sgt(tiles))
-    sums = expansion.countChainedSums(areCompensated);
+  if (!tiling.promote)
+    return;
+  tiles = std::max<int64_t>(1, ::nm::kChainRows / expansion.rowsOfTile(op));
+  // The last tiles, behind a pipeline's loop, are so few that they are added to
+  // the promoted sums themselves.
+  std::optional<APInt> count = loop.getStaticTripCount();
+  if (!count || count->sgt(std::max(tiles, tiling.stages - 1)))
+    sums = expansion.countChainedSums();
 }
 
 /// Whether a tile of `loop` is the last of a chain of `tilesPerChain`.
@@ -152,7 +148,7 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
       rewriter.setInsertionPoint(loop.getBody()->getTerminator());
       state.endChainIf(rewriter, loc,
                        isLastOfChain(rewriter, loop, chains.tiles),
-                       chains.areCompensated);
+                       /*isCompensated=*/true);
     }
     llvm::copy(state.chain, result.begin());
     llvm::append_range(result, state.promoted);
@@ -181,18 +177,12 @@ static Operation *findWait(SparseProductOpInterface op) {
   return op;
 }
 
-bool mlir::nm::isInLongSum(SparseProductOpInterface op,
-                           const TileExpansion &expansion) {
-  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  return loop && Chains(loop, op, expansion).areCompensated;
-}
-
 /// Expands the product of a tile outside of loops as a chain of its own.
 static SmallVector<Value> expandChain(RewriterBase &rewriter,
                                       SparseProductOpInterface op,
                                       TileExpansion &expansion,
                                       ArrayRef<Value> sums) {
-  size_t chained = expansion.countChainedSums(/*isLong=*/true);
+  size_t chained = expansion.countChainedSums();
   ChainedSums state = ChainedSums::start(rewriter, sums.take_front(chained));
   SmallVector<Value> added(state.chain);
   llvm::append_range(added, sums.drop_front(chained));
@@ -205,7 +195,7 @@ static SmallVector<Value> expandChain(RewriterBase &rewriter,
 SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
                                            SparseProductOpInterface op,
                                            TileExpansion &expansion,
-                                           ArrayRef<Value> sums, bool isLong) {
+                                           ArrayRef<Value> sums) {
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     return expandInLoop(rewriter, loop, op, expansion, sums);
   rewriter.setInsertionPoint(findWait(op));
@@ -214,8 +204,9 @@ SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
     return cloneView(rewriter, operand, op->getBlock(), mapping);
   });
   rewriter.setInsertionPoint(op);
-  return isLong ? expandChain(rewriter, op, expansion, sums)
-                : expansion.expand(rewriter, op, sums);
+  return op.getScheduleAttr().getTiling().promote
+             ? expandChain(rewriter, op, expansion, sums)
+             : expansion.expand(rewriter, op, sums);
 }
 
 void mlir::nm::unrollTurns(Block &body, int64_t turns) {

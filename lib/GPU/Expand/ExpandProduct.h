@@ -30,14 +30,11 @@ SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
 /// Makes as many turns one of the loops over k in `body`, which carry the sums.
 void unrollTurns(Block &body, int64_t turns);
 
-/// Whether `op` is in a loop over k whose sums are compensated.
-bool isInLongSum(SparseProductOpInterface op, const TileExpansion &expansion);
-
-/// Adds the product to `sums`, which are long ones where `isLong`.
+/// Adds the product to `sums`.
 SmallVector<Value> expandProduct(RewriterBase &rewriter,
                                  SparseProductOpInterface op,
-                                 TileExpansion &expansion, ArrayRef<Value> sums,
-                                 bool isLong);
+                                 TileExpansion &expansion,
+                                 ArrayRef<Value> sums);
 
 } // namespace mlir::nm
 

@@ -34,10 +34,6 @@ public:
   /// What `prefetch` loaded for the next call of `expand`.
   SmallVector<Value> prefetched;
 
-  /// Whether the kernel may have time before it is allowed to read, in which to
-  /// ask for what it will.
-  bool startsEarly = false;
-
   /// Turns of the loop over k that are made one, with registers of their own:
   /// what a turn starts may read its registers until the next one has ended.
   virtual int64_t countTurnsAtOnce() const { return 1; }
@@ -70,8 +66,8 @@ public:
   /// How many of the values that `begin` returns are sums of f32 that are to be
   /// added to promoted sums at the end of each chain, which take as many
   /// registers; none where the expansion keeps long sums precise itself, has no
-  /// registers to, or the sum is not long enough for the cost. See SumChains.h.
-  virtual size_t countChainedSums(bool isLong) const { return 0; }
+  /// registers to. Asked where the schedule has `promote`. See SumChains.h.
+  virtual size_t countChainedSums() const { return 0; }
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
 

@@ -6,8 +6,6 @@
 #include "GPU/Expand/TileExpansion.h"
 #include "GPU/Strategies/Mma/FragmentSums.h"
 
-#include "nm/Schedule/SumChains.h"
-
 namespace mlir::nm {
 
 /// The expansion of a tile that warps multiply by mma.sync or mma.sp, each a
@@ -16,11 +14,9 @@ namespace mlir::nm {
 class WarpExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
-  size_t countChainedSums(bool isLong) const override {
+  size_t countChainedSums() const override {
     // Sums of integers are exact.
-    return isLong && sum.isF32() && ::nm::hasMmaPromotion(countSums())
-               ? size_t(countSums())
-               : 0;
+    return sum.isF32() ? size_t(countSums()) : 0;
   }
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;

@@ -140,9 +140,10 @@ static bool needsF32(SparseProductOpInterface op,
 
 /// The schedule of the library's call, without that of our own product.
 static CublasScheduleAttr getCallSchedule(SparseProductOpInterface op) {
-  auto schedule = cast<CublasScheduleAttr>(op.getScheduleAttr());
-  return CublasScheduleAttr::get(op.getContext(), /*own=*/{},
-                                 schedule.getPacking());
+  return CublasScheduleAttr::get(
+      op.getContext(), /*own=*/{},
+      cast_if_present<PackingAttr>(
+          op.getScheduleAttr().getPackedForm(op.getPattern())));
 }
 
 SparseProductOpInterface

@@ -191,7 +191,9 @@ void Enumeration::addQuantized() {
   Alternative inRegisters = describe(Operands::InRegisters);
   inRegisters.steps =
       "; weights stay in " + bits + " bits, which registers convert";
-  if (!options.given || isa<MmaSpScheduleAttr>(options.given))
+  const GpuStrategy *strategy =
+      options.given ? findGpuStrategy(options.given) : nullptr;
+  if (!options.given || (strategy && strategy->convertsWeights()))
     inRegisters.choice = chooseForLayout(inRegisters);
   else
     inRegisters.choice = ::nm::Error{"the schedule option asks for strategy " +

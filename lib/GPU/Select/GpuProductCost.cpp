@@ -218,16 +218,15 @@ std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
 }
 
 ScheduleAttrInterface SelectionOptions::getOwnOfLibrary() const {
-  auto cublas = dyn_cast_if_present<CublasScheduleAttr>(given);
-  ScheduleAttrInterface own = cublas ? cublas.getOwn() : nullptr;
+  ScheduleAttrInterface own = given ? given.getOwn() : nullptr;
   return isReference(own) ? nullptr : own;
 }
 
 std::optional<StringRef> mlir::nm::whyRowMajor(SparseProductOpInterface op,
                                                const SelectionOptions &options,
                                                ActivationForm form) {
-  auto cublas = dyn_cast_if_present<CublasScheduleAttr>(options.given);
-  if (cublas && cublas.getPacking())
+  if (isLibraryCall(options.given) &&
+      options.given.getPackedForm(op.getPattern()))
     return std::nullopt;
   if (options.getOwnOfLibrary())
     return StringRef("so our own product wants them");

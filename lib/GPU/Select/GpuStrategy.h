@@ -56,6 +56,9 @@ public:
     return false;
   }
 
+  /// Whether threads convert quantized weights in their registers.
+  virtual bool convertsWeights() const { return false; }
+
   /// Bytes that contiguous rows of A start at multiples of for the copies of
   /// `schedule`, one of this strategy; 1 where A may lie in any way.
   virtual int64_t getLeastRowBytes(ScheduleAttrInterface schedule,

@@ -14,6 +14,7 @@
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -245,8 +246,8 @@ LogicalResult GpuScheduleSelection::checkMeasured(SparseProductOpInterface op,
 /// call.
 static void dequantizeUnpacked(RewriterBase &rewriter,
                                SparseProductOpInterface op) {
-  auto mma = dyn_cast<MmaSpScheduleAttr>(op.getScheduleAttr());
-  if (op.getScales() && !(mma && mma.getBits()) && !getQuantizedForm(op))
+  bool converts = getFields(op.getScheduleAttr()).bits != 0;
+  if (op.getScales() && !converts && !getQuantizedForm(op))
     dequantizeWeights(rewriter, op);
 }
 
@@ -299,10 +300,12 @@ LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,
 ScheduleAttrInterface
 GpuScheduleSelection::makeLibrarySchedule(SparseProductOpInterface op,
                                           const GpuChip &gpu, bool inColumns) {
-  auto cublas = cast_if_present<CublasScheduleAttr>(given);
   ScheduleAttrInterface own =
-      chooseOwn(op, getGpuProduct(op), gpu, cublas ? cublas.getOwn() : nullptr);
-  PackingAttr packing = cublas ? cublas.getPacking() : PackingAttr();
+      chooseOwn(op, getGpuProduct(op), gpu, given ? given.getOwn() : nullptr);
+  PackingAttr packing;
+  if (given)
+    packing =
+        cast_if_present<PackingAttr>(given.getPackedForm(op.getPattern()));
   if (inColumns && !packing)
     packing = getColumnPacking(op);
   if (!own)

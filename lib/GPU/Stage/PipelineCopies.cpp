@@ -14,7 +14,6 @@
 #include "GPU/Stage/StagedTile.h"
 #include "GPU/Stage/WarpRoles.h"
 
-#include "nm/GPU/Strategies/Simt/SimtLimits.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,10 +31,6 @@ namespace mlir::nm {
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// A thread of a larger block has 128 registers at most, and warps beside it
-/// that hide what loads take.
-static constexpr int64_t kMaxThreadsLoadingEarly = 256;
 
 namespace {
 /// Rewrites the loop over k so that the copies of a tile are issued
@@ -55,6 +50,7 @@ public:
                const BlockTiling &tiling)
       : rewriter(rewriter), loc(tile.product.getLoc()), loop(loop), tile(tile),
         areProductsInFlight(tiling.productsInFlight != 0),
+        loadsLate(tiling.lateLoads),
         ahead(tiling.stages - 1 - tiling.productsInFlight),
         stages(tiling.stages), step(*getConstantIntValue(loop.getStep())),
         trips(llvm::divideCeil(*getConstantIntValue(loop.getUpperBound()),
@@ -93,7 +89,6 @@ private:
   UnderWay emitMainLoop(UnderWay before);
   void emitEpilogue(const UnderWay &left);
   void emitProduct(Value k);
-  bool loadsEarly();
 
   void await(ValueRange tokens) {
     AwaitOp::create(rewriter, loc, SyncScope::Block, tile.await.getAsyncProxy(),
@@ -104,7 +99,7 @@ private:
   Location loc;
   scf::ForOp loop;
   StagedTile &tile;
-  bool areProductsInFlight;
+  bool areProductsInFlight, loadsLate;
   int64_t ahead, stages, step, trips;
   /// One for each of the tile's buffers.
   SmallVector<Value> rings;
@@ -267,21 +262,9 @@ void CopyPipeline::emitProduct(Value k) {
   clone(tile.product, mapping);
 }
 
-/// Loads to registers need no buffer. Before the barrier, which ptxas moves
-/// none past, they are in flight for all of the product; after it ptxas puts
-/// them off to save registers, until too late. It is to do so where there are
-/// not enough registers.
-bool CopyPipeline::loadsEarly() {
-  FailureOr<GpuTile> blockTile = GpuTile::get(tile.product);
-  if (failed(blockTile))
-    return false;
-  int64_t threads = blockTile->threads();
-  return threads <= kMaxThreadsLoadingEarly &&
-         tile.countBytesOfLoads(threads) <= ::nm::kMaxEarlyBytes;
-}
-
 /// While a tile is used, the one stages - 1 later is copied to the slot of the
-/// one before, which all threads have left once they pass the barrier.
+/// one before, which all threads have left once they pass the barrier. Loads to
+/// registers need no slot: the schedule says where they stand.
 CopyPipeline::UnderWay CopyPipeline::emitMainLoop(UnderWay before) {
   if (trips <= ahead)
     return before;
@@ -297,11 +280,10 @@ CopyPipeline::UnderWay CopyPipeline::emitMainLoop(UnderWay before) {
   Value k = main.getInductionVar();
   Value next = arith::AddIOp::create(rewriter, loc, k, constant(ahead * step));
   IRMapping mapping = mapTile(next, slotOf(next));
-  bool early = loadsEarly();
-  if (early)
+  if (!loadsLate)
     cloneAll<LoadTileOp>(tile.loads, mapping);
   await(groups.front());
-  if (!early)
+  if (loadsLate)
     cloneAll<LoadTileOp>(tile.loads, mapping);
   SmallVector<Value> carried(groups.drop_front());
   // One that goes on by itself is started first.

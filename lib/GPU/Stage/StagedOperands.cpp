@@ -173,10 +173,19 @@ Value OperandCopies::finish() {
   return group;
 }
 
-void mlir::nm::releaseForNextTile(OpBuilder &builder, SpMMOp product,
-                                  ArrayRef<Value> buffers) {
-  if (isa<scf::ForOp>(product->getParentOp()))
-    ReleaseOp::create(builder, product.getLoc(), SyncScope::Block, buffers);
+SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op,
+                                 const GpuTile &tile, Value group,
+                                 ArrayRef<Value> operands, size_t buffers,
+                                 bool asyncProxy) {
+  AwaitOp::create(builder, op.getLoc(), SyncScope::Block, asyncProxy, group);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  stageStores(builder, staged, tile);
+  if (isa<scf::ForOp>(op->getParentOp()))
+    ReleaseOp::create(builder, op.getLoc(), SyncScope::Block,
+                      operands.take_front(buffers));
+  op.erase();
+  return staged;
 }
 
 uint64_t mlir::nm::countSharedBytes(SpMMOp op, const GpuTile &tile,

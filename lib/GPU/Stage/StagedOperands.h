@@ -74,10 +74,14 @@ private:
   SmallVector<std::pair<Value, Value>> fragments;
 };
 
-/// Lets threads wait until no one reads `buffers` of `product`'s tile, where
-/// the next tile is copied over them.
-void releaseForNextTile(OpBuilder &builder, SpMMOp product,
-                        ArrayRef<Value> buffers);
+/// Replaces `op` by the product of its staged tiles, `operands` in its order,
+/// behind the wait for `group`; without `asyncProxy`, what arrived there needs
+/// no fence before wgmma reads it. C leaves through the schedule's store
+/// buffers. The next tile is copied over the first `buffers` of the operands,
+/// once no one reads them.
+SpMMOp replaceByStaged(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
+                       Value group, ArrayRef<Value> operands, size_t buffers,
+                       bool asyncProxy = false);
 
 /// Shared memory of a block of `op`: stages of such buffers, `others` that are
 /// there once, store buffers, and the barriers of roles.

@@ -78,18 +78,3 @@ MemRefType mlir::nm::getRingType(MemRefType type, int64_t stages) {
   return MemRefType::get(shape, type.getElementType(), layout,
                          type.getMemorySpace());
 }
-
-int64_t StagedTile::countBytesOfLoads(int64_t threads) const {
-  int64_t bytes = 0;
-  for (LoadTileOp load : loads) {
-    MemRefType type = load.getFragment().getType().getDestination();
-    int64_t width = getAccessWidth(load);
-    // A thread takes whole squares.
-    int64_t atOnce =
-        load.getKind() == CopyKind::Squares ? width * width : width;
-    int64_t accesses =
-        llvm::divideCeil(type.getNumElements() / atOnce, threads);
-    bytes += accesses * atOnce * type.getElementTypeBitWidth() / 8;
-  }
-  return bytes;
-}

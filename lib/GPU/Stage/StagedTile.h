@@ -30,7 +30,6 @@ struct StagedTile {
   static FailureOr<StagedTile> get(SpMMOp product);
 
   /// Bytes of all that a thread of `threads` loads to registers.
-  int64_t countBytesOfLoads(int64_t threads) const;
 };
 
 /// Whether C's tile leaves through `buffer`.

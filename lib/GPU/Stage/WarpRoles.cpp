@@ -2,9 +2,6 @@
 
 #include "GPU/Stage/WarpRoles.h"
 
-#include "nm/Dialect/NM/IR/ScheduleFields.h"
-#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
-#include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Tile/BlockOrder.h"
 #include "nm/GPU/Tile/GpuTile.h"
 #include "nm/Support/Warp.h"
@@ -40,8 +37,6 @@ private:
     return rewriter.createOrFold<arith::AddIOp>(loc, lhs, rhs);
   }
   int64_t countTrips();
-  ::nm::RoleRegisters shareRegisters();
-  bool areOrdered();
   scf::ForallOp createBlocks();
   void emitRole(bool isProducer, std::optional<int64_t> registers);
   void emitTileOfC(ValueRange ivs, Value firstStep);
@@ -101,34 +96,6 @@ int64_t RoleSplit::countTrips() {
                           *getConstantIntValue(loop.getStep()));
 }
 
-/// What the schedule says, or what it leaves to the operands.
-::nm::RoleRegisters RoleSplit::shareRegisters() {
-  if (tiling.consumerRegisters != 0)
-    return {tiling.producerRegisters, tiling.consumerRegisters};
-  int64_t consumers = tiling.countConsumers();
-  auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  int64_t sums = tiling.blockM * tiling.blockN / consumers *
-                 (matrix && isPromoted(matrix) ? 2 : tiling.sumsOfElement);
-  bool areBulk =
-      llvm::all_of(tile.copies, [](CopyOp copy) { return copy.isBulk(); });
-  int64_t elementBytes =
-      tile.product.getValuesType().getElementTypeBitWidth() / 8;
-  return ::nm::shareRegisters(
-      tiling.threads - consumers, consumers, sums,
-      ::nm::countProducerRegisters(areBulk, elementBytes,
-                                   tiling.sumsOfElement > 1));
-}
-
-/// Whether the warpgroups that multiply start their products in turn.
-bool RoleSplit::areOrdered() {
-  auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  bool byRule =
-      ::nm::wantsOrder(matrix && isPromoted(matrix), tile.product.countSplits(),
-                       tiling.countConsumers());
-  return getGivenFields(tile.product.getScheduleAttr())
-      .ordered.value_or(byRule);
-}
-
 /// One iteration for each tile of C, or for each block that takes turns at
 /// them.
 scf::ForallOp RoleSplit::createBlocks() {
@@ -159,7 +126,7 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
   auto role = producer
                   ? WarpsOp::create(rewriter, loc, consumers, warps, registers)
                   : WarpsOp::create(rewriter, loc, 0, consumers, registers,
-                                    areOrdered());
+                                    tiling.ordered);
   rewriter.setInsertionPointToStart(&role.getBody().front());
   if (tiling.blocks == 0)
     return emitTileOfC(newBlocks.getInductionVars(), constant(0));
@@ -323,12 +290,11 @@ LogicalResult RoleSplit::run() {
   auto type = BarriersType::get(rewriter.getContext(), tiling.stages);
   full = BarriersOp::create(rewriter, loc, type);
   empty = BarriersOp::create(rewriter, loc, type);
-  ::nm::RoleRegisters registers = shareRegisters();
   auto orNone = [](int64_t count) {
     return count ? std::optional(count) : std::nullopt;
   };
-  emitRole(/*producer=*/false, orNone(registers.ofConsumer));
-  emitRole(/*producer=*/true, orNone(registers.ofProducer));
+  emitRole(/*producer=*/false, orNone(tiling.consumerRegisters));
+  emitRole(/*producer=*/true, orNone(tiling.producerRegisters));
   rewriter.eraseOp(blocks);
   return success();
 }

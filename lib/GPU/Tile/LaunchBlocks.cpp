@@ -19,7 +19,14 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Replaces a workgroup buffer by a view of `memory` at `offset` bytes.
+/// The bytes that `buffer` starts at a multiple of.
+static int64_t getAlignment(memref::AllocOp buffer) {
+  return std::max<int64_t>(buffer.getAlignment().value_or(1),
+                           getBufferAlignment(buffer.getType()));
+}
+
+/// Replaces a workgroup buffer by a view of `memory` at `offset` bytes, which
+/// carries an alignment that not all buffers have.
 static void placeBuffer(RewriterBase &rewriter, memref::AllocOp buffer,
                         Value memory, int64_t offset) {
   Location loc = buffer.getLoc();
@@ -30,8 +37,10 @@ static void placeBuffer(RewriterBase &rewriter, memref::AllocOp buffer,
       type.getElementType(), MemRefLayoutAttrInterface(),
       type.getMemorySpace());
   Value shift = arith::ConstantIndexOp::create(rewriter, loc, offset);
-  Value view = memref::ViewOp::create(rewriter, loc, flat, memory, shift,
-                                      /*sizes=*/ValueRange());
+  auto view = memref::ViewOp::create(rewriter, loc, flat, memory, shift,
+                                     /*sizes=*/ValueRange());
+  if (int64_t alignment = getAlignment(buffer); alignment > kLineBytes)
+    view->setAttr(kAlignmentAttr, rewriter.getI64IntegerAttr(alignment));
   auto [strides, ignored] = type.getStridesAndOffset();
   rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
       buffer, type, view, /*offset=*/0, type.getShape(), strides);
@@ -44,12 +53,6 @@ static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
       buffers.push_back(alloc);
   });
   return buffers;
-}
-
-/// The bytes that `buffer` starts at a multiple of.
-static int64_t getAlignment(memref::AllocOp buffer) {
-  return std::max<int64_t>(buffer.getAlignment().value_or(1),
-                           getBufferAlignment(buffer.getType()));
 }
 
 /// Where the buffers start in shared memory, in bytes, and how many bytes they

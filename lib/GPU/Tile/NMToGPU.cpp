@@ -18,7 +18,6 @@
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Schedule/GpuChip.h"
-#include "nm/Support/EarlyStart.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -137,22 +136,6 @@ static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
   lowerBuffers(rewriter, blocks);
 }
 
-/// The blocks that `loop` becomes, if that is known.
-static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
-  int64_t blocks = 1;
-  for (auto [lower, upper, step] :
-       llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
-                 loop.getMixedStep())) {
-    std::optional<int64_t> first = getConstantIntValue(lower),
-                           end = getConstantIntValue(upper),
-                           size = getConstantIntValue(step);
-    if (!first || !end || !size)
-      return std::nullopt;
-    blocks *= llvm::divideCeil(*end - *first, *size);
-  }
-  return blocks;
-}
-
 /// The loop over the blocks of a cluster is the one that the schedule has.
 static LogicalResult
 verifyClusterSize(SparseProductOpInterface op, const GpuTile &tile,
@@ -166,12 +149,10 @@ verifyClusterSize(SparseProductOpInterface op, const GpuTile &tile,
 
 /// Expands the products in `blocks` by their strategy, and launches it. Emits
 /// an error where a block would take more than `maxSharedMemory` bytes of
-/// shared memory. Up to `earlyBlocks` blocks may be launched before the kernel
-/// before them has ended.
+/// shared memory.
 static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
                                              scf::ForallOp blocks,
-                                             int64_t maxSharedMemory,
-                                             int64_t earlyBlocks) {
+                                             int64_t maxSharedMemory) {
   FailureOr<std::optional<ClusterSums>> cluster = ClusterSums::find(blocks);
   if (failed(cluster))
     return failure();
@@ -190,17 +171,11 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
   if (failed(expansion))
     return failure();
   ScheduleAttrInterface schedule = products->front().getScheduleAttr();
-  std::optional<int64_t> count = countBlocks(blocks);
-  (*expansion)->startsEarly =
-      count && ::nm::gainsFromEarlyStart(*count * tile->clusterK, earlyBlocks);
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
-  bool isLong = llvm::any_of(*products, [&](SparseProductOpInterface op) {
-    return isInLongSum(op, **expansion);
-  });
   SmallVector<SmallVector<Operation *>> places;
   for (SparseProductOpInterface op : *products) {
-    sums = expandProduct(rewriter, op, **expansion, sums, isLong);
+    sums = expandProduct(rewriter, op, **expansion, sums);
     // Code without a loop has no tile after it.
     bool isInLoop = isa<scf::ForOp>(op->getParentOp());
     places.push_back(isInLoop ? (*expansion)->copyAddresses
@@ -305,8 +280,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     return convertElementwiseToLaunch(rewriter, loop);
   return hasRoles(loop)
              ? convertRolesToLaunch(rewriter, loop, chip->sharedPerBlock)
-             : convertProductsToLaunch(rewriter, loop, chip->sharedPerBlock,
-                                       chip->earlyBlocks());
+             : convertProductsToLaunch(rewriter, loop, chip->sharedPerBlock);
 }
 
 namespace {

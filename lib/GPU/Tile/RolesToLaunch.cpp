@@ -172,7 +172,8 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
     return failure();
   SmallVector<WarpsOp> roles(blocks.getOps<WarpsOp>());
   for (WarpsOp role : roles)
-    if (failed(expandProducerCopies(rewriter, role, *barriers)))
+    if (failed(expandProducerCopies(rewriter, role, *barriers,
+                                    schedule.getTiling().boxRows)))
       return failure();
   for (WarpsOp role : roles)
     awaitBufferedStores(rewriter, role);

@@ -56,7 +56,7 @@ func.func @roles(%a: memref<1024x256xf16>, %v: memref<1x256x128xf16>, %i: memref
       %vt = memref.subview %v[0, %row, 0] [1, 64, 128] [1, 1, 1] : memref<1x256x128xf16> to memref<1x64x128xf16, strided<[32768, 128, 1], offset: ?>>
       %it = memref.subview %i[0, %row, 0] [1, 64, 1] [1, 1, 1] : memref<1x256x1xi8> to memref<1x64x1xi8, strided<[256, 1, 1], offset: ?>>
       nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
-        schedule #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, packing = <panel = 128, index_bits = 8, tile_rows = 64>>
+        schedule #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, producers = 4, producer_registers = 88, consumer_registers = 208, packing = <panel = 128, index_bits = 8, tile_rows = 64>>
         ins(%at, %vt, %it : memref<256x256xf16, strided<[256, 1], offset: ?>>, memref<1x64x128xf16, strided<[32768, 128, 1], offset: ?>>, memref<1x64x1xi8, strided<[256, 1, 1], offset: ?>>)
         outs(%c : memref<256x128xf16>)
     }

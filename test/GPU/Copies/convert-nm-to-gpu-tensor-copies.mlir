@@ -130,7 +130,7 @@ func.func @ragged(%a: memref<200x512xf16>, %v: memref<2x8x2048xf16>, %i: memref<
       %at = memref.subview %a[%rows, %k] [%count, 64] [1, 1] : memref<200x512xf16> to memref<?x64xf16, strided<[512, 1], offset: ?>>
       %vt = memref.subview %v[0, %step, 0] [2, 1, 2048] [1, 1, 1] : memref<2x8x2048xf16> to memref<2x1x2048xf16, strided<[16384, 2048, 1], offset: ?>>
       %it = memref.subview %i[0, %step, 0] [2, 1, 512] [1, 1, 1] : memref<2x8x512xi8> to memref<2x1x512xi8, strided<[4096, 512, 1], offset: ?>>
-      nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 4, producers = 4>
+      nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 4, producers = 4, box_rows = 64>
         ins(%at, %vt, %it : memref<?x64xf16, strided<[512, 1], offset: ?>>, memref<2x1x2048xf16, strided<[16384, 2048, 1], offset: ?>>, memref<2x1x512xi8, strided<[4096, 512, 1], offset: ?>>)
         outs(%tile : memref<?x128xf16, strided<[128, 1], offset: ?>>)
     }

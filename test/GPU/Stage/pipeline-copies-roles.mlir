@@ -63,41 +63,22 @@ func.func @turns(%a: memref<2048x128xf16>, %v: memref<2x512x64xf16>, %i: memref<
 
 // -----
 
-// Where a thread's sums take more than its share, roles change their registers.
-// Without `blocks`, each block has one tile; here that has one step.
+// Roles change their registers to those that the schedule names. Without `blocks`, each block has one tile; here that has one step.
 // CHECK-LABEL: func.func @one_step
 // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (1, 1) {
-// CHECK: nm.warps 0 to 8 registers 208 {
+// CHECK: nm.warps 0 to 8 registers 216 {
 // CHECK-NOT: scf.for
 // CHECK: nm.wait async_proxy %{{.*}}[%c0] : <3>
 // CHECK: nm.spmm
 // CHECK-NEXT: nm.end_tile %{{.*}} : memref<256x128xf16>
 // CHECK-NEXT: nm.signal <warpgroup> %{{.*}}[%c0] : <3>
-// CHECK: nm.warps 8 to 12 registers 88 {
+// CHECK: nm.warps 8 to 12 registers 72 {
 func.func @one_step(%a: memref<64x256xf16>, %v: memref<1x16x128xf16>, %i: memref<1x16x1xi8>, %c: memref<256x128xf16>) {
   %zero = arith.constant 0.0 : f16
   scf.forall (%m, %n) in (1, 1) {
     linalg.fill ins(%zero : f16) outs(%c : memref<256x128xf16>)
     nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 16>
-      schedule #nm.wgmma<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, packing = <panel = 128, index_bits = 8, tile_rows = 16>>
-      ins(%a, %v, %i : memref<64x256xf16>, memref<1x16x128xf16>, memref<1x16x1xi8>) outs(%c : memref<256x128xf16>)
-  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
-  return
-}
-
-// -----
-
-// Registers that the schedule names are the roles'.
-// CHECK-LABEL: func.func @named_registers
-// CHECK: nm.warps 0 to 8 registers 216 {
-// CHECK: nm.warps 8 to 12 registers 72 {
-func.func @named_registers(%a: memref<64x256xf16>, %v: memref<1x16x128xf16>, %i: memref<1x16x1xi8>, %c: memref<256x128xf16>) {
-  %zero = arith.constant 0.0 : f16
-  scf.forall (%m, %n) in (1, 1) {
-    linalg.fill ins(%zero : f16) outs(%c : memref<256x128xf16>)
-    nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 16>
-      schedule #nm.wgmma<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, producer_registers = 72, consumer_registers = 216,
-                         packing = <panel = 128, index_bits = 8, tile_rows = 16>>
+      schedule #nm.wgmma<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, producer_registers = 72, consumer_registers = 216, packing = <panel = 128, index_bits = 8, tile_rows = 16>>
       ins(%a, %v, %i : memref<64x256xf16>, memref<1x16x128xf16>, memref<1x16x1xi8>) outs(%c : memref<256x128xf16>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

@@ -71,6 +71,34 @@ func.func @single_elements(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: 
 
 // -----
 
+// With late_loads, they are asked for behind the barrier.
+// CHECK-LABEL: func.func @late_loads
+// CHECK: scf.for %{{.*}} iter_args
+// CHECK-NOT: nm.load_tile
+// CHECK: nm.await
+// CHECK: nm.load_tile <elements>
+// CHECK: nm.spmm
+func.func @late_loads(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  scf.forall (%m, %n) in (1, 1) {
+    scf.for %k = %c0 to %c128 step %c32 {
+      %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
+      %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x129xf32> to memref<64x32xf32, strided<[129, 1], offset: ?>>
+      %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
+      %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
+        schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, late_loads = true>
+        ins(%at, %vt, %it : memref<64x32xf32, strided<[129, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
+        outs(%c : memref<64x128xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // Three stages: two groups are in flight before the loop, and the older one is
 // awaited in it; two products follow the loop, in one of their own.
 // CHECK-LABEL: func.func @three_stages

@@ -8,9 +8,9 @@
 // CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
 // CHECK-DAG: memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<64xf16
 // CHECK-DAG: memref.view %[[MEMORY]][%c128][] : {{.*}} to memref<64xf32
-// CHECK-DAG: memref.view %[[MEMORY]][%c512][] : {{.*}} to memref<32xf32
-// CHECK-DAG: memref.view %[[MEMORY]][%c1024][] : {{.*}} to memref<2048xf16
-// CHECK-DAG: memref.view %[[MEMORY]][%c5120][] : {{.*}} to memref<4096xf16
+// CHECK-DAG: memref.view %[[MEMORY]][%c512][] {nm.alignment = 512 : i64} : {{.*}} to memref<32xf32
+// CHECK-DAG: memref.view %[[MEMORY]][%c1024][] {nm.alignment = 1024 : i64} : {{.*}} to memref<2048xf16
+// CHECK-DAG: memref.view %[[MEMORY]][%c5120][] {nm.alignment = 1024 : i64} : {{.*}} to memref<4096xf16
 func.func @behind_a_line(%a: memref<128x64xf16>, %v: memref<1x32x128xf16>, %i: memref<1x32x1xi8>, %c: memref<64x128xf32>, %l: memref<64xf16>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index

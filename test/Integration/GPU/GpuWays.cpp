@@ -281,15 +281,16 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     if (isTransposed && product.n % 2 != 0)
       add("store_buffers, column-major C of odd columns");
   }
-  for (const char *name :
-       {"split_k", "cluster_k", "slice_k", "group_m", "group_n"})
+  for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m",
+                           "group_n", "early_bytes", "box_rows"})
     if (getNumber(op.schedule, name) > 1)
       add(name);
   for (const char *way :
        {"pack = true", "prefetch = true", "prefetch = false", "defer = true",
         "defer = false", "copy_a = direct", "copy_a = elements",
         "copy_a = squares", "copy_a = matrices", "layout_a = m_major",
-        "promote = true", "layout_a = interleaved", "layout_a = row_major"}) {
+        "promote = true", "late_loads = true", "layout_a = interleaved",
+        "layout_a = row_major"}) {
     std::string text = way;
     size_t equals = text.find(" = ");
     if (getField(op.schedule, text.substr(0, equals))

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -108,6 +109,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {"nm.temporary_bytes", isCount, "a number of bytes, of type i64"},
     {"nm.steps", isAttribute<ArrayAttr>, "an array"},
     {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
+    {kAlignmentAttr, isCount, "a number of bytes, of type i64"},
     {"nm.windows", isCount, "a number of rows, of type i64"},
     {"nm.kept", isCount, "a number of weights, of type i64"},
 };
@@ -153,10 +155,30 @@ static LogicalResult verifyRecord(Operation *op, NamedAttribute attribute) {
                            << " on nm.spmm or nm.spmv alone";
 }
 
+/// Where a buffer stands in shared memory was worked out by the sizes of those
+/// before it; wgmma and tensor copies want swizzled ones at multiples of 1024
+/// bytes.
+static LogicalResult verifyAlignment(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kAlignmentAttr)
+    return success();
+  auto view = dyn_cast<memref::ViewOp>(op);
+  if (!view)
+    return op->emitOpError()
+           << "expected " << kAlignmentAttr << " on a memref.view alone";
+  int64_t alignment = cast<IntegerAttr>(attribute.getValue()).getInt();
+  std::optional<int64_t> offset = getConstantIntValue(view.getByteShift());
+  if (!offset || *offset % alignment == 0)
+    return success();
+  return op->emitOpError() << "expected a buffer at a multiple of " << alignment
+                           << " bytes of shared memory, but got it at "
+                           << *offset;
+}
+
 LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   return failure(failed(verifyKnown(op, attribute, kOfOps, "ops")) ||
-                 failed(verifyRecord(op, attribute)));
+                 failed(verifyRecord(op, attribute)) ||
+                 failed(verifyAlignment(op, attribute)));
 }
 
 LogicalResult NMDialect::verifyRegionArgAttribute(Operation *op, unsigned,

@@ -7,6 +7,7 @@
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/Bitmap.h"
 #include "nm/Format/MmaFragments.h"
+#include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -183,7 +184,7 @@ LogicalResult SimtScheduleAttr::verify(
     std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
     std::optional<CopyKind> copyA, std::optional<TileOrder>,
     std::optional<bool>, std::optional<bool>, std::optional<bool>,
-    std::optional<bool>, PackingAttr packing) {
+    std::optional<bool>, std::optional<bool>, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
@@ -256,20 +257,37 @@ ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
              getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
              getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
-             getPromote(), getPacking());
+             getPromote(), getLateLoads(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//
 // Gemv
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-GemvScheduleAttr::verify(EmitError emitError, ArrayRef<int64_t> block,
-                         ArrayRef<int64_t> warp, ArrayRef<int64_t> thread,
-                         std::optional<int64_t> stages,
-                         std::optional<int64_t> splitK,
-                         std::optional<int64_t> sliceK, PackingAttr packing) {
-  return failure(failed(verifyTiles(emitError, block, warp, thread)) ||
+/// (C3).
+static LogicalResult verifyEarlyBytes(EmitError emitError,
+                                      ArrayRef<int64_t> block,
+                                      std::optional<int64_t> bytes) {
+  constexpr int64_t kLine = 128, kMost = 1 << 16;
+  if (!bytes || *bytes == 0)
+    return success();
+  if (*bytes < 0 || *bytes > kMost || *bytes % kLine != 0)
+    return emitError() << "expected 'early_bytes' to be a multiple of " << kLine
+                       << " in 0.." << kMost << ", but got " << *bytes;
+  if (!block.empty() && block.front() != 1)
+    return emitError() << "expected a block of one row for 'early_bytes', but "
+                          "got "
+                       << block.front();
+  return success();
+}
+
+LogicalResult GemvScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    ArrayRef<int64_t> thread, std::optional<int64_t> stages,
+    std::optional<int64_t> splitK, std::optional<int64_t> sliceK,
+    std::optional<int64_t> earlyBytes, PackingAttr packing) {
+  return failure(failed(verifyEarlyBytes(emitError, block, earlyBytes)) ||
+                 failed(verifyTiles(emitError, block, warp, thread)) ||
                  failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
                  failed(verifyNoLists(emitError, packing)));
 }
@@ -326,14 +344,28 @@ SimtColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 // MmaSync
 //===----------------------------------------------------------------------===//
 
+/// (C5): a lane has registers for as many promoted sums as it has sums.
+static LogicalResult verifyMmaPromotion(EmitError emitError,
+                                        ArrayRef<int64_t> warp,
+                                        std::optional<bool> promote) {
+  if (!promote.value_or(false) || warp.empty() ||
+      ::nm::hasMmaPromotion(warp[0] * warp[1] / ::nm::kWarpSize))
+    return success();
+  return emitError() << "expected a warp's tile of few enough sums for "
+                        "'promote', but got "
+                     << warp[0] << " x " << warp[1];
+}
+
 LogicalResult MmaSyncScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<bool> pack, PackingAttr packing) {
+    std::optional<bool> pack, std::optional<bool> promote, std::optional<bool>,
+    PackingAttr packing) {
   return failure(failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
                  failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
                  failed(verifyCluster(emitError, splitK, clusterK)) ||
+                 failed(verifyMmaPromotion(emitError, warp, promote)) ||
                  failed(verifyNoLists(emitError, packing)));
 }
 
@@ -360,7 +392,8 @@ LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
 
 ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getStages(), getSplitK(),
-             getClusterK(), getSliceK(), /*pack=*/false, getPacking());
+             getClusterK(), getSliceK(), /*pack=*/false, getPromote(),
+             getLateLoads(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,7 +404,8 @@ LogicalResult MmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<int64_t> bits, std::optional<bool> pairs) {
+    std::optional<int64_t> bits, std::optional<bool> pairs,
+    std::optional<bool> promote, std::optional<bool>) {
   // (C5).
   if (pairs.value_or(false) && bits)
     return emitError() << "expected no bits for 'pairs', but got " << *bits;
@@ -380,10 +414,11 @@ LogicalResult MmaSpScheduleAttr::verify(
     return emitError() << "expected n of the block to be a multiple of "
                        << ::nm::kWarpgroupM << " for 'pairs', but got "
                        << block[1];
-  // (C1), (C2), (C3), (C4).
+  // (C1), (C2), (C3), (C4), (C6).
   if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
       (bits && failed(verifyQuantizedBits(emitError, *bits))) ||
+      failed(verifyMmaPromotion(emitError, warp, promote)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
       failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
@@ -413,9 +448,11 @@ BlockTiling MmaSpScheduleAttr::getTiling() const {
 LogicalResult MmaBitmapScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
-    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK) {
-  // (C1), (C2), (C3).
+    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
+    std::optional<bool> promote, std::optional<bool>) {
+  // (C1), (C2), (C3), (C4).
   return failure(
+      failed(verifyMmaPromotion(emitError, warp, promote)) ||
       failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||

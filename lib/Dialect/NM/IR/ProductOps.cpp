@@ -95,7 +95,7 @@ static LogicalResult verifyGathered(SparseProductOpInterface op) {
            << "expected gathered = [windows, units] with " << pattern.n
            << " to " << pattern.m << " units, but got [" << *gathered << "]";
   if (!op.hasPureBufferSemantics() || !op.getScheduleAttr() ||
-      isa<LoopsScheduleAttr>(op.getScheduleAttr()))
+      op.getScheduleAttr().isReference())
     return op->emitOpError() << "expected memrefs and a schedule for a GPU "
                                 "with gathered, but got "
                              << op.getAType();

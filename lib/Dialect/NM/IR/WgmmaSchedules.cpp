@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SplitFloats.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include <algorithm>
 
@@ -254,6 +255,15 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   return success();
 }
 
+/// Rows of a box of a tensor copy, of which a tensor map takes so many.
+static LogicalResult verifyBoxRows(EmitError emitError,
+                                   std::optional<int64_t> rows) {
+  if (!rows || (*rows >= 0 && *rows <= ::nm::kMaxBoxRows))
+    return success();
+  return emitError() << "expected 'box_rows' in 0.." << ::nm::kMaxBoxRows
+                     << ", but got " << *rows;
+}
+
 //===----------------------------------------------------------------------===//
 // WgmmaSelect
 //===----------------------------------------------------------------------===//
@@ -263,7 +273,10 @@ LogicalResult WgmmaSelectScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
     std::optional<bool>, std::optional<int64_t> producerRegisters,
-    std::optional<int64_t> consumerRegisters, PackingAttr) {
+    std::optional<int64_t> consumerRegisters, std::optional<int64_t> boxRows,
+    PackingAttr) {
+  if (failed(verifyBoxRows(emitError, boxRows)))
+    return failure();
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages,
                               /*splitK=*/std::nullopt, kMinPromotionStages)))
@@ -354,8 +367,12 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<bool>, std::optional<int64_t> storeBuffers,
     std::optional<bool>, std::optional<bool>,
     std::optional<int64_t> producerRegisters,
-    std::optional<int64_t> consumerRegisters, std::optional<bool>) {
+    std::optional<int64_t> consumerRegisters, std::optional<bool>,
+    std::optional<int64_t> boxRows) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+  // (C9).
+  if (failed(verifyBoxRows(emitError, boxRows)))
+    return failure();
   // (C1), (C2), (C3).
   if (failed(
           verifyWarpgroups(emitError, block, warpgroup, stages, splitK,

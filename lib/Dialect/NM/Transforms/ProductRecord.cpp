@@ -16,14 +16,14 @@ RecordAttr mlir::nm::getRecord(SparseProductOpInterface op) {
 /// Which way the vectors of a CPU run, and why where the cost model chose it.
 static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
                             const ProductRecord &record) {
-  if (isa<AmxScheduleAttr>(op.getScheduleAttr())) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (schedule.isForTileUnit()) {
     bool isWhole = op.getPattern().n == op.getPattern().m;
     stream << (isWhole ? ", tiles of dense weights"
                        : ", tiles of kept rows, copied side by side")
            << ", in which subnormal numbers are zero";
     return;
   }
-  ScheduleAttrInterface schedule = op.getScheduleAttr();
   BlockTiling tiling = schedule.getTiling();
   if (!schedule.isForCPU() || tiling.threadM == 0 || !record.lanes)
     return;

@@ -247,8 +247,7 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
            << " that the weights have, but got " << wanted;
   if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
-  if (isa<AmxScheduleAttr>(schedule) &&
-      failed(checkAmx(op, packing || canPack(op))))
+  if (schedule.isForTileUnit() && failed(checkAmx(op, packing || canPack(op))))
     return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
@@ -260,7 +259,7 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
 
 CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
                                       bool packs) const {
-  if (isa_and_present<AmxScheduleAttr>(given)) {
+  if (given && given.isForTileUnit()) {
     CpuSchedule tiles = ::nm::selectTileSchedule(product, cpu);
     if (!::nm::checkTiles(product))
       tiles.sparseMicroseconds = std::numeric_limits<double>::infinity();
@@ -354,12 +353,11 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
   // Asked before format ops take the place of what was loaded.
   bool packs = canPack(op);
   product.pattern = getDensePattern(cpu.lanes());
-  bool isEmpty = product.m == 0 || product.k == 0 || product.n == 0;
-  if (isReference(given) || isEmpty || op.getRowsOfPanels() != 0) {
+  std::optional<StringRef> whyLoops =
+      isReference(given) ? "as the schedule option says" : whyUnknown(op);
+  if (whyLoops) {
     makeDense(op, product.pattern);
-    selectLoops(op, source,
-                isEmpty ? "the product is empty"
-                        : "as the schedule option says");
+    selectLoops(op, source, *whyLoops);
     return success();
   }
   CpuSchedule dense = choose(product, packs);
@@ -369,7 +367,7 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
                     100 * double(kept) / double(product.k * product.n))
           .str();
   bool canBeColumns =
-      !isa_and_present<AmxScheduleAttr>(given) &&
+      !(given && given.isForTileUnit()) &&
       ::nm::ColumnsForm{columns.kept, columns.tileRows}.verify();
   bool isFaster =
       packs && columns.sparseMicroseconds < dense.sparseMicroseconds;
@@ -447,7 +445,7 @@ LogicalResult ScheduleSelection::selectMeasured(SparseProductOpInterface op,
       given = *parsed;
       if (!given.isForCPU())
         reason = "it is of no strategy of a CPU";
-      else if (isa<AmxScheduleAttr>(given))
+      else if (given.isForTileUnit())
         (void)checkAmx(op, /*packs=*/true);
       else
         (void)checkThreadTile(op, given.getTiling());

@@ -9,21 +9,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Bytes that a warp asks for, of values and of indices. On an H200 2 KiB take
-/// up to a fifth off products of 1 to 20 MB of weights; with 8 KiB large ones
-/// lose a tenth. Of weights in 8 bits with indices of their own 1 KiB take 4 to
-/// 12 % less than 2 (i8 and e4m3 at 2:4, one row, n = 4096, k = 4096 to 14336,
-/// 2026-11-23). Those that share indices among 64 columns take up to 4 % more,
-/// and wider ones within 1 % as long.
-static int64_t bytesPerWarp(Value values, Value indices) {
-  constexpr int64_t kUsual = 2048, kOfBytes = 1024, kSharing = 8;
-  auto valuesType = cast<MemRefType>(values.getType()),
-       indicesType = cast<MemRefType>(indices.getType());
-  bool isByte = valuesType.getElementTypeBitWidth() <= 8;
-  bool areShared =
-      valuesType.getShape().back() > kSharing * indicesType.getShape().back();
-  return isByte && !areShared ? kOfBytes : kUsual;
-}
 /// Bulk copies begin and end at multiples of this.
 static constexpr int64_t kBulkBytes = 16;
 /// A line of the second-level cache.
@@ -96,14 +81,13 @@ static void prefetchPanels(ThreadEmitter &emitter, Value weights,
 
 void mlir::nm::prefetchWeights(ThreadEmitter &emitter, Value values,
                                Value indices, const GpuTile &tile, Value thread,
-                               int64_t panel) {
+                               int64_t panel, int64_t perWarp) {
   Value isFirstLane = arith::CmpIOp::create(
       emitter.builder, emitter.loc, arith::CmpIPredicate::eq,
       emitter.rem(thread, mlir::nm::kWarpSize), emitter.index(0));
   int64_t panels = llvm::divideCeil(tile.n, panel);
   emitter.onlyIf(isFirstLane, [&] {
     Value warp = emitter.div(thread, mlir::nm::kWarpSize);
-    int64_t perWarp = bytesPerWarp(values, indices);
     prefetchPanels(emitter, values, perWarp, warp, tile, panels);
     prefetchPanels(emitter, indices, perWarp, warp, tile, panels);
   });

@@ -35,6 +35,7 @@ public:
   GemvExpansion(SparseProductOpInterface op, const GpuTile &tile)
       : tile(tile), pattern(op.getPattern()),
         packing(op.getPanelPacking().getPacking()),
+        earlyBytes(op.getScheduleAttr().getTiling().earlyBytes),
         element(op.getAType().getElementType()),
         accumulator(op.getAccumulatorType()) {}
 
@@ -76,6 +77,8 @@ private:
   GpuTile tile;
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;
+  /// What each warp asks for ahead of the first tile.
+  int64_t earlyBytes;
   Type element, accumulator;
   /// The thread, the turn that its warp takes along k, and its first column.
   Value thread, slice, column;
@@ -339,10 +342,10 @@ GemvExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
                         llvm::function_ref<Value(Value)> viewOf) {
   ThreadEmitter emitter{builder, op.getLoc()};
   Value values = viewOf(op.getValues()), indices = viewOf(op.getIndices());
-  // Before the first tile only: later ones are not waited for. Products of more
-  // rows wait for those, and ptxas spills registers around the requests.
-  if (std::exchange(startsEarly, false) && tile.m == 1)
-    prefetchWeights(emitter, values, indices, tile, thread, packing.panel);
+  // Before the first tile only: later ones are not waited for.
+  if (int64_t perWarp = std::exchange(earlyBytes, 0))
+    prefetchWeights(emitter, values, indices, tile, thread, packing.panel,
+                    perWarp);
   if (!isa<scf::ForOp>(op->getParentOp()))
     return {};
   SmallVector<Value> loaded = activations->loadAhead(

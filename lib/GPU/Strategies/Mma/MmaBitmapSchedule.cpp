@@ -1,7 +1,10 @@
 //===- MmaBitmapSchedule.cpp - The schedules of strategy mma_bitmap -------===//
 
 #include "GPU/Select/ModelledStrategy.h"
+#include "GPU/Strategies/Mma/MmaFields.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
+
+#include "nm/Format/Bitmap.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -26,6 +29,18 @@ private:
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &) const override {
     return ::nm::selectMmaBitmapSchedule(request.product, request.chip);
+  }
+
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
+                ::nm::ScheduleFields &fields) const override {
+    using ::nm::BitmapForm;
+    const ::nm::Pattern &pattern = request.product.pattern;
+    int64_t k = request.product.k;
+    int64_t rows = BitmapForm::steps(pattern, k) * BitmapForm::kRuns *
+                   BitmapForm::of(pattern).slots;
+    completeMmaFields(request, given, rows,
+                      countTileRows(fields, k, BitmapForm::kStepRows),
+                      /*isTransposed=*/false, fields);
   }
 };
 } // namespace

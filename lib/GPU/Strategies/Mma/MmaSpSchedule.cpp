@@ -1,6 +1,7 @@
 //===- MmaSpSchedule.cpp - The schedules of strategy mma_sp ---------------===//
 
 #include "GPU/Select/ModelledStrategy.h"
+#include "GPU/Strategies/Mma/MmaFields.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
 
 using namespace mlir;
@@ -9,6 +10,8 @@ using namespace mlir::nm;
 namespace {
 class MmaSpStrategy : public ModelledStrategy<MmaSpScheduleAttr> {
 public:
+  bool convertsWeights() const override { return true; }
+
   /// Lanes load their metadata to registers.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return SparseOperandStaging{}.stage(builder, op);
@@ -22,8 +25,13 @@ private:
                                      given.pairs.value_or(false));
   }
 
-  void complete(const ScheduleRequest &request, const ::nm::GivenFields &,
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
+    constexpr int64_t kStep = ::nm::SparseOperand::kStepRows;
+    int64_t k = request.product.k;
+    completeMmaFields(request, given, llvm::alignTo(k, kStep) / 2,
+                      countTileRows(fields, k, kStep), /*isTransposed=*/false,
+                      fields);
     // The schedule has no bits where the op's weights are dequantized before.
     fields.bits = request.product.weightBits;
   }
@@ -33,7 +41,8 @@ private:
 ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
   return MmaSpScheduleAttr::get(context, /*block=*/{}, /*warp=*/{},
                                 /*stages=*/{}, /*split_k=*/{}, /*cluster_k=*/{},
-                                /*slice_k=*/{}, /*bits=*/{}, /*pairs=*/{});
+                                /*slice_k=*/{}, /*bits=*/{}, /*pairs=*/{},
+                                /*promote=*/{}, /*late_loads=*/{});
 }
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {

@@ -1,6 +1,7 @@
 //===- MmaSyncSchedule.cpp - The schedules of strategy mma_sync -----------===//
 
 #include "GPU/Select/ModelledStrategy.h"
+#include "GPU/Strategies/Mma/MmaFields.h"
 #include "GPU/Strategies/Mma/MmaSyncStaging.h"
 
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
@@ -70,6 +71,21 @@ private:
         tile.blockK, llvm::alignTo(op.getStaticK(), pattern.windowRows()));
     chosen.packing = ::nm::chooseMmaSyncPacking(pattern, tile);
     return ::nm::Status::success();
+  }
+
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
+                ::nm::ScheduleFields &fields) const override {
+    // Rows of whole 16-byte words stay as they are.
+    constexpr int64_t kWord = 8;
+    const ::nm::GpuProduct &product = request.product;
+    const ::nm::Pattern &pattern = product.pattern;
+    int64_t step = fields.packing.windowStep(pattern) * pattern.windowRows();
+    int64_t tileRows = countTileRows(fields, product.k, step);
+    bool staysRowMajor =
+        !product.isMMajor && !fields.pack && tileRows % kWord == 0;
+    completeMmaFields(
+        request, given, pattern.condensedRows(product.k), tileRows,
+        /*isTransposed=*/!product.isMMajor && !staysRowMajor, fields);
   }
 
   LogicalResult verifyGiven(const ScheduleRequest &request,

@@ -88,15 +88,12 @@ void Staging::emit() {
   SmallVector<Value> operands = {
       a, values, castOpen(builder, loc, op.getIndices(), weights.indices),
       castOutput(builder, op, tile)};
-  AwaitOp::create(builder, loc, SyncScope::Block, copies.finish());
-  auto staged = cast<SpMMOp>(
-      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  size_t buffers = readsInPlace() ? 1 : 2;
+  SpMMOp staged =
+      replaceByStaged(builder, op, tile, copies.finish(), operands, buffers);
   staged.setTransposeA(!isRowMajor);
   if (rows)
     setGatheredRows(staged, *rows);
-  releaseForNextTile(builder, staged,
-                     ArrayRef(operands).take_front(readsInPlace() ? 1 : 2));
-  op.erase();
 }
 
 LogicalResult mlir::nm::stageMmaSyncOperands(OpBuilder &builder, SpMMOp op) {

@@ -132,15 +132,9 @@ void Staging::emit() {
   }
   operands.push_back(castOutput(builder, op, tile));
   // Bulk copies write through wgmma's own proxy.
-  AwaitOp::create(builder, loc, SyncScope::Block,
-                  options.isAsyncProxy && !isBulk, copies.finish());
-  auto staged = cast<SpMMOp>(
-      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  stageStores(builder, staged, tile);
-  releaseForNextTile(
-      builder, staged,
-      ArrayRef(operands).take_front(options.hasMetadata ? 3 : 2));
-  op.erase();
+  replaceByStaged(builder, op, tile, copies.finish(), operands,
+                  /*buffers=*/options.hasMetadata ? 3 : 2,
+                  options.isAsyncProxy && !isBulk);
 }
 
 LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {

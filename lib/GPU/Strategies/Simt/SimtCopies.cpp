@@ -4,6 +4,8 @@
 
 #include "GPU/Select/GpuModels.h"
 
+#include "nm/GPU/Stage/LateLoads.h"
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
 
 #include <algorithm>
@@ -291,6 +293,25 @@ bool SimtBlock::isWorthDeferring(TileOrder layoutA) const {
          keptRows() <= kMaxGatheredRowsToDefer;
 }
 
+/// Whether indices go to shared memory through registers: fewer of a row stand
+/// side by side than an asynchronous copy takes.
+bool SimtBlock::loadsIndices(const ScheduleFields &copies) const {
+  int64_t ofRow = (panel == 0 ? n : panel) / pattern.bn;
+  return !copies.prefetch && !hasUnreadIndices() && ofRow % kAsyncRowBytes != 0;
+}
+
+bool SimtBlock::isWorthLoadingLate(const ScheduleFields &copies) const {
+  bool isOfSquares = copies.copyA == CopyKind::Squares,
+       isThroughRegisters = isOfSquares || copies.copyA == CopyKind::Elements;
+  if (!isThroughRegisters && !loadsIndices(copies))
+    return false;
+  int64_t atOnce = isOfSquares ? kSquare * kSquare : widthOfA;
+  int64_t bytes = isThroughRegisters ? bytesOfLoads(m * stagedRows, atOnce,
+                                                    sizeof(float), threads)
+                                     : 0;
+  return wantsLateLoads(threads, bytes);
+}
+
 void SimtBlock::choose(const GivenFields &given, int64_t maxBytes,
                        ScheduleFields &copies) const {
   copies.layoutA = TileOrder::MMajor;
@@ -299,4 +320,5 @@ void SimtBlock::choose(const GivenFields &given, int64_t maxBytes,
       given.layoutA ? *given.layoutA : chooseLayout(given, copies, maxBytes);
   copies.copyA = given.copyA ? *given.copyA : chooseCopy(copies, maxBytes);
   copies.defer = given.defer.value_or(isWorthDeferring(copies.layoutA));
+  copies.lateLoads = given.lateLoads.value_or(isWorthLoadingLate(copies));
 }

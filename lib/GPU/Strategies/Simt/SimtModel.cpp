@@ -9,6 +9,7 @@
 
 #include "GPU/Select/GpuModels.h"
 
+#include "nm/GPU/Stage/LateLoads.h"
 #include "nm/Schedule/SumChains.h"
 
 #include <algorithm>

@@ -275,15 +275,12 @@ void Staging::emit() {
                                  castOutput(builder, op, tile)};
   Value group = awaited.finish();
   copyFromStagingBuffer();
-  AwaitOp::create(builder, loc, SyncScope::Block, group);
-  auto staged = cast<SpMMOp>(
-      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  staged.setTransposeA(!isRowMajor());
+  bool isTransposed = !isRowMajor();
+  size_t buffers = leavesIndices() ? 2 : 3;
+  SpMMOp staged = replaceByStaged(builder, op, tile, group, operands, buffers);
+  staged.setTransposeA(isTransposed);
   if (rows)
     setGatheredRows(staged, *rows);
-  releaseForNextTile(builder, staged,
-                     ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
-  op.erase();
 }
 
 LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {

@@ -6,6 +6,7 @@
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -47,8 +48,10 @@ private:
     return ::nm::Status::success();
   }
 
-  void complete(const ScheduleRequest &, const ::nm::GivenFields &given,
+  void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
+    if (!given.boxRows)
+      fields.boxRows = ::nm::chooseBoxRows(request.product.m, fields.blockM);
     ::nm::setRoleRegisters(given, /*areCopiesBulk=*/true, /*elementBytes=*/1,
                            /*haveTwoSums=*/fields.promote, fields);
   }

@@ -102,12 +102,7 @@ void WgmmaSelectStaging::emit() {
   SmallVector<Value> operands = {a, values, selectors,
                                  castOutput(builder, op, tile)};
   // Bulk and tensor copies write through wgmma's own proxy.
-  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/false,
-                  copies.finish());
-  auto staged = cast<SpMMOp>(
-      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  releaseForNextTile(builder, staged, {a, values, selectors});
-  op.erase();
+  replaceByStaged(builder, op, tile, copies.finish(), operands, /*buffers=*/3);
 }
 
 LogicalResult mlir::nm::stageWgmmaSelectOperands(OpBuilder &builder,

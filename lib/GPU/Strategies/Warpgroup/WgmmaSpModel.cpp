@@ -13,6 +13,7 @@
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -113,7 +114,6 @@ static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
 /// box of 64: with blocks of 64 rows that do not begin early, 128 rows of
 /// 4096x4096 take 8.4 us, 104 11.6, 96 13.6 and 72 17.0 (2026-11-23).
 static constexpr double kFillRate = 46;
-static constexpr int64_t kBoxRows = 64;
 /// How many times longer the other copies take, all of which are under
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
 /// Of a row-major A, whose last block begins early, 1.14 of 500 rows of
@@ -319,7 +319,8 @@ void Candidate::estimateRoles() {
           (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
   if (endsInBlock(product, schedule.blockM))
     copied +=
-        double((kBoxRows - product.rows() % kBoxRows) % kBoxRows * rowBytes()) /
+        double((kMaxPartialBoxRows - product.rows() % kMaxPartialBoxRows) %
+               kMaxPartialBoxRows * rowBytes()) /
         kFillRate / turns;
   double step = std::max(
       {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),

@@ -8,6 +8,7 @@
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -87,6 +88,9 @@ private:
     if (!given.overlap)
       fields.overlap =
           wantsOverlap(request.op, request.product.isMMajor, fields.splits);
+    if (!given.boxRows && fields.producers != 0 && fields.splits == 1 &&
+        !request.product.isMMajor)
+      fields.boxRows = ::nm::chooseBoxRows(request.product.m, fields.blockM);
     ::nm::setRoleRegisters(given, /*areCopiesBulk=*/true,
                            ::nm::elementSize(request.product.type),
                            /*haveTwoSums=*/fields.promote, fields);

@@ -256,17 +256,11 @@ void WgmmaStaging::emit() {
   Value group = GroupOp::create(builder, loc, tokens);
   // Bulk and tensor copies write through wgmma's own proxy.
   bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
-  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/!isAsync,
-                  group);
-  auto staged = cast<SpMMOp>(
-      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  if (!hasRowsOfA())
+  bool isGathered = !hasRowsOfA();
+  SpMMOp staged = replaceByStaged(builder, op, tile, group, operands,
+                                  /*buffers=*/2, /*asyncProxy=*/!isAsync);
+  if (isGathered)
     staged.setGathered(ArrayRef({tile.k / pattern.windowRows(), pattern.n}));
-  stageStores(builder, staged, tile);
-  // The next tile is copied over this one.
-  if (isa<scf::ForOp>(op->getParentOp()))
-    ReleaseOp::create(builder, loc, SyncScope::Block, ValueRange{a, values});
-  op.erase();
 }
 
 LogicalResult mlir::nm::stageWgmmaOperands(OpBuilder &builder, SpMMOp op) {

@@ -129,11 +129,37 @@ func.func @permuted_slots(%ring: memref<4x8xf32, #nm.tile_layout<[8, 1], order =
 
 // -----
 
+// nm.alignment
+
+func.func @swizzled_at_a_line(%memory: memref<?xi8, #gpu.address_space<workgroup>>) {
+  %c5120 = arith.constant 5120 : index
+  %c4224 = arith.constant 4224 : index
+  %a = memref.view %memory[%c5120][] {nm.alignment = 1024 : i64} : memref<?xi8, #gpu.address_space<workgroup>> to memref<64x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a buffer at a multiple of 1024 bytes of shared memory, but got it at 4224}}
+  %b = memref.view %memory[%c4224][] {nm.alignment = 1024 : i64} : memref<?xi8, #gpu.address_space<workgroup>> to memref<64x64xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected nm.alignment on a memref.view alone}}
+func.func private @aligned() attributes {nm.alignment = 1024 : i64}
+
+// -----
+
 // nm.alias (C1)
 
 func.func @alias(%a: memref<8xf32, #gpu.address_space<workgroup>>) {
   // expected-error @+1 {{expected a view of at most the 32 bytes of}}
   %b = nm.alias %a : memref<8xf32, #gpu.address_space<workgroup>> to memref<9xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @alias_at_panels(%a: memref<64x64xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @+1 {{expected a view at multiples of at most 128 bytes, as its source is, but got one at 1024}}
+  %b = nm.alias %a : memref<64x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
   return
 }
 

@@ -138,3 +138,13 @@ func.func private @wgmma_sp_c4_cluster() attributes {s = #nm.wgmma_sp<producers 
 
 // expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
 func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, cluster_k = 2>}
+
+// -----
+
+// expected-error @+1 {{expected 'box_rows' in 0..256, but got 512}}
+func.func private @wgmma_sp_c9() attributes {s = #nm.wgmma_sp<box_rows = 512>}
+
+// -----
+
+// expected-error @+1 {{expected 'box_rows' in 0..256, but got -8}}
+func.func private @wgmma_select_box_rows() attributes {s = #nm.wgmma_select<box_rows = -8>}

@@ -1,9 +1,7 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=OLD --implicit-check-not=nvvm.cp.async.bulk.prefetch
 
-// Each warp's first lane asks for a part of the weights before anything is read,
-// so that it may be done before the kernel before has ended.
-// OLD-LABEL: func.func @vector
+// With early_bytes, each warp's first lane asks for a part of the weights before
+// anything is read, so that it may be done before the kernel before has ended.
 // CHECK-LABEL: func.func @vector
 // CHECK: gpu.launch
 // CHECK-NOT: vector.load
@@ -21,7 +19,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
   scf.forall (%n) in (1) {
     linalg.fill ins(%zero : f32) outs(%y : memref<32xf32>)
     nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
-      schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4, early_bytes = 2048>
       ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -29,8 +27,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 
 // -----
 
-// A warp asks for 2 KiB of 16-bit weights, and for 1 KiB of 8-bit ones that share
-// no indices.
+// A warp asks for as many bytes as the schedule says.
 // CHECK-LABEL: func.func @halves
 // CHECK: %[[REST:.*]] = arith.minui %{{.*}}, %c2048 : index
 // CHECK-NEXT: %[[BYTES:.*]] = arith.index_castui %[[REST]]
@@ -38,7 +35,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 func.func @halves(%x: memref<1024xf16>, %v: memref<1x32x256xf16>, %i: memref<1x16x384xi8>, %y: memref<32xf32>) {
   scf.forall (%n) in (1) {
     nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 8, index_rows = 16>
-      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4, early_bytes = 2048>
       ins(%x, %v, %i : memref<1024xf16>, memref<1x32x256xf16>, memref<1x16x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -52,7 +49,7 @@ func.func @halves(%x: memref<1024xf16>, %v: memref<1x32x256xf16>, %i: memref<1x1
 func.func @bytes(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x384xi8>, %y: memref<32xi32>) {
   scf.forall (%n) in (1) {
     nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 16, index_rows = 16>
-      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4, early_bytes = 1024>
       ins(%x, %v, %i : memref<1024xi8>, memref<1x16x512xi8>, memref<1x16x384xi8>) outs(%y : memref<32xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -67,7 +64,7 @@ func.func @bytes(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x3
 func.func @shared_indices(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x16xi8>, %y: memref<32xi32>) {
   scf.forall (%n) in (1) {
     nm.spmv <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, index_rows = 16>
-      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4, early_bytes = 2048>
       ins(%x, %v, %i : memref<1024xi8>, memref<1x16x512xi8>, memref<1x16x16xi8>) outs(%y : memref<32xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -82,7 +79,7 @@ func.func @shared_indices(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memr
 func.func @odd_rows(%x: memref<64xi8>, %v: memref<1x8x60xi8>, %i: memref<1x4x1xi8>, %y: memref<15xi32>) {
   scf.forall (%n) in (1) {
     nm.spmv <1:2, block = 1x15> packing #nm.packing<panel = 15, index_bits = 1, chunk_rows = 4, index_rows = 8>
-      schedule #nm.gemv<block = [1, 15, 64], warp = [1, 15], thread = [1, 1]>
+      schedule #nm.gemv<block = [1, 15, 64], warp = [1, 15], thread = [1, 1], early_bytes = 1024>
       ins(%x, %v, %i : memref<64xi8>, memref<1x8x60xi8>, memref<1x4x1xi8>) outs(%y : memref<15xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -90,11 +87,11 @@ func.func @odd_rows(%x: memref<64xi8>, %v: memref<1x8x60xi8>, %i: memref<1x4x1xi
 
 // -----
 
-// A hundred blocks are neither half nor nearly all of 132 multiprocessors.
-// CHECK-LABEL: func.func @hundred_blocks
+// Without, it asks for nothing.
+// CHECK-LABEL: func.func @late
 // CHECK-NOT: nvvm.cp.async.bulk.prefetch
 // CHECK: gpu.terminator
-func.func @hundred_blocks(%x: memref<64xf32>, %v: memref<100x4x128xf32>, %i: memref<100x1x384xi8>, %y: memref<3200xf32>) {
+func.func @late(%x: memref<64xf32>, %v: memref<100x4x128xf32>, %i: memref<100x1x384xi8>, %y: memref<3200xf32>) {
   scf.forall (%n) = (0) to (3200) step (32) {
     %panel = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%n)
     %vt = memref.subview %v[%panel, 0, 0] [1, 4, 128] [1, 1, 1] : memref<100x4x128xf32> to memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>

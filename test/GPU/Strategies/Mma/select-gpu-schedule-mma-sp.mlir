@@ -41,3 +41,15 @@ func.func @long(%a: tensor<4x11008xf16>, %v: tensor<5504x4096xf16>, %i: tensor<5
     outs(%c : tensor<4x4096xf32>) -> tensor<4x4096xf32>
   return %r : tensor<4x4096xf32>
 }
+
+// -----
+
+// Sums of integers are exact.
+// CHECK-LABEL: func.func @integers
+// CHECK-NOT: promote
+// CHECK: return
+func.func @integers(%a: tensor<8x65536xi8>, %v: tensor<32768x256xi8>, %i: tensor<32768x8xi8>, %c: tensor<8x256xi32>) -> tensor<8x256xi32> {
+  %r = nm.spmm <2:4, block = 1x32> ins(%a, %v, %i : tensor<8x65536xi8>, tensor<32768x256xi8>, tensor<32768x8xi8>)
+    outs(%c : tensor<8x256xi32>) -> tensor<8x256xi32>
+  return %r : tensor<8x256xi32>
+}

@@ -72,7 +72,7 @@ func.func @product(%a: tensor<256x512xf32>, %v: tensor<2x384x128xbf16>, %i: tens
   %empty = tensor.empty() : tensor<512x768xbf16>
   %s = nm.split_floats 3 transpose ins(%a : tensor<256x512xf32>) outs(%empty : tensor<512x768xbf16>) -> tensor<512x768xbf16>
   %r = nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>
-    schedule #nm.wgmma<block = [128, 128, 128], warpgroup = [128, 64], stages = 4, producers = 4, blocks = 2, packing = <panel = 128, index_bits = 8, tile_rows = 32, splits = 3>>
+    schedule #nm.wgmma<block = [128, 128, 128], warpgroup = [128, 64], stages = 4, producers = 4, blocks = 2, producer_registers = 88, consumer_registers = 208, packing = <panel = 128, index_bits = 8, tile_rows = 32, splits = 3>>
     ins(%s, %v, %i : tensor<512x768xbf16>, tensor<2x384x128xbf16>, tensor<2x128x1xi8>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %r : tensor<256x256xf32>
 }

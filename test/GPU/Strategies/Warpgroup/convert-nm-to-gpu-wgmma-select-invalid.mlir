@@ -20,7 +20,7 @@ func.func @registers(%a: memref<256x128xi8>, %v: memref<1x32x256xi8>, %i: memref
   scf.forall (%m, %n) in (1, 1) {
     // expected-error @+1 {{expected at most 64 sums of a thread of 640, but a warpgroup's tile of 64 x 256 has 128}}
     nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 256, index_bits = 4, index_rows = 4, tile_rows = 32>
-      schedule #nm.wgmma_select<block = [256, 256, 128], warpgroup = [64, 256], stages = 3, producers = 4, packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 32>>
+      schedule #nm.wgmma_select<block = [256, 256, 128], warpgroup = [64, 256], stages = 3, producers = 4, producer_registers = 40, consumer_registers = 104, packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 32>>
       ins(%a, %v, %i : memref<256x128xi8>, memref<1x32x256xi8>, memref<1x8x8xi8>)
       outs(%c : memref<256x256xi32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

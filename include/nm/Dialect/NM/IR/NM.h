@@ -37,6 +37,9 @@ namespace mlir::nm {
 inline constexpr llvm::StringLiteral kArithmeticAttr = "nm.arithmetic";
 /// The attribute by which a product keeps its `#nm.record`.
 inline constexpr llvm::StringLiteral kRecordAttr = "nm.record";
+/// On a memref.view of shared memory: the bytes that it starts at a multiple
+/// of.
+inline constexpr llvm::StringLiteral kAlignmentAttr = "nm.alignment";
 } // namespace mlir::nm
 
 #define GET_TYPEDEF_CLASSES

@@ -17,6 +17,8 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
                     "::llvm::StringRef", "getStrategyName">,
     InterfaceMethod<"Whether a CPU can run it.", "bool", "isForCPU", (ins), "",
                     "return false;">,
+    InterfaceMethod<"Whether a CPU's tile unit makes the product.", "bool",
+                    "isForTileUnit", (ins), "", "return false;">,
     InterfaceMethod<"Whether it becomes a GPU's kernels or library calls.",
                     "bool", "isForGPU", (ins), "", "return false;">,
     InterfaceMethod<"Whether it is the reference: a loop for each dimension.",

@@ -205,6 +205,7 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
   let parameters = (ins NM_BlockSizes:$block, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
+    bool isForTileUnit() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
     ::llvm::LogicalResult verifyPattern(
@@ -253,6 +254,10 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     is printed where it is true, which the cost model makes it for more than
     24 576 kept rows, as far as there is memory.
 
+    Tiles that go through registers are loaded while the tile before is
+    multiplied. With `late_loads = true` they are asked for behind the barrier of
+    that tile, where ptxas puts them off to save registers, and not before it.
+
     `packing` is the packed form that the weights take. With `pack = true` a
     block stages only the rows of A that its columns use, which
     `nm-pack-weights` lists for it: the packed form gets `col_info`, the columns
@@ -285,7 +290,8 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
                         NM_Case<"CopyKind", "Direct">:$copy_a,
                         NM_Case<"TileOrder", "MMajor">:$layout_a,
                         NM_Choice:$prefetch, NM_Choice:$defer, NM_Choice:$pack,
-                        NM_Flag:$promote, NM_OptionalPacking:$packing);
+                        NM_Flag:$promote, NM_Flag:$late_loads,
+                        NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -320,7 +326,14 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
     turns along k, whose sums are combined as in `#nm.simt`, and `packing` the
     packed form that the weights take. What is left out is as in `#nm.simt`.
 
+    With `early_bytes`, each warp asks the second-level cache for that many bytes
+    of its block's weights, and of their indices, before the kernel waits for the
+    one before it. Left out, it asks for none. The cost model has them for one
+    row of A and blocks that find room beside the kernel before.
+
     Constraints: (C1), (C2) as for `#nm.simt`; `packing` has no `col_info`.
+    (C3) 0 ≤ early_bytes ≤ 65536, a multiple of 128, a line of the cache; else
+    than 0, the m of `block`, where it is given, is 1.
 
     ```mlir
     #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2,
@@ -330,6 +343,7 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
+                        NM_CountUnless<0>:$early_bytes,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -382,10 +396,16 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
     take turns in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`:
     each of the warps that share a tile of C has windows of its own of a tile of
     k, which is rounded up to as many for each. `packing` is the packed form
-    that the weights take, with panels of one unit's columns, and `pack` as in
-    `#nm.simt`. What is left out is as there, too.
+    that the weights take, with panels of one unit's columns, and `pack` and
+    `late_loads` as in `#nm.simt`. What is left out is as there, too.
 
-    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`.
+    With `promote = true`, long sums keep their precision: a lane adds 64 kept
+    rows, a chain, to sums that start at zero, and then the chain's sums to
+    promoted sums, which take as many registers. What rounding leaves out of
+    those is where the next chain starts.
+
+    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`. (C5) with
+    `promote = true`, the m · n of `warp` is at most 2048, 64 sums of a lane.
 
     ```mlir
     #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
@@ -395,6 +415,7 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_Choice:$pack,
+                        NM_Flag:$promote, NM_Flag:$late_loads,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -426,8 +447,8 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     `stages` is the number of buffers that copies to shared memory take turns
     in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
     warps that share a tile of C has steps of 64 rows of its own of a tile of k,
-    which is rounded up to as many for each. What is left out, the cost model
-    chooses.
+    which is rounded up to as many for each. `promote` and `late_loads` are as in
+    `#nm.mma_sync`. What is left out, the cost model chooses.
 
     `bits` is that of the `quantization` of the product, if it has one: weights
     stay so many bits in memory, and are converted in registers.
@@ -445,6 +466,7 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     * (C4) `bits` is 4 or 8, or left out.
     * (C5) With `pairs = true`, n of the block is a multiple of 64, and there are
       no `bits`.
+    * (C6) `promote` as for `#nm.mma_sync` (C5).
 
     ```mlir
     #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
@@ -456,7 +478,7 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_CountUnless<0>:$bits,
-                        NM_Flag:$pairs);
+                        NM_Flag:$pairs, NM_Flag:$promote, NM_Flag:$late_loads);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -479,8 +501,8 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
     `stages` is the number of buffers that copies to shared memory take turns
     in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
     warps that share a tile of C has steps of 128 rows of its own of a tile of
-    k, which is rounded up to as many for each. What is left out, the cost model
-    chooses.
+    k, which is rounded up to as many for each. `promote` and `late_loads` are as
+    in `#nm.mma_sync`. What is left out, the cost model chooses.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
@@ -488,6 +510,7 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
       8, n of 16.
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+    * (C4) `promote` as for `#nm.mma_sync` (C5).
 
     ```mlir
     #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
@@ -495,7 +518,8 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k);
+                        NM_Count:$slice_k, NM_Flag:$promote,
+                        NM_Flag:$late_loads);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

@@ -250,7 +250,7 @@ def NM_AliasOp : NM_TileOp<"alias", [
 
     Constraints:
     * (C1) both are of static shape in workgroup memory, and the result takes no
-      more bytes.
+      more bytes, and starts at no larger multiples of them.
 
     ```mlir
     %staging = nm.alias %slot

@@ -15,6 +15,8 @@ def NM_GroupM : NM_CountIf<"fields.producers != 0", 1>;
 /// Registers of the threads of a role; 0 where they keep those that they start
 /// with.
 def NM_Registers : NM_CountUnless<0>;
+/// Rows of a box of a tensor copy of A; 0 for as many as a box has at most.
+def NM_BoxRows : NM_CountUnless<0>;
 /// A choice beside promoted sums of several warpgroups.
 def NM_Ordered : NM_ChoiceIf<"fields.producers != 0 && fields.promote && "
                              "fields.splits == 1">;
@@ -84,8 +86,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
 
     `producer_registers` and `consumer_registers` are those that threads of the
     two roles have (PTX ISA, `setmaxnreg`), of which producers need few. Left
-    out, they are as the cost model has them: what all threads start with where
-    that holds the sums.
+    out, threads keep those that they start with, which are as many for all; the
+    cost model leaves them out where that holds the sums.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -177,7 +179,7 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
     `group_m` are as in `#nm.wgmma`, and so is `promote`: with it the sums of each
     tile, of 64 or 128 columns at a time, are added to promoted sums of f32. What is left out,
     the cost model chooses. `producer_registers` and `consumer_registers` are as in
-    `#nm.wgmma` (C9).
+    `#nm.wgmma` (C9), and `box_rows` as in `#nm.wgmma_sp` (C9).
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -206,7 +208,7 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
                         NM_Count:$stages, NM_Producers:$producers,
                         NM_Turns:$blocks, NM_GroupM:$group_m,
                         NM_Flag:$promote, NM_Registers:$producer_registers,
-                        NM_Registers:$consumer_registers,
+                        NM_Registers:$consumer_registers, NM_BoxRows:$box_rows,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -257,11 +259,15 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     `promote` states whether the CUDA cores add the sums of a tile to promoted
     sums of f32: those of 8-bit floats, unless the product is `fast_accum`, and
     those of splits; left out, these are. With `ordered = true` the warpgroups of
-    a block that has promoted sums start their products in turn; left out, they
-    do where there are two, without splits. With `overlap = true` the last tile of
+    a block that has promoted sums start their products in turn, as the cost
+    model has them where there are two, without splits. With `overlap = true` the last tile of
     rows of a row-major A begins early enough to be whole, and makes rows again;
     left out, it does where columns of C are stored by 16 bytes.
     `producer_registers` and `consumer_registers` are as in `#nm.wgmma` (C9).
+
+    With `box_rows`, tensor copies of a tile of A that A may end in are of boxes of
+    so many rows, of which those behind A's end are left out. Left out, a box has
+    256 rows at most, and what is behind A's end is filled with zeros.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
@@ -281,6 +287,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     * (C8) on an op, `promote` is what the product's type and arithmetic ask for,
       and `ordered = true` comes with it; `overlap = true` comes with a row-major
       A, without splits.
+    * (C9) 0 ≤ box_rows ≤ 256.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
@@ -300,7 +307,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                         NM_Ordered:$ordered,
                         NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers,
-                        NM_Choice:$overlap);
+                        NM_Choice:$overlap, NM_BoxRows:$box_rows);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

@@ -100,6 +100,8 @@ private:
   TileOrder chooseLayout(const GivenFields &given, const ScheduleFields &copies,
                          int64_t maxBytes) const;
   bool isWorthDeferring(TileOrder layoutA) const;
+  bool loadsIndices(const ScheduleFields &copies) const;
+  bool isWorthLoadingLate(const ScheduleFields &copies) const;
 };
 
 } // namespace nm

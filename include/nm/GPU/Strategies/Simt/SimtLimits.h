@@ -18,10 +18,6 @@ namespace nm {
 /// 16-byte loads aligned.
 inline constexpr int64_t kRowPadding = 4;
 
-/// Bytes of A that a thread may have in flight while it multiplies: they hold
-/// 32 of its registers.
-inline constexpr int64_t kMaxEarlyBytes = 128;
-
 /// Kept rows that are unrolled: with a register tile of 8 x 8, 2048 FMAs, which
 /// the instruction cache holds beside the copies.
 inline constexpr int64_t kMaxUnrolledRows = 32;

@@ -125,6 +125,11 @@ LogicalResult AliasOp::verify() {
                          << getBufferBytes(source) << " bytes of " << source
                          << ", but got " << view << " of "
                          << getBufferBytes(view);
+  if (getBufferAlignment(view) > getBufferAlignment(source))
+    return emitOpError() << "expected a view at multiples of at most "
+                         << getBufferAlignment(source)
+                         << " bytes, as its source is, but got one at "
+                         << getBufferAlignment(view);
   return success();
 }
 

@@ -1,0 +1,59 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=gemv --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-select-gpu-schedule=schedule=gemv --split-input-file | FileCheck %s --check-prefix=OLD --implicit-check-not=early_bytes
+
+// Kernels start early where their blocks find room beside those of the kernel
+// before, which chips before sm_90 have no instructions for: warps then ask for
+// 2 KiB of their weights.
+// CHECK-LABEL: func.func @vector
+// CHECK: schedule #nm.gemv<block = [1, {{.*}}early_bytes = 2048
+// OLD-LABEL: func.func @vector
+// OLD: schedule #nm.gemv<block = [1,
+func.func @vector(%x: tensor<1x4096xf16>, %v: tensor<1024x512xf16>, %i: tensor<1024x512xi8>, %y: tensor<1x512xf16>) -> tensor<1x512xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x4096xf16>, tensor<1024x512xf16>, tensor<1024x512xi8>)
+    outs(%y : tensor<1x512xf16>) -> tensor<1x512xf16>
+  return %r : tensor<1x512xf16>
+}
+
+// -----
+
+// 1 KiB of 8-bit weights that share no indices, and 2 of those that do.
+// CHECK-LABEL: func.func @bytes
+// CHECK: schedule #nm.gemv<{{.*}}early_bytes = 1024
+func.func @bytes(%x: tensor<1x4096xi8>, %v: tensor<1024x512xi8>, %i: tensor<1024x512xi8>, %y: tensor<1x512xi32>) -> tensor<1x512xi32> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x4096xi8>, tensor<1024x512xi8>, tensor<1024x512xi8>)
+    outs(%y : tensor<1x512xi32>) -> tensor<1x512xi32>
+  return %r : tensor<1x512xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @shared_indices
+// CHECK: schedule #nm.gemv<{{.*}}early_bytes = 2048
+func.func @shared_indices(%x: tensor<1x4096xi8>, %v: tensor<1024x512xi8>, %i: tensor<1024x16xi8>, %y: tensor<1x512xi32>) -> tensor<1x512xi32> {
+  %r = nm.spmm <8:32, block = 1x32> ins(%x, %v, %i : tensor<1x4096xi8>, tensor<1024x512xi8>, tensor<1024x16xi8>)
+    outs(%y : tensor<1x512xi32>) -> tensor<1x512xi32>
+  return %r : tensor<1x512xi32>
+}
+
+// -----
+
+// Far more blocks than multiprocessors, and more rows than one, wait.
+// CHECK-LABEL: func.func @many_blocks
+// CHECK-NOT: early_bytes
+// CHECK: return
+func.func @many_blocks(%x: tensor<1x1024xf16>, %v: tensor<256x65536xf16>, %i: tensor<256x65536xi8>, %y: tensor<1x65536xf16>) -> tensor<1x65536xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x1024xf16>, tensor<256x65536xf16>, tensor<256x65536xi8>)
+    outs(%y : tensor<1x65536xf16>) -> tensor<1x65536xf16>
+  return %r : tensor<1x65536xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @four_rows
+// CHECK-NOT: early_bytes
+// CHECK: return
+func.func @four_rows(%x: tensor<4x4096xf16>, %v: tensor<1024x512xf16>, %i: tensor<1024x512xi8>, %y: tensor<4x512xf16>) -> tensor<4x512xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<4x4096xf16>, tensor<1024x512xf16>, tensor<1024x512xi8>)
+    outs(%y : tensor<4x512xf16>) -> tensor<4x512xf16>
+  return %r : tensor<4x512xf16>
+}
