@@ -103,6 +103,15 @@ def test_merging_is_refused_and_right_when_dense(order, merge):
     assert sum(layer.replaced for layer in report) == 2
 
 
+@pytest.mark.parametrize("way", ["pissa", "olora"])
+def test_adapters_that_write_to_the_weight_are_refused(way):
+    model = Model()
+    nm.torch.sparsify(model, "2:4", prune=True)
+    with pytest.raises(nm.Error, match="expected no write to what NMLinear.weight gave"):
+        peft.get_peft_model(model, peft.LoraConfig(target_modules=["up"], r=4,
+                                                   init_lora_weights=way))
+
+
 def test_adapters_are_taken_off():
     model, x = adapted("adapter first").eval(), torch.randn(5, 32)
     with model.disable_adapter():
