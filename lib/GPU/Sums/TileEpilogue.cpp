@@ -99,9 +99,9 @@ static int64_t getAlignment(Value operand, AffineMap map, VectorType type) {
   return getAccessWidth(operand, extents);
 }
 
-Value TileEpilogue::apply(OpBuilder &builder, Value sum,
-                          ArrayRef<Value> position,
-                          ArrayRef<bool> mayPassEnd) const {
+SmallVector<Value> TileEpilogue::read(OpBuilder &builder,
+                                      ArrayRef<Value> position, VectorType type,
+                                      ArrayRef<bool> mayPassEnd) const {
   Location loc = op.getLoc();
   // A tile has one of each dimension that the position leaves out.
   size_t leading = op.getNumLoops() - position.size();
@@ -117,23 +117,31 @@ Value TileEpilogue::apply(OpBuilder &builder, Value sum,
         loc, size, arith::ConstantIndexOp::create(builder, loc, 1));
     return builder.createOrFold<arith::MinUIOp>(loc, index, last);
   };
-  auto type = dyn_cast<VectorType>(sum.getType());
   OpOperand *sums = getSums();
-  SmallVector<Value> arguments;
+  SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands()) {
     bool isRead = &operand != sums && op.payloadUsesValueFromOperand(&operand);
     if (!isRead) {
-      arguments.push_back(sum);
+      operands.push_back({});
       continue;
     }
     AffineMap map = op.getMatchingIndexingMap(&operand);
     bool isClamped = llvm::is_contained(mayPassEnd, true);
-    arguments.push_back(loadOperand(
+    operands.push_back(loadOperand(
         builder, loc, operand.get(), map, indices, type,
         type ? getAlignment(operand.get(), map, type) : 1,
         isClamped ? function_ref<Value(unsigned, Value)>(clamp) : nullptr));
   }
-  return inlineElementwise(builder, loc, *op.getBody(), arguments);
+  return operands;
+}
+
+Value TileEpilogue::apply(OpBuilder &builder, Value sum,
+                          ArrayRef<Value> operands) const {
+  SmallVector<Value> arguments(operands);
+  for (Value &argument : arguments)
+    if (!argument)
+      argument = sum;
+  return inlineElementwise(builder, op.getLoc(), *op.getBody(), arguments);
 }
 
 void TileEpilogue::erase(RewriterBase &rewriter) const {

@@ -36,12 +36,22 @@ public:
   /// The tile of C that it writes.
   Value getC() const { return op.getDpsInits()[0]; }
 
-  /// What becomes of `sum`, at `position` in the last dimensions of C, or of a
-  /// vector of sums from there on along the last one. Where C may end before
-  /// the position does, as `mayPassEnd` says of each dimension, what is read
-  /// lies inside of it.
+  /// What the op reads beside the sum at `position` in the last dimensions of
+  /// C, or beside a vector of sums of `type` from there on along the last one;
+  /// null for each operand that it does not read. Where C may end before the
+  /// position does, as `mayPassEnd` says of each dimension, what is read lies
+  /// inside of it.
+  SmallVector<Value> read(OpBuilder &builder, ArrayRef<Value> position,
+                          VectorType type, ArrayRef<bool> mayPassEnd) const;
+  /// What becomes of `sum`, with what `read` gave for it.
+  Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> operands) const;
+  /// The same, read at once.
   Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> position,
-              ArrayRef<bool> mayPassEnd) const;
+              ArrayRef<bool> mayPassEnd) const {
+    return apply(builder, sum,
+                 read(builder, position, dyn_cast<VectorType>(sum.getType()),
+                      mayPassEnd));
+  }
 
   /// Removes the op, and the memory of sums that threads have in registers.
   void erase(RewriterBase &rewriter) const;

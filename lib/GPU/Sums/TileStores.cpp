@@ -145,9 +145,21 @@ SmallVector<Value> TileStores::getIndices(Value first, Value along) {
   return indices;
 }
 
+void TileStores::readAhead(MutableArrayRef<TileLine> lines) {
+  if (!epilogue || !isWhole[0] || !isWhole[1])
+    return;
+  for (TileLine &line : lines)
+    line.operands =
+        epilogue->read(builder, {line.first, line.along},
+                       cast<VectorType>(line.sums.getType()), {false, false});
+}
+
 TileLine TileStores::finish(const TileLine &line) {
   if (!epilogue)
     return line;
+  if (!line.operands.empty())
+    return {line.first, line.along,
+            epilogue->apply(builder, line.sums, line.operands)};
   return {line.first, line.along,
           epilogue->apply(builder, line.sums, {line.first, line.along},
                           {!isWhole[0], !isWhole[1]})};

@@ -17,6 +17,8 @@ Value addSums(OpBuilder &builder, Location loc, Value a, Value b);
 /// last dimension and from `along` on in the last.
 struct TileLine {
   Value first, along, sums;
+  /// What the epilogue reads for them, where that is read ahead.
+  SmallVector<Value> operands = {};
 };
 
 /// What splits a tile of C that is memory of its block's own, whose splits are
@@ -38,6 +40,9 @@ public:
   void store(ArrayRef<TileLine> lines, const GpuTile &tile);
   /// One, whether C has all of its elements or not.
   void storeLine(const TileLine &line);
+  /// Reads what the epilogue wants of each line, before its sums are needed.
+  /// Not where C may end before the lines do.
+  void readAhead(MutableArrayRef<TileLine> lines);
   /// What C is to have of each line, of its type, for who stores it elsewhere
   /// first; anything where C has ended.
   SmallVector<Value> complete(ArrayRef<TileLine> lines, const GpuTile &tile);

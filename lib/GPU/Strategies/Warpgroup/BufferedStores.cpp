@@ -74,7 +74,7 @@ private:
   void findBoxes();
   void findLanes();
   void meet();
-  void storePart(int64_t block, int64_t part, Value slot);
+  void storePart(ArrayRef<TileLine> lines, Value slot);
   void storeRows(ArrayRef<Value> words, Value slot);
   void storeColumns(ArrayRef<Value> words, Value slot);
   SmallVector<TileLine> getLines(int64_t block, int64_t part);
@@ -227,9 +227,9 @@ void BufferedStores::storeColumns(ArrayRef<Value> words, Value slot) {
   }
 }
 
-void BufferedStores::storePart(int64_t block, int64_t part, Value slot) {
+void BufferedStores::storePart(ArrayRef<TileLine> lines, Value slot) {
   SmallVector<Value> words;
-  for (Value line : stores.complete(getLines(block, part), tile))
+  for (Value line : stores.complete(lines, tile))
     words.push_back(emitter.words(line).front());
   if (isTransposed)
     storeColumns(words, slot);
@@ -272,7 +272,19 @@ void BufferedStores::store() {
   Value first = emitter.add(memory, emitter.mul(group, slots * kSlotBytes));
   int64_t perBlock = int64_t(from.sums.size()) /
                      (from.warpgroupM * kSide / ::nm::kWarpgroupThreads);
-  for (int64_t number = 0; number < perBlock * partsOfM(); ++number) {
+  int64_t parts = perBlock * partsOfM();
+  // What an epilogue reads for a part is on its way while the part before it is
+  // stored.
+  auto begin = [&](int64_t number) {
+    SmallVector<TileLine> lines =
+        getLines(number / partsOfM(), number % partsOfM());
+    stores.readAhead(lines);
+    return lines;
+  };
+  SmallVector<TileLine> lines = begin(0), next;
+  for (int64_t number = 0; number < parts; ++number, lines = next) {
+    if (number + 1 < parts)
+      next = begin(number + 1);
     int64_t block = number / partsOfM(), part = number % partsOfM();
     Value slot = emitter.add(first, number % slots * kSlotBytes);
     // Of the copies that were started, all but the last few have read theirs.
@@ -281,7 +293,7 @@ void BufferedStores::store() {
                                            /*read=*/builder.getUnitAttr());
     });
     meet();
-    storePart(block, part, slot);
+    storePart(lines, slot);
     // Copies read through another proxy than threads write.
     NVVM::FenceProxyOp::create(
         builder, loc, NVVM::ProxyKind::async_shared,

@@ -19,7 +19,7 @@ using namespace mlir::nm;
 /// Rows of A that an instruction has sums of side by side, and lanes with them.
 static constexpr int64_t kStep = 8, kQuad = 4;
 /// Lines whose loads, for an epilogue, do not wait for stores of others.
-static constexpr int64_t kLinesAtOnce = 8;
+static constexpr int64_t kLinesAtOnce = 32;
 
 namespace {
 class WgmmaStores {
@@ -85,6 +85,8 @@ WgmmaStores::WgmmaStores(ThreadEmitter &emitter, SpMMOp op,
 }
 
 void WgmmaStores::flush() {
+  if (lines.empty())
+    return;
   // It forgets what it has checked once.
   TileStores some = stores;
   some.store(lines, tile);
@@ -168,6 +170,7 @@ void WgmmaStores::store() {
       storeExchanged(block);
     else
       storePairsOfRows(block);
+  flush();
 }
 
 void mlir::nm::storeWgmmaSums(ThreadEmitter &emitter, SpMMOp op,
