@@ -145,7 +145,8 @@ private:
   /// Word `word` of the chunks that are neighbours in the last loop, transposed
   /// by the warp to neighbours along it.
   Value turn(ArrayRef<Value> chunks, int64_t word);
-  void write(ArrayRef<Value> elements, ArrayRef<Value> at, bool isEdge);
+  void write(ArrayRef<Value> elements, ArrayRef<Value> at);
+  void store(Value result, ArrayRef<Value> at);
   void writeInside(ArrayRef<Value> elements, ArrayRef<Value> at);
   void writeOneByOne(ArrayRef<Value> elements, ArrayRef<Value> at);
 
@@ -234,10 +235,22 @@ void RegisterTile::transposeReads(ArrayRef<int64_t> reads, bool isEdge) {
     }
   if (isEdge)
     keepTogether();
-  for (auto [i, read] : llvm::enumerate(reads))
+  SmallVector<SmallVector<Value>> places;
+  for (int64_t read : reads)
     for (int64_t word = 0; word < kWords; ++word)
-      write(elements[i * kWords + word],
-            move(writeAt, row, read * kReadStep + 2 * word), isEdge);
+      places.push_back(move(writeAt, row, read * kReadStep + 2 * word));
+  if (isEdge) {
+    for (auto [values, at] : llvm::zip_equal(elements, places))
+      write(values, at);
+    return;
+  }
+  // What the op reads beside them does not wait for stores, and what it reads
+  // of a column is read once.
+  SmallVector<Value> results;
+  for (auto [values, at] : llvm::zip_equal(elements, places))
+    results.push_back(applyLast(values, at));
+  for (auto [result, at] : llvm::zip_equal(results, places))
+    store(result, at);
 }
 
 /// LLVM does not know that inline assembly needs all lanes, and would copy it
@@ -351,13 +364,16 @@ Value RegisterTile::turn(ArrayRef<Value> chunks, int64_t word) {
                                    chunks.front().getType(), joined);
 }
 
-void RegisterTile::writeInside(ArrayRef<Value> elements, ArrayRef<Value> at) {
-  Value result = applyLast(elements, at);
+void RegisterTile::store(Value result, ArrayRef<Value> at) {
   auto type = cast<VectorType>(result.getType());
   int64_t bytes = kChunk * type.getElementTypeBitWidth() / 8;
   vector::StoreOp::create(builder, op.getLoc(), result, op.getOutput(), at,
                           /*nontemporal=*/false,
                           llvm::MaybeAlign(std::min<int64_t>(bytes, 16)));
+}
+
+void RegisterTile::writeInside(ArrayRef<Value> elements, ArrayRef<Value> at) {
+  store(applyLast(elements, at), at);
 }
 
 void RegisterTile::writeOneByOne(ArrayRef<Value> elements, ArrayRef<Value> at) {
@@ -374,10 +390,8 @@ void RegisterTile::writeOneByOne(ArrayRef<Value> elements, ArrayRef<Value> at) {
   }
 }
 
-void RegisterTile::write(ArrayRef<Value> elements, ArrayRef<Value> at,
-                         bool isEdge) {
-  if (!isEdge)
-    return writeInside(elements, at);
+/// At an edge.
+void RegisterTile::write(ArrayRef<Value> elements, ArrayRef<Value> at) {
   Value exists = isMultiple(row, kRowTile) ? Value() : isBefore(at[row], row);
   if (isMultiple(last, kChunk))
     return e.onlyIf(e.both(exists, isBefore(at[last], last)),

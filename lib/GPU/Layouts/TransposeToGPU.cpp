@@ -53,6 +53,55 @@ static void launch(OpBuilder &builder, const Transposition &op) {
   launchSharedTiles(builder, op);
 }
 
+/// Whether each operand has both loops, the second right behind the first and
+/// without a gap between its rows, or neither.
+static bool areOneLoop(linalg::GenericOp op, unsigned first) {
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    auto position = [&](unsigned loop) {
+      return map.getResultPosition(getAffineDimExpr(loop, op->getContext()));
+    };
+    std::optional<unsigned> outer = position(first),
+                            inner = position(first + 1);
+    if (!outer || !inner)
+      return !outer && !inner;
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type || *inner != *outer + 1 || !type.isStrided())
+      return false;
+    SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+    int64_t size = type.getDimSize(*inner);
+    return !ShapedType::isDynamic(strides[*outer]) &&
+           !ShapedType::isDynamic(strides[*inner]) &&
+           !ShapedType::isDynamic(size) &&
+           strides[*outer] == strides[*inner] * size;
+  });
+}
+
+/// Makes one loop of neighbours that are one in memory, as of sequences and
+/// their tokens: rows of a transposed output are then longer, and aligned.
+static linalg::GenericOp joinLoops(RewriterBase &rewriter,
+                                   linalg::GenericOp op) {
+  if (op.hasIndexSemantics() ||
+      llvm::any_of(op.getIndexingMapsArray(),
+                   [](AffineMap map) { return !map.isProjectedPermutation(); }))
+    return op;
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (loop != 0 && areOneLoop(op, loop - 1))
+      groups.back().push_back(loop);
+    else
+      groups.push_back({loop});
+  if (groups.size() == op.getNumLoops())
+    return op;
+  rewriter.setInsertionPoint(op);
+  FailureOr<linalg::CollapseResult> joined =
+      linalg::collapseOpIterationDims(op, groups, rewriter);
+  if (failed(joined))
+    return op;
+  rewriter.eraseOp(op);
+  return cast<linalg::GenericOp>(*joined->collapsedOp);
+}
+
 static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   Location loc = op.getLoc();
   StringRef name = op->getName().getStringRef();
@@ -79,6 +128,10 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   }
   FailureOr<Transposition> transposition =
       Transposition::create(rewriter, *ordered);
+  if (failed(transposition))
+    return failure();
+  transposition =
+      Transposition::create(rewriter, joinLoops(rewriter, *ordered));
   if (failed(transposition))
     return failure();
   if (isNarrow(*transposition))
