@@ -1,6 +1,6 @@
 """Measures blocks of Llama-3-8B and of ViT-L as one shared object each, on one GPU.
 
-usage: measure_exported.py [--csv FILE]
+usage: measure_exported.py [--csv FILE] [--model NAME]
 
 As measure_blocks.py does: weights are random and f16, and a time is the median of
 replayed CUDA graphs. Beside dense PyTorch stand the model with nm's layers, both by
@@ -58,7 +58,8 @@ def measure(name, model, x, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--csv", help="write the table to this file")
+    parser.add_argument("--csv", help="write the table to this file, line by line")
+    parser.add_argument("--model", action="append", choices={case[0] for case in CASES})
     args = parser.parse_args()
     torch.manual_seed(0)
     device = torch.cuda.get_device_name()
@@ -66,13 +67,15 @@ def main():
     lines = []
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
         for name, make, count, shape in CASES:
+            if args.model and name not in args.model:
+                continue
             model = nn.Sequential(*(make() for _ in range(count))).cuda().half().eval()
             x = torch.randn(*shape, make.width, device="cuda").half() / 2
             lines.append(measure(name, model, x, Path(folder)))
             print(lines[-1], flush=True)
+            if args.csv:
+                write_csv(args.csv, lines)
             torch.cuda.empty_cache()
-    if args.csv:
-        write_csv(args.csv, lines)
 
 
 if __name__ == "__main__":
