@@ -1,19 +1,19 @@
 // DEFINE: %{schedule} =
-// DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --compile-options="schedule=%{schedule}" | FileCheck %s
+// DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --compile-options="schedule=%{schedule}"
 
 // An epilogue that reads an element for each of C, here of a gate, with rows that end
 // in a tile. Through store buffers, whole tiles read what the next part wants before the
 // barrier at which the part before it is stored.
 
 // REDEFINE: %{schedule} = wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, store_buffers = 2, overlap = true>
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // RUN: sed s/300x/512x/g %s | nm-compile - --target=cuda:sm_90a --emit=ptx --schedule="%{schedule}" -o - | FileCheck %s --check-prefix=PTX
 // REDEFINE: %{schedule} = wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = 4, store_buffers = 2, overlap = false>
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{schedule} = wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{schedule} = wgmma_sp<block = [64, 128, 64], warpgroup = [64, 64], stages = 3, producers = 4>
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 
 // CHECK: check: result 0 of @up: passed
 
