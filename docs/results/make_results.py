@@ -89,7 +89,13 @@ def micros(text):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+# The granularity of weights that are pruned one by one, in no windows.
+ANYWHERE = "unstructured"
+
+
 def pattern_of(row):
+    if row["granularity"] == ANYWHERE:
+        return f"{row['pattern_n']} anywhere"
     block = f"{row['block_k']}x{row['block_n']}"
     text = f"{row['pattern_n']}:{row['pattern_m']}"
     return text if block == "1x1" else f"{text}, {block}"
@@ -131,7 +137,7 @@ def what_ran(row):
             "tensor cores" if strategy in TENSOR_CORES else "cuda cores")
     if dense:
         return unit, "multiplied"
-    density = int(row["pattern_n"]) / int(row["pattern_m"])
+    density = 1 - float(row["sparsity"])
     wider = WIDER.search(row.get("remark") or "")
     made = (0.5 if unit == "sparse tensor cores" else
             int(wider[1]) / int(wider[2]) if wider else density)

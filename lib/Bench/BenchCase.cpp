@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 using namespace nm;
 
@@ -55,6 +56,13 @@ static int64_t countKept(const BenchCase &bench) {
 
 double BenchCase::flops() const {
   return 2.0 * double(shape.m) * double(countKept(*this));
+}
+
+double BenchCase::sparsity() const {
+  if (!pattern.isUnstructured())
+    return pattern.sparsity();
+  double kept = double(countKept(*this)) / double(shape.k * shape.n);
+  return std::round(1e3 * (1 - kept)) / 1e3;
 }
 
 double BenchCase::leastBytes() const {

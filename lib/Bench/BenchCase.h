@@ -67,6 +67,9 @@ struct BenchCase {
   /// Multiplications and additions with kept weights, those of padding
   /// included.
   double flops() const;
+  /// The share of weights that are zeros, in thousandths where they are zeros
+  /// anywhere.
+  double sparsity() const;
   /// What a call reads and writes at least: A, the kept weights with their
   /// indices in as few bits as they take, and C.
   double leastBytes() const;

@@ -178,7 +178,7 @@ static void printResult(const CaseResult &result) {
   if (!result.isAccurate())
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
   printRow({bench.shape.str(), bench.pattern.str(),
-            format("%.1f%%", 100 * bench.pattern.sparsity()),
+            format("%.1f%%", 100 * bench.sparsity()),
             std::string(elementName(bench.type)), timeText(result.timings),
             dense, ratio, format("%.1f", bench.flops() / median / 1e9),
             format("%.1f", result.bytes / median / 1e9),
@@ -195,7 +195,7 @@ static void printSame(const CaseResult &result) {
       (result.sameAs.empty() ? "left out, " + result.whyNoStep
                              : "the schedule of " + result.sameAs);
   printRow({bench.shape.str(), bench.pattern.str(),
-            format("%.1f%%", 100 * bench.pattern.sparsity()),
+            format("%.1f%%", 100 * bench.sparsity()),
             std::string(elementName(bench.type)), "-", "-", "-", "-", "-", "-",
             "-", what});
   std::fflush(stdout);

@@ -38,8 +38,8 @@ void Summary::add(const BenchCase &bench, double speedup) {
   Table &table = tables[title];
   if (table.rows.find(granularity) == table.rows.end())
     table.granularities.push_back(granularity);
-  table.rows[granularity][bench.pattern.m][bench.pattern.sparsity()]
-      .speedups.push_back(speedup);
+  table.rows[granularity][bench.pattern.m][bench.sparsity()].speedups.push_back(
+      speedup);
 }
 
 std::string Summary::Cell::text() const {

@@ -135,7 +135,7 @@ def _measurement(path: str, line: int, row: dict[str, Any]) -> Measurement:
     return Measurement(
         row["device"], threads, row["type"],
         f"{library} {row['blas_routine']}".strip(), sizes["m"], sizes["n"], sizes["k"],
-        f"{sizes['pattern_n']}:{sizes['pattern_m']}",
+        f"{sizes['pattern_n']}:{sizes['pattern_m']}" if sizes["pattern_m"] else "anywhere",
         f"{sizes['block_k']}x{sizes['block_n']}", number["sparsity"], number["speedup"],
         number["median_us"], number["p10_us"], number["p90_us"], number["flops"],
         number["bytes"], number["gflops"], number["peak_gflops"],
