@@ -1,5 +1,7 @@
 //===- SimtColumnsModelTest.cpp - Tests of strategy simt_columns' model ---===//
 
+#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+
 #include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
@@ -67,4 +69,22 @@ TEST(SimtColumnsModel, RefusesWhatItHasNot) {
   EXPECT_TRUE(refuses([](GpuProduct &product) { product.k = 30000; }));
   EXPECT_TRUE(
       refuses([](GpuProduct &product) { product.type = ElementType::I8; }));
+}
+
+TEST(ConstantColumnsModel, HasTilesOfFewWeights) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (int64_t m : {1, 49, 196, 3136})
+    for (int64_t n : {5, 64, 128}) {
+      GpuProduct product = makeProduct(m, n, 256, 10);
+      Result<GpuSchedule> tile = selectConstantColumns(product, chip);
+      ASSERT_TRUE(tile) << tile.error().message;
+      EXPECT_EQ(tile->warpN, tile->threadN);
+      EXPECT_GT(tile->threadN, 1);
+      EXPECT_EQ(tile->warpM, 32 * tile->threadM);
+      EXPECT_EQ(tile->blockM % tile->warpM, 0);
+      EXPECT_EQ(tile->kept, 0);
+      EXPECT_GE(tile->microseconds, tile->memoryFloor);
+    }
+  EXPECT_FALSE(selectConstantColumns(makeProduct(256, 1, 256, 10), chip));
+  EXPECT_FALSE(selectConstantColumns(makeProduct(256, 4096, 4096, 10), chip));
 }

@@ -318,19 +318,24 @@ LogicalResult SimtColumnsScheduleAttr::verify(
       failed(verifyColumns(emitError, kept, tileRows)))
     return failure();
   // (C4).
-  bool isWarp = warp.empty() ||
-                (warp[1] == 1 && llvm::is_contained({32, 64, 128}, warp[0]));
-  bool isThread = thread.empty() || thread[1] == 1;
-  bool fits =
-      warp.empty() || thread.empty() || warp[0] == thread[0] * ::nm::kWarpSize;
-  if (isWarp && isThread && fits)
+  constexpr int64_t kMostColumns = 64;
+  bool isWarp = warp.empty() || (llvm::is_contained({32, 64, 128}, warp[0]) &&
+                                 warp[1] <= (kept ? 1 : kMostColumns));
+  bool fits = warp.empty() || thread.empty() ||
+              (warp[0] == thread[0] * ::nm::kWarpSize && warp[1] == thread[1]);
+  if (isWarp && fits)
     return success();
-  return emitError() << "expected warps of 32, 64 or 128 rows and one column, "
-                        "of 32 threads each";
+  return emitError() << "expected warps of 32, 64 or 128 rows, of 32 threads "
+                        "each, and of one column with 'kept', else at most "
+                     << kMostColumns;
 }
 
 BlockTiling SimtColumnsScheduleAttr::getTiling() const {
-  return BlockTiling(getFields(*this));
+  BlockTiling tiling(getFields(*this));
+  // A block takes all of k at once.
+  if (tiling.hasBlock())
+    tiling.blockK = ::nm::kMaxSize;
+  return tiling;
 }
 
 PackedFormAttrInterface

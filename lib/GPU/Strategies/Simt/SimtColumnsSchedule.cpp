@@ -2,6 +2,8 @@
 
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Stage/StagedOperands.h"
+#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -22,16 +24,29 @@ public:
   }
 
 private:
+  /// Weights as data, or constant ones as code, as what is given says or the
+  /// models do.
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
-         const ::nm::GivenFields &) const override {
-    return ::nm::selectSimtColumnsSchedule(request.product, request.chip);
+         const ::nm::GivenFields &given) const override {
+    ::nm::Result<::nm::GpuSchedule> data =
+        ::nm::selectSimtColumnsSchedule(request.product, request.chip);
+    SparseProductOpInterface op = request.op;
+    bool mayBeCode = given.threadN.value_or(2) > 1 && !given.kept;
+    if (!data || !mayBeCode || !areWeightsConstant(op))
+      return data;
+    ::nm::Result<::nm::GpuSchedule> code =
+        ::nm::selectConstantColumns(request.product, request.chip);
+    bool isCode =
+        code && (given.threadN || code->microseconds < data->microseconds);
+    return isCode ? code : data;
   }
 
-  /// How many weights there are, and the one tile of their rows.
+  /// How many weights there are, and the one tile of their rows, where they are
+  /// packed.
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
-    if (given.kept)
+    if (given.kept || fields.threadN > 1)
       return;
     fields.kept = std::max<int64_t>(1, request.product.kept);
     fields.tileRows = request.product.k;

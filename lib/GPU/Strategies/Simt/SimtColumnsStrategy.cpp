@@ -9,14 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Expand/ElementWords.h"
-#include "GPU/Expand/TileExpansion.h"
-#include "GPU/Sums/TileStores.h"
+#include "GPU/Strategies/Simt/SimtColumnsTile.h"
 
-#include "nm/GPU/Stage/AccessWidth.h"
-
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -28,125 +23,6 @@ using ::nm::ColumnsForm;
 static int64_t countAtOnce(int64_t perLane) { return perLane == 1 ? 16 : 8; }
 /// Words of a weight in shared memory: where its row of A is, and its value.
 static constexpr int64_t kWords = 2;
-
-static void syncWarp(ThreadEmitter &emitter) {
-  NVVM::SyncWarpOp::create(
-      emitter.builder, emitter.loc,
-      arith::ConstantIntOp::create(emitter.builder, emitter.loc, -1, 32));
-}
-
-static Value allocShared(ThreadEmitter &emitter, int64_t size, Type element) {
-  auto space = gpu::AddressSpaceAttr::get(emitter.builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto type =
-      MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
-  return memref::AllocOp::create(emitter.builder, emitter.loc, type);
-}
-
-//===----------------------------------------------------------------------===//
-// Rows of A
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The rows of A of one lane, of an A [k x m].
-class LaneRows {
-public:
-  /// `first` is the first row of the lane's warp in the block's tile.
-  LaneRows(ThreadEmitter &emitter, Value a, Value first, Value lane,
-           int64_t count);
-
-  /// Whether a lane's rows are neighbours, which one access loads. They are
-  /// `kWarpSize` apart else.
-  bool areNeighbours() const { return isVector; }
-  /// Row `i` of the lane in the block's tile.
-  Value getRow(ThreadEmitter &emitter, int64_t i) const;
-  /// What a weight has in shared memory for its row `k`, an i32: the distance
-  /// of that from the first one in elements, where it is known to fit.
-  Value place(ThreadEmitter &emitter, Value k) const;
-  /// The lane's elements of the row there, in f32.
-  SmallVector<Value> load(ThreadEmitter &emitter, Value place) const;
-
-private:
-  Value view(ThreadEmitter &emitter, Value row, Value size) const;
-
-  Value a, firstRow;
-  /// Elements between rows of A, where that is not known.
-  Value stride;
-  int64_t count, knownStride;
-  bool isVector;
-  /// A from the lane's rows on: of all, or of each.
-  SmallVector<Value> views;
-};
-} // namespace
-
-static int64_t getKnownStride(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  int64_t stride = strides[type.getRank() - 2],
-          k = type.getShape()[type.getRank() - 2];
-  bool fits =
-      !ShapedType::isDynamic(stride) && !ShapedType::isDynamic(k) &&
-      (stride == 0 || k <= std::numeric_limits<uint32_t>::max() / stride);
-  return fits ? stride : ShapedType::kDynamic;
-}
-
-LaneRows::LaneRows(ThreadEmitter &emitter, Value a, Value first, Value lane,
-                   int64_t count)
-    : a(a), count(count),
-      knownStride(getKnownStride(cast<MemRefType>(a.getType()))),
-      isVector(getAccessWidth(a, {1, count}) % count == 0) {
-  OpBuilder &builder = emitter.builder;
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, emitter.loc, a);
-  int64_t rank = cast<MemRefType>(a.getType()).getRank();
-  stride = metadata.getStrides()[rank - 2];
-  firstRow = emitter.add(first, isVector ? emitter.mul(lane, count) : lane);
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic}, cast<MemRefType>(a.getType()).getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-      cast<MemRefType>(a.getType()).getMemorySpace());
-  Value rows = builder.createOrFold<memref::DimOp>(emitter.loc, a, rank - 1);
-  for (int64_t i = 0; i < (isVector ? 1 : count); ++i) {
-    // Lanes behind the last row read that, so that they need not be told apart.
-    Value last = builder.createOrFold<arith::SubIOp>(
-        emitter.loc, rows, emitter.index(isVector ? count : 1));
-    Value row = emitter.least(getRow(emitter, i), last);
-    Value offset = emitter.add(metadata.getOffset(), row);
-    views.push_back(memref::ReinterpretCastOp::create(
-        builder, emitter.loc, type, metadata.getBaseBuffer(), offset,
-        ArrayRef<OpFoldResult>{emitter.index(::nm::kMaxSize)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)}));
-  }
-}
-
-Value LaneRows::getRow(ThreadEmitter &emitter, int64_t i) const {
-  return emitter.add(firstRow, isVector ? i : i * kWarpSize);
-}
-
-Value LaneRows::place(ThreadEmitter &emitter, Value k) const {
-  return ShapedType::isDynamic(knownStride) ? k : emitter.mul(k, knownStride);
-}
-
-SmallVector<Value> LaneRows::load(ThreadEmitter &emitter, Value place) const {
-  OpBuilder &builder = emitter.builder;
-  Value index = emitter.toIndex(place);
-  if (ShapedType::isDynamic(knownStride))
-    index = builder.createOrFold<arith::MulIOp>(emitter.loc, index, stride);
-  SmallVector<Value> elements;
-  if (!isVector) {
-    for (Value view : views)
-      elements.push_back(toAccumulator(
-          emitter, memref::LoadOp::create(builder, emitter.loc, view, index)));
-    return elements;
-  }
-  Type element = cast<MemRefType>(a.getType()).getElementType();
-  Value loaded = vector::LoadOp::create(
-      builder, emitter.loc, VectorType::get(count, element), views[0], index,
-      /*nontemporal=*/false,
-      llvm::MaybeAlign(count * element.getIntOrFloatBitWidth() / 8));
-  for (int64_t i = 0; i < count; ++i)
-    elements.push_back(toAccumulator(emitter, emitter.extract(loaded, i)));
-  return elements;
-}
 
 //===----------------------------------------------------------------------===//
 // Weights of a column
@@ -364,121 +240,26 @@ SmallVector<Value> ColumnWalk::add(ThreadEmitter &emitter, Value shared,
 //===----------------------------------------------------------------------===//
 
 namespace {
-class SimtColumnsExpansion : public TileExpansion {
+class SimtColumnsExpansion : public SimtColumnsTile {
 public:
-  explicit SimtColumnsExpansion(const GpuTile &tile) : tile(tile) {}
+  using SimtColumnsTile::SimtColumnsTile;
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
-  void end(OpBuilder &builder, SparseProductOpInterface op,
-           ArrayRef<Value> sums, Value initial) override;
-
-private:
-  void storeOwn(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
-                Value initial);
-  void storeShared(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
-                   Value initial);
-
-  GpuTile tile;
-  /// The thread, its lane and warp, its first row and its column in the tile,
-  /// and the part that its warp takes of the column's weights.
-  Value thread, lane, warp, row, column, slice;
-  std::optional<LaneRows> rows;
 };
 } // namespace
-
-SmallVector<Value> SimtColumnsExpansion::begin(OpBuilder &builder,
-                                               Location loc) {
-  ThreadEmitter emitter{builder, loc};
-  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-  lane = emitter.rem(thread, kWarpSize);
-  warp = emitter.div(thread, kWarpSize);
-  row = emitter.mul(emitter.rem(warp, tile.warpsM()), tile.warpM);
-  Value rest = emitter.div(warp, tile.warpsM());
-  column = emitter.rem(rest, tile.warpsN());
-  slice = emitter.div(rest, tile.warpsN());
-  return SmallVector<Value>(tile.threadM, emitter.zero(builder.getF32Type()));
-}
 
 SmallVector<Value> SimtColumnsExpansion::expand(OpBuilder &builder,
                                                 SparseProductOpInterface op,
                                                 ArrayRef<Value> sums) {
   ThreadEmitter emitter{builder, op.getLoc()};
-  rows.emplace(emitter, op.getA(), row, lane, tile.threadM);
+  takeRows(emitter, op.getA());
   ColumnWalk walk(emitter, op, *rows, tile.threadM, column, lane);
   walk.takePart(emitter, slice, tile.sliceK);
   int64_t words = kWarpSize * kWords;
   Value shared = allocShared(emitter, tile.threads() / kWarpSize * words,
                              builder.getI32Type());
   return walk.add(emitter, shared, emitter.mul(warp, words), sums);
-}
-
-static Value asVector(ThreadEmitter &emitter, ArrayRef<Value> elements) {
-  return vector::FromElementsOp::create(
-      emitter.builder, emitter.loc,
-      VectorType::get(int64_t(elements.size()), elements[0].getType()),
-      elements);
-}
-
-/// Of an m-major C, lanes store their sums side by side.
-void SimtColumnsExpansion::storeOwn(ThreadEmitter &emitter, SpMMOp op,
-                                    ArrayRef<Value> sums, Value initial) {
-  int64_t perLine = rows->areNeighbours() ? tile.threadM : 1;
-  TileStores stores(emitter.builder, op, op.getC(), initial, epilogue, perLine);
-  SmallVector<Value> complete = stores.completeSums(sums);
-  SmallVector<TileLine> lines;
-  for (int64_t i = 0; i < tile.threadM; i += perLine)
-    lines.push_back({column, rows->getRow(emitter, i),
-                     asVector(emitter, ArrayRef(complete).slice(i, perLine))});
-  stores.store(lines, tile);
-}
-
-/// Sums of several parts are added up, and those of a row-major C transposed,
-/// in shared memory.
-void SimtColumnsExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,
-                                       ArrayRef<Value> sums, Value initial) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  // Columns an odd number of words apart are in banks of their own.
-  int64_t pitch = tile.m + 1, part = tile.warpsN() * pitch;
-  Value shared = allocShared(emitter, tile.sliceK * part, builder.getF32Type());
-  Value own = emitter.add(emitter.mul(slice, part), emitter.mul(column, pitch));
-  for (auto [i, sum] : llvm::enumerate(sums))
-    memref::StoreOp::create(
-        builder, loc, sum, shared,
-        emitter.add(own, rows->getRow(emitter, int64_t(i))));
-  gpu::BarrierOp::create(builder, loc);
-  bool alongM = op.getTransposeC();
-  scf::ForOp::create(
-      builder, loc, thread, emitter.index(tile.n * tile.m),
-      emitter.index(tile.threads()), ValueRange(),
-      [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
-        ThreadEmitter body{inner, loc};
-        auto [first, along] = body.split(element, alongM ? tile.m : tile.n);
-        Value at = body.add(body.mul(alongM ? first : along, pitch),
-                            alongM ? along : first);
-        Value total;
-        for (int64_t i = 0; i < tile.sliceK; ++i) {
-          Value sum = memref::LoadOp::create(inner, loc, shared,
-                                             body.add(at, i * part));
-          total = total ? arith::AddFOp::create(inner, loc, total, sum) : sum;
-        }
-        TileStores stores(inner, op, op.getC(), initial, epilogue,
-                          /*perLine=*/1);
-        stores.storeLine({first, along, asVector(body, total)});
-        scf::YieldOp::create(inner, loc);
-      });
-}
-
-void SimtColumnsExpansion::end(OpBuilder &builder, SparseProductOpInterface op,
-                               ArrayRef<Value> sums, Value initial) {
-  ThreadEmitter emitter{builder, op.getLoc()};
-  auto spmm = cast<SpMMOp>(*op);
-  if (tile.sliceK == 1 && spmm.getTransposeC())
-    storeOwn(emitter, spmm, sums, initial);
-  else
-    storeShared(emitter, spmm, sums, initial);
 }
 
 //===----------------------------------------------------------------------===//
@@ -489,16 +270,25 @@ FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createSimtColumnsExpansion(SparseProductOpInterface op,
                                      const GpuTile &tile) {
   auto spmm = dyn_cast<SpMMOp>(*op);
-  auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr());
-  if (!spmm || !spmm.getTransposeA() || !columns)
-    return op->emitOpError() << "expected nm.spmm with an m-major A and "
-                                "weights packed as #nm.columns for strategy "
-                                "simt_columns";
+  if (!spmm || !spmm.getTransposeA())
+    return op->emitOpError()
+           << "expected nm.spmm with an m-major A for strategy "
+              "simt_columns";
   if (!isa<FloatType>(op.getAccumulatorType()) ||
       op.getAType().getElementTypeBitWidth() < 16)
     return op->emitOpError() << "expected operands of f32, f16 or bf16 for "
                                 "strategy simt_columns, but got "
                              << op.getAType().getElementType();
+  if (!op.getPackingAttr()) {
+    if (std::optional<StringRef> reason = whyNoConstantColumns(op))
+      return op->emitOpError() << *reason;
+    return createConstantColumnsExpansion(tile);
+  }
+  auto columns = dyn_cast<ColumnsAttr>(op.getPackingAttr());
+  if (!columns || tile.threadN != 1)
+    return op->emitOpError()
+           << "expected weights packed as #nm.columns, and one "
+              "column of a warp, for strategy simt_columns";
   if (cast<MemRefType>(op.getLists().getType()).getDimSize(1) != 1)
     return op->emitOpError() << "expected one tile of rows, but tile_rows is "
                              << columns.getTileRows();

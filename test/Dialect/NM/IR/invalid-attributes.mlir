@@ -344,12 +344,12 @@ func.func private @simt_columns_c3() attributes {s = #nm.simt_columns<kept = 8>}
 
 // -----
 
-// expected-error @+1 {{expected warps of 32, 64 or 128 rows and one column, of 32 threads each}}
-func.func private @simt_columns_c4_columns() attributes {s = #nm.simt_columns<warp = [64, 2]>}
+// expected-error @+1 {{expected warps of 32, 64 or 128 rows, of 32 threads each, and of one column with 'kept', else at most 64}}
+func.func private @simt_columns_c4_columns() attributes {s = #nm.simt_columns<warp = [64, 2], kept = 8, tile_rows = 9>}
 
 // -----
 
-// expected-error @+1 {{expected warps of 32, 64 or 128 rows and one column, of 32 threads each}}
+// expected-error @+1 {{expected warps of 32, 64 or 128 rows, of 32 threads each, and of one column with 'kept', else at most 64}}
 func.func private @simt_columns_c4_thread() attributes {s = #nm.simt_columns<warp = [64, 1], thread = [4, 1]>}
 
 // -----

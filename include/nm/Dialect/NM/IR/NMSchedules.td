@@ -365,15 +365,22 @@ def NM_SimtColumnsScheduleAttr
     combined in the order of the warps. What is left out, the cost model
     chooses.
 
+    Without `kept` and `tile_rows`, weights are constants of pattern 1:1, which
+    become code: a warp has several columns, and its code a multiply-add for
+    each of their weights that is not zero, and a load for each row of A that
+    one of them has a weight in. `slice_k` warps have parts of k then.
+
     Constraints:
     * (C1), (C2) as for `#nm.simt`.
     * (C3) `kept` and `tile_rows` are given together, as in `#nm.columns`.
-    * (C4) `warp` and `thread` have one column, and a warp has 32 threads'
-      rows: 32, 64 or 128.
+    * (C4) `warp` has 32, 64 or 128 rows, 32 times those of `thread`, and as
+      many columns: one with `kept`, else at most 64.
 
     ```mlir
     #nm.simt_columns<block = [128, 8, 512], warp = [128, 1], thread = [4, 1],
                      slice_k = 2, kept = 26214, tile_rows = 512>
+    #nm.simt_columns<block = [128, 16, 64], warp = [32, 16], thread = [1, 16],
+                     slice_k = 2>
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,

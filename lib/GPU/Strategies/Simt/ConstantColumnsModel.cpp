@@ -1,0 +1,99 @@
+//===- ConstantColumnsModel.cpp - The time of weights as code -------------===//
+//
+// A warp's code is a load for each row of A that one of its columns has a
+// weight in, and a multiply-add for each weight. It is read once by each
+// multiprocessor, from the second-level cache, and runs straight ahead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+
+#include "GPU/Select/GpuModels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+using namespace nm;
+
+static constexpr int64_t kMaxWarps = 32;
+/// Rows of A that are loaded together.
+static constexpr double kRowsAtOnce = 16;
+/// A launch, and the sums' way out; where they are added up, too.
+static constexpr double kLaunch = 1.9, kSumming = 0.15;
+/// Clocks to rows of A that are loaded together.
+static constexpr double kStepClocks = 400;
+/// Clocks for an instruction that is not there yet, and the least of one for
+/// each warp of a scheduler.
+static constexpr double kFetchClocks = 4, kIssueClocks = 1.3;
+
+namespace {
+struct Candidate {
+  const GpuProduct &product;
+  const GpuChip &chip;
+
+  std::optional<GpuSchedule> estimate(int64_t warpsM, int64_t warpN,
+                                      int64_t sliceK) const;
+};
+} // namespace
+
+std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
+                                               int64_t sliceK) const {
+  if (warpN > product.n || sliceK * 8 > product.k)
+    return std::nullopt;
+  GpuSchedule schedule;
+  schedule.threadM = 1;
+  schedule.warpM = kWarpSize;
+  schedule.blockM = schedule.warpM * warpsM;
+  schedule.threadN = schedule.warpN = schedule.blockN = warpN;
+  schedule.blockK = product.k;
+  schedule.sliceK = sliceK;
+  bool adds = sliceK > 1 || !product.isCMMajor;
+  schedule.sharedBytes = adds ? sliceK * warpN * (schedule.blockM + 1) * 4 : 0;
+  if (schedule.sharedBytes > chip.sharedPerBlock)
+    return std::nullopt;
+  double density =
+      double(product.kept) / (double(product.k) * double(product.n));
+  double used = 1 - std::pow(1 - density, double(warpN));
+  double rows = double(product.k) * used / double(sliceK);
+  double code =
+      rows + double(product.k) * density * double(warpN) / double(sliceK);
+  double blocks = double(ceilDiv(product.rows(), schedule.blockM)) *
+                  double(ceilDiv(product.n, warpN));
+  double perScheduler = std::ceil(blocks / double(chip.multiprocessors)) *
+                        double(warpsM * sliceK) / 4;
+  double clocks = std::ceil(rows / kRowsAtOnce) * kStepClocks +
+                  code * std::max(kFetchClocks, kIssueClocks * perScheduler);
+  setFloors(product, chip, schedule);
+  schedule.multiplyFloor =
+      double(product.rows()) * double(product.kept) /
+      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
+  schedule.memoryFloor = double(elementSize(product.type)) *
+                         double(product.rows() * (product.k + product.n)) /
+                         chip.memoryGBs / 1000;
+  schedule.microseconds =
+      std::max({kLaunch + (adds ? kSumming : 0) + clocks / chip.clockGHz / 1000,
+                schedule.memoryFloor, schedule.multiplyFloor});
+  return schedule;
+}
+
+Result<GpuSchedule> nm::selectConstantColumns(const GpuProduct &product,
+                                              const GpuChip &chip) {
+  if (product.kept > kMostConstantWeights)
+    return Error{"simt_columns: too many weights to become code"};
+  std::optional<GpuSchedule> best;
+  Candidate candidate{product, chip};
+  for (int64_t warpsM : {4, 2, 1, 8})
+    for (int64_t warpN : {16, 32, 8, 4})
+      for (int64_t sliceK : {1, 2, 4, 8}) {
+        if (warpsM * sliceK > kMaxWarps)
+          continue;
+        std::optional<GpuSchedule> other =
+            candidate.estimate(warpsM, warpN, sliceK);
+        if (other && (!best || other->microseconds < best->microseconds))
+          best = other;
+      }
+  if (!best)
+    return Error{"simt_columns: too few columns or rows to become code"};
+  return *best;
+}

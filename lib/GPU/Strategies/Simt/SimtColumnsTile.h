@@ -1,0 +1,91 @@
+//===- SimtColumnsTile.h - What warps of simt_columns share -----*- C++ -*-===//
+//
+// A warp has some columns of C, and each of its lanes one to four rows, so that
+// what the lanes load of a row of A [k x m] stands side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSTILE_H
+#define NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSTILE_H
+
+#include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Expand/TileExpansion.h"
+
+#include <optional>
+
+namespace mlir::nm {
+
+/// Waits for the other lanes of the warp. ptxas, which puts loads off until
+/// they are used, to save registers, moves none past it.
+void syncWarp(ThreadEmitter &emitter);
+
+/// Shared memory of the block for `size` elements.
+Value allocShared(ThreadEmitter &emitter, int64_t size, Type element);
+
+/// The rows of A of one lane, of an A [k x m].
+class LaneRows {
+public:
+  /// `first` is the first row of the lane's warp in the block's tile.
+  LaneRows(ThreadEmitter &emitter, Value a, Value first, Value lane,
+           int64_t count);
+
+  /// Whether a lane's rows are neighbours, which one access loads. They are
+  /// `kWarpSize` apart else.
+  bool areNeighbours() const { return isVector; }
+  /// Row `i` of the lane in the block's tile.
+  Value getRow(ThreadEmitter &emitter, int64_t i) const;
+  /// What a weight has in shared memory for its row `k`, an i32: the distance
+  /// of that from the first one in elements, where it is known to fit.
+  Value place(ThreadEmitter &emitter, Value k) const;
+  /// The lane's elements of the row there, in f32.
+  SmallVector<Value> load(ThreadEmitter &emitter, Value place) const;
+
+private:
+  Value a, firstRow;
+  /// Elements between rows of A, where that is not known.
+  Value stride;
+  int64_t count, knownStride;
+  bool isVector;
+  /// A from the lane's rows on: of all, or of each.
+  SmallVector<Value> views;
+};
+
+/// A block's tile of C, whose sums a lane has column by column. What a warp
+/// multiplies is the derived class's.
+class SimtColumnsTile : public TileExpansion {
+public:
+  explicit SimtColumnsTile(const GpuTile &tile) : tile(tile) {}
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  void end(OpBuilder &builder, SparseProductOpInterface op,
+           ArrayRef<Value> sums, Value initial) override;
+
+protected:
+  /// Looks at the rows of A that the lanes have.
+  void takeRows(ThreadEmitter &emitter, Value a) {
+    rows.emplace(emitter, a, row, lane, tile.threadM);
+  }
+
+  GpuTile tile;
+  /// The thread, its lane and warp, its first row and column in the tile, and
+  /// the part that its warp takes of the columns' weights.
+  Value thread, lane, warp, row, column, slice;
+  std::optional<LaneRows> rows;
+
+private:
+  void storeOwn(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
+                Value initial);
+  void storeShared(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
+                   Value initial);
+};
+
+/// The expansion of weights that are constant, and become code.
+std::unique_ptr<TileExpansion>
+createConstantColumnsExpansion(const GpuTile &tile);
+
+/// Why the weights of `op` cannot become code, if so.
+std::optional<StringRef> whyNoConstantColumns(SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSTILE_H
