@@ -65,6 +65,13 @@ double BenchCase::sparsity() const {
   return std::round(1e3 * (1 - kept)) / 1e3;
 }
 
+void BenchCase::takeShape(const ProductShape &other) {
+  if (pattern.isUnstructured())
+    pattern.n = std::llround(double(pattern.n) / double(shape.k * shape.n) *
+                             double(other.k * other.n));
+  shape = other;
+}
+
 double BenchCase::leastBytes() const {
   double activations =
       double(elementSize(type)) * double(shape.m) * double(shape.k) +

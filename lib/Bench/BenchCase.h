@@ -70,6 +70,8 @@ struct BenchCase {
   /// The share of weights that are zeros, in thousandths where they are zeros
   /// anywhere.
   double sparsity() const;
+  /// Makes it a product of another shape, with as large a share of zeros.
+  void takeShape(const ProductShape &other);
   /// What a call reads and writes at least: A, the kept weights with their
   /// indices in as few bits as they take, and C.
   double leastBytes() const;

@@ -9,7 +9,6 @@
 #include "nm/Tables/ScheduleTable.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -337,14 +336,9 @@ static std::vector<BenchCase> presetsAsGiven(const Given &given) {
   std::vector<BenchCase> cases;
   std::set<std::string> known;
   for (BenchCase bench : given.presets) {
-    const int64_t weights = bench.shape.k * bench.shape.n;
-    bench.shape = {given.m.value_or(bench.shape.m),
-                   given.n.value_or(bench.shape.n),
-                   given.k.value_or(bench.shape.k)};
-    // As large a share of a weight of another size.
-    if (bench.pattern.isUnstructured())
-      bench.pattern.n = std::llround(double(bench.pattern.n) / double(weights) *
-                                     double(bench.shape.k * bench.shape.n));
+    bench.takeShape({given.m.value_or(bench.shape.m),
+                     given.n.value_or(bench.shape.n),
+                     given.k.value_or(bench.shape.k)});
     const std::vector<Pattern> own{bench.pattern};
     const std::vector<ElementType> ownType{bench.type};
     for (ElementType type : given.types.empty() ? ownType : given.types)
