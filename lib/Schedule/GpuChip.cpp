@@ -2,21 +2,54 @@
 
 #include "nm/Schedule/GpuChip.h"
 
+#include <array>
 #include <string>
 
 using namespace nm;
 
-// From the CUDA programming guide's table of compute capabilities and the data
-// sheets of A100, RTX 3090, RTX 4090, H200, B200 and RTX 5090. movmatrix is in
-// PTX from 7.8 on, and mma of 8-bit floats from 8.4 on.
-static constexpr GpuChip kChips[] = {
-    {"sm_80", 78, 108, 64, 1.41, 1555, 166912, 167936, false},
-    {"sm_86", 78, 82, 128, 1.70, 936, 101376, 102400, false},
-    {"sm_89", 84, 128, 128, 2.52, 1008, 101376, 102400, false},
-    {"sm_90", 84, 132, 128, 1.98, 4800, 232448, 233472, true},
-    {"sm_100", 86, 148, 128, 1.97, 8000, 232448, 233472, true},
-    {"sm_120", 87, 170, 128, 2.41, 1792, 101376, 102400, true},
-};
+// A file sets the fields of `chip`.
+
+static GpuChip makeSm90() {
+  GpuChip chip;
+#include "Chips/sm_90.inc"
+  return chip;
+}
+
+static GpuChip makeSm80() {
+  GpuChip chip;
+#include "Chips/sm_80.inc"
+  return chip;
+}
+
+static GpuChip makeSm86() {
+  GpuChip chip;
+#include "Chips/sm_86.inc"
+  return chip;
+}
+
+static GpuChip makeSm89() {
+  GpuChip chip;
+#include "Chips/sm_89.inc"
+  return chip;
+}
+
+static GpuChip makeSm100() {
+  GpuChip chip;
+#include "Chips/sm_100.inc"
+  return chip;
+}
+
+static GpuChip makeSm120() {
+  GpuChip chip;
+#include "Chips/sm_120.inc"
+  return chip;
+}
+
+static const std::array<GpuChip, 6> &allChips() {
+  static const std::array<GpuChip, 6> chips = {
+      makeSm80(), makeSm86(), makeSm89(), makeSm90(), makeSm100(), makeSm120()};
+  return chips;
+}
 
 namespace {
 struct Variant {
@@ -45,7 +78,7 @@ Result<GpuChip> GpuChip::get(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(candidate);
     return candidate == name;
   };
-  for (GpuChip chip : kChips) {
+  for (GpuChip chip : allChips()) {
     if (isKnown(chip.name))
       return chip;
     for (const Variant &variant : kVariants) {

@@ -2,6 +2,8 @@
 
 usage: hygiene.py ROOT
 
+       hygiene.py --constants ROOT   the real constants of models, by file
+
 Each check takes a Tree and yields one line for each violation.
 """
 
@@ -63,6 +65,26 @@ READS_CHIP_OR_MODEL = {
 SCHEDULE_CAST = re.compile(
     r"\b(?:isa|cast|dyn_cast)(?:_\w+)?<[^<>()]*?\b\w*?ScheduleAttr\b")
 MAX_SCHEDULE_CASTS = 5
+# Models of time, whose real constants are counted. What a chip does is in a file of its own.
+MODELS = re.compile(
+    r"(?:lib|include/nm)/Schedule/\w+\.(?:cpp|h)$|lib/GPU/(?:Select|Library|Layouts)/\w+\.cpp$|"
+    r"(?:lib|include/nm)/GPU/Strategies/\w+/\w*(?:Models?|SimtTiles)\.(?:cpp|h)$")
+MAX_REAL_CONSTANTS = 202
+REAL_CONSTANT = re.compile(r"\bconstexpr double\s+([^;]*);", re.S)
+REAL_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\d+)(?:e[-+]?\d+)?(?![\w.])")
+# Halves and doubles, and factors of units.
+PLAIN_NUMBERS = {0, 0.5, 1, 2, 4, 8, 16, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9}
+
+
+def real_constants(text):
+    """The real numbers that a source writes: all of `constexpr double`, and others that are
+    more than units."""
+    text = re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\])*\"", "", text)
+    found = [number for body in REAL_CONSTANT.findall(text)
+             for number in REAL_NUMBER.findall(body)]
+    others = [number for number in REAL_NUMBER.findall(REAL_CONSTANT.sub("", text))
+              if re.search(r"[.e]", number) and float(number) not in PLAIN_NUMBERS]
+    return found + others
 
 
 class Tree:
@@ -380,6 +402,19 @@ def check_schedules_are_asked_by_their_interface(tree):
                f"{MAX_SCHEDULE_CASTS}: {', '.join(found)}")
 
 
+def count_constants(tree):
+    return {name: len(real_constants(tree.read(name))) for name in tree.names
+            if MODELS.search(name)}
+
+
+def check_models_have_few_constants(tree):
+    """A constant that is fitted is upkeep, and one card's: rates belong to chips."""
+    count = sum(count_constants(tree).values())
+    if count > MAX_REAL_CONSTANTS:
+        yield (f"models have {count} real constants, more than {MAX_REAL_CONSTANTS}; "
+               "hygiene.py --constants lists them")
+
+
 def check_shell_scripts(tree):
     tool = shutil.which("shellcheck")
     scripts = [n for n in tree.written()
@@ -396,6 +431,13 @@ CHECKS = [value for name, value in list(globals().items())
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--constants":
+        counts = count_constants(Tree(sys.argv[2]))
+        for name, count in sorted(counts.items(), key=lambda item: -item[1]):
+            if count:
+                print(f"{count:4} {name}")
+        print(f"{sum(counts.values()):4} in all")
+        return
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     tree = Tree(sys.argv[1])

@@ -102,6 +102,10 @@ class Violations(unittest.TestCase):
                  {"lib/TileToBlocks.cpp": None}, "no source file"),
             Case(hygiene.check_passes_have_one_stem,
                  {test: None}, "no test of that name"),
+            Case(hygiene.check_models_have_few_constants,
+                 {"lib/Schedule/Model.cpp": "static constexpr double kRate = "
+                  + " + ".join(["7"] * (hygiene.MAX_REAL_CONSTANTS + 1)) + ";\n"},
+                 "models have"),
             Case(hygiene.check_passes_after_selection_decide_nothing,
                  {"lib/GPU/Stage/Roles.cpp":
                   "bool isLarge(GpuChip chip);\n"}, "reads GpuChip after"),

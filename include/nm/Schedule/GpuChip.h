@@ -10,33 +10,56 @@
 
 namespace nm {
 
+/// What a multiprocessor does in a clock, unless said otherwise: of data sheets
+/// and measured. lib/Schedule/Chips has a file of each chip.
+struct GpuRates {
+  /// Operations of f16 with sums of f32 of the tensor cores: by the chip's own
+  /// instructions, and those that mma.sync reaches. Twice as many of 8 bits,
+  /// and with sparse weights twice as many with the zeros that are skipped.
+  double tensor = 0, mma = 0;
+  /// Bytes of shared memory, those that arrive from the second-level cache, and
+  /// those of C that are stored.
+  double shared = 0, received = 0, stored = 0;
+  /// Microseconds of a launch, and of one that starts before the kernel before
+  /// it has ended.
+  double launch = 0, earlyLaunch = 0;
+  /// Clocks before a block's first step and behind its last, clocks of a step's
+  /// barriers, and clocks until a copy arrives.
+  double start = 0, barrier = 0, latency = 0;
+  /// The clock under load, and the memory's rate that kernels reach, as shares
+  /// of the data sheet's.
+  double loadedClock = 0, reachedMemory = 0;
+};
+
 /// What the cost model knows of a chip. Where one compute capability has many
 /// products, it is the largest of them.
 struct GpuChip {
   /// As ptxas names it, without the suffix for chip-specific features.
   std::string_view name;
   /// The oldest PTX version that has all that kernels for the chip use.
-  int64_t ptxVersion;
-  int64_t multiprocessors;
+  int64_t ptxVersion = 0;
+  int64_t multiprocessors = 0;
   /// FP32 fused multiply-adds of a multiprocessor and clock.
-  int64_t fmaPerClock;
-  double clockGHz;
-  double memoryGBs;
+  int64_t fmaPerClock = 0;
+  double clockGHz = 0;
+  double memoryGBs = 0;
   /// Shared memory, in bytes, that a block can have, and a multiprocessor has.
-  int64_t sharedPerBlock;
-  int64_t sharedPerMultiprocessor;
+  int64_t sharedPerBlock = 0;
+  int64_t sharedPerMultiprocessor = 0;
   /// Whether it is of compute capability 9.0 or later.
-  bool isSm90;
+  bool isSm90 = false;
   /// Whether its code has wgmma, which of all chips sm_90a has.
   bool hasWgmma = false;
+  /// Whether tensor cores take 8-bit floats; and sparse ones by mma.sp, of
+  /// which ptxas makes two of f16 otherwise.
+  bool multipliesFloat8 = false, multipliesSparseFloat8 = false;
+  GpuRates rates;
 
   /// Whether a kernel can start before the one before it has ended, and bulk
   /// copies bring data to the second-level cache.
   bool startsEarly() const { return isSm90; }
   /// Whether the blocks of a cluster read each other's shared memory.
   bool hasClusters() const { return isSm90; }
-  /// Whether tensor cores take 8-bit floats, as from sm_89 on.
-  bool multipliesFloat8() const { return isSm90 || name == "sm_89"; }
   /// The largest grid that starts early: one block for each multiprocessor,
   /// for more of them would not be spread evenly.
   int64_t earlyBlocks() const { return startsEarly() ? multiprocessors : 0; }

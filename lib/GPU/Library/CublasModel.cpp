@@ -38,10 +38,9 @@ static constexpr double kTensorRowMicroseconds = 0.001;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
-/// The share of the memory's rate that cuBLAS reaches with few rows, but more
-/// than one, of f32, for which it has no such kernels, and its microseconds
-/// beside.
-static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
+/// The microseconds of products of few rows, but more than one, of f32, for
+/// which cuBLAS has no such kernels, beside twice the time of their bytes.
+static constexpr double kFewRowsMicroseconds = 6;
 
 /// Bytes that n and the contiguous dimension of A, k or m, are to be multiples
 /// of for the tensor cores to be fed at full speed, and how many times longer
@@ -61,9 +60,6 @@ static constexpr double kUnalignedFactor = 4.2, kOddFactor = 6.2,
 /// some 14 once its rows are padded (2026-11-24).
 static constexpr double kUnalignedMicroseconds = 7,
                         kUnalignedRowMicroseconds = 0.002;
-/// How many times longer they read: 20 rows of 6144x3584, of an m-major A, take
-/// 25.3 us.
-static constexpr double kUnalignedReads = 1.9;
 
 /// How many times longer other layouts of i8 take: of an m-major A 1109 us at
 /// 4096 cubed, 216 of 1024x4096x3072, 92 of 100x2048x2560 (2026-11-24).
@@ -100,9 +96,8 @@ static double factorOfAlignment(const GpuProduct &product) {
 /// How much faster the tensor cores multiply f16, summed in f32, than the
 /// multipliers do f32; from the chips' data sheets.
 static double tensorRatio(const GpuChip &chip) {
-  if (chip.name == "sm_80" || chip.name == "sm_90")
-    return 15;
-  return chip.name == "sm_100" ? 28 : 2;
+  constexpr double kReached = 0.94;
+  return kReached * chip.rates.tensor / (2 * double(chip.fmaPerClock));
 }
 
 /// How much slower they multiply f32 that is rounded to TensorFloat-32: 342 us
@@ -119,13 +114,12 @@ static constexpr double kF8Ratio = 1.87, kF8FewRowsMicroseconds = 3;
 static constexpr double kFastAccumF8Ratio = 2.03;
 /// How much faster the tensor cores multiply i8 than f16, with weights that
 /// have the k of each column side by side, by the fastest algorithm, which our
-/// calls take; and the microseconds before and behind products of few rows.
-static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
-/// What a long k adds to that of more rows: 96 rows of 5120x768 and 100 of
+/// calls take; and the microseconds before and behind products of few rows,
+/// which a long k of more rows adds again: 96 rows of 5120x768 and 100 of
 /// 2048x2560 take 5.0 and 6.0 us, 256 of 4096x4096 14.6. Where k is no multiple
 /// of 16 bytes they take 4 times as long or more: 25.5 us of 1024x4096x1032
 /// (2026-11-24).
-static constexpr double kI8LongMicroseconds = 4;
+static constexpr double kI8Ratio = 2.23, kI8Microseconds = 4;
 static constexpr int64_t kI8FewRows = 128;
 
 /// 1 of a long k, and less of others in proportion.
@@ -148,10 +142,9 @@ static double latencyOf(const GpuProduct &product) {
 static double estimateI8(const GpuProduct &product, double multiply,
                          double memory) {
   if (product.rows() <= kI8FewRows)
-    return std::max(multiply + latencyOf(product), memory) +
-           kI8FewRowsMicroseconds;
-  return std::max(multiply, memory) + kI8FewRowsMicroseconds +
-         kI8LongMicroseconds * shareOfLongK(product);
+    return std::max(multiply + latencyOf(product), memory) + kI8Microseconds;
+  return std::max(multiply, memory) + kI8Microseconds +
+         kI8Microseconds * shareOfLongK(product);
 }
 
 /// What comes before and behind weights that stream.
@@ -168,8 +161,9 @@ static double estimateOnTensorCores(const GpuProduct &product, double multiply,
   double least = isUnaligned ? kUnalignedMicroseconds +
                                    double(product.k) * kUnalignedRowMicroseconds
                              : kTensorStartMicroseconds + latencyOf(product);
+  // 20 rows of 6144x3584, of an m-major A, take 25.3 us.
   if (isUnaligned)
-    memory *= kUnalignedReads;
+    memory *= 2;
   return std::max({multiply + kTensorStartMicroseconds,
                    memory + startOfStream(product), least});
 }
@@ -191,7 +185,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
     ratio = kI8Ratio * tensorRatio(chip);
     break;
   case ElementType::F8E4M3:
-    if (!chip.multipliesFloat8())
+    if (!chip.multipliesFloat8)
       return -1;
     ratio = (product.hasFastAccum ? kFastAccumF8Ratio : kF8Ratio) *
             tensorRatio(chip);
@@ -208,7 +202,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double bytes = (m * k + k * n) * double(elementSize(product.type)) +
                  m * n * double(elementSize(product.outputType));
   if (product.type == ElementType::F32 && m > 1 && m <= kVectorRows)
-    return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
+    return 2 * bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000 +
            kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
   double alignment = factorOfAlignment(product);

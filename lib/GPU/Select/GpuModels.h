@@ -14,6 +14,15 @@ namespace nm {
 void setFloors(const GpuProduct &product, const GpuChip &chip,
                GpuSchedule &schedule);
 
+/// The microseconds of `clocks` at the clock that a chip keeps under load.
+inline double microsecondsUnderLoad(double clocks, const GpuChip &chip) {
+  return clocks / (chip.clockGHz * chip.rates.loadedClock) / 1000;
+}
+
+/// Accesses of the second-level cache that take the time of a partial sum's
+/// store and load.
+inline constexpr double kSumAccesses = 2.6;
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t alignTo(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 

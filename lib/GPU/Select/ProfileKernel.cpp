@@ -10,12 +10,12 @@
 
 using namespace nm;
 
-/// Bytes that a multiprocessor has of its shared memory in a clock, and at most
-/// of the second-level cache.
-static constexpr double kSharedBytesPerClock = 128, kL2BytesPerClock = 64;
+/// Bytes that a multiprocessor has of the second-level cache in a clock at
+/// most.
+static constexpr double kL2BytesPerClock = 64;
 /// wgmma's tile of C: 64 columns, whose weights are its first operand, and as
 /// many rows at most.
-static constexpr double kInstructionColumns = 64, kMaxInstructionRows = 256;
+static constexpr int64_t kInstructionColumns = 64, kMaxInstructionRows = 256;
 
 namespace {
 class Profile {
@@ -70,8 +70,8 @@ private:
   Tile tileOfInstruction() const {
     if (fields.warpgroupM == 0)
       return {double(fields.warpM), double(fields.warpN)};
-    return {std::min(double(fields.warpgroupM), kMaxInstructionRows),
-            std::min(double(fields.warpgroupN), kInstructionColumns)};
+    return {double(std::min(fields.warpgroupM, kMaxInstructionRows)),
+            double(std::min(fields.warpgroupN, kInstructionColumns))};
   }
   double ofMemory() const;
 
@@ -160,7 +160,7 @@ KernelProfile nm::profileKernel(const GpuProduct &product, const GpuChip &chip,
       {estimate->multiplyFloor, "compute"},
       {estimate->memoryFloor, "memory"},
       {made.operations() / made.leastOfShared() /
-           (kSharedBytesPerClock * perClock),
+           (chip.rates.shared * perClock),
        "shared"},
       {made.operations() / *profile.ofL2 / (kL2BytesPerClock * perClock),
        "l2"}};

@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   nm::Result<nm::GpuChip> chip = getChip(request.target);
   request.hasClusters = !chip || chip->hasClusters();
   request.hasWgmma = chip && chip->hasWgmma;
-  request.hasFloat8 = !chip || chip->multipliesFloat8();
+  request.hasFloat8 = !chip || chip->multipliesFloat8;
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")

@@ -28,18 +28,10 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.
-/// A launch, the first load's way, and the sums' way out.
-static constexpr double kLaunch = 2.0;
 /// The launch that adds the parts of k.
 static constexpr double kSecondLaunch = 3.2;
 /// From a load to its value, with the memory busy.
 static constexpr double kLatency = 0.9;
-/// The share of the memory's rate that kernels reach, and the bytes that a
-/// multiprocessor takes in a clock.
-static constexpr double kReachableShare = 0.93;
-static constexpr double kBytesPerClock = 48;
-/// Between two tiles of k, until weights flow again.
-static constexpr double kTileGap = 1.2;
 /// Warps of a multiprocessor with which half of the time is latency.
 static constexpr double kLatencyWarps = 2.5;
 /// Bytes in a microsecond from the second-level cache to all multiprocessors.
@@ -50,7 +42,7 @@ static constexpr double kWarpLaunch = 0.02;
 /// How much longer 16 rows of 16-bit elements take in wide blocks: at 75 and
 /// 87.5 % of elements, 1.08 to 1.14 times the estimate, which narrow ones stay
 /// below.
-static constexpr double kWideFactor = 1.12;
+static constexpr double kWideFactor = 1.15;
 static constexpr int64_t kWideRows = 16, kWideColumns = 128;
 
 static int64_t powerOfTwoIn(int64_t value, int64_t most) {
@@ -243,9 +235,10 @@ double Candidate::memoryTime(int64_t concurrent) const {
   double inFlight = double(concurrent) * warps * kWarpSize * stepBytes() *
                     (schedule.stages > 1 ? 0.9 : 0.6);
   double rate =
-      std::min(inFlight / kLatency / 1000, kBytesPerClock * chip.clockGHz);
+      std::min(inFlight / kLatency / 1000, chip.rates.received * chip.clockGHz);
   double chips = double(std::min(blocks(), chip.multiprocessors));
-  double reachable = std::min(rate * chips, chip.memoryGBs * kReachableShare);
+  double reachable =
+      std::min(rate * chips, chip.memoryGBs * chip.rates.reachedMemory);
   double tilesOfM = double(ceilDiv(product.rows(), schedule.blockM));
   return weightBytes() * tilesOfM / reachable / 1000;
 }
@@ -276,12 +269,12 @@ double Candidate::computeTime(int64_t concurrent) const {
 }
 
 /// Every block reads its rows of A, from the second-level cache, before it
-/// multiplies.
+/// multiplies; between two tiles of k it takes a microsecond until weights flow
+/// again.
 double Candidate::stagingTime(int64_t concurrent) const {
   double bytes = double(blocks()) / schedule.splitK * schedule.blockM *
                  product.k * elementBytes;
-  return bytes / kCacheRate +
-         double(tilesOfK() - 1) * kTileGap / double(concurrent);
+  return bytes / kCacheRate + double(tilesOfK() - 1) / double(concurrent);
 }
 
 /// The rows that warps walk for each row of a tile: the last turn is not whole.
@@ -321,7 +314,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
   int64_t perMultiprocessor = ceilDiv(blocks(), chip.multiprocessors);
   int64_t concurrent = std::min(resident, perMultiprocessor);
   double memory = memoryTime(concurrent), compute = computeTime(concurrent);
-  double time = kLaunch + kWarpLaunch * double(warps) +
+  double time = chip.rates.launch + kWarpLaunch * double(warps) +
                 std::max(memory, compute) * (0.9 + 0.1 * waste()) +
                 0.2 * std::min(memory, compute) + stagingTime(concurrent);
   if (schedule.splitK > 1)

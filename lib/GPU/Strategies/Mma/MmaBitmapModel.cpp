@@ -31,11 +31,12 @@ static constexpr int64_t kStages = 2;
 /// and 16 rows at 50, 75 and 87.5 %, k x n of 4096 x 4096 and 8192 x 8192, on
 /// an H200 (2026-11-26). Loads alone are 64.
 static constexpr double kStepClocks = 100, kActivationLoads = 16;
-/// What a tile takes longer in blocks of fewer warps, whose loads nothing
-/// hides.
+/// Slices whose warps hide one another's loads.
 static constexpr int64_t kManySlices = 8;
-static constexpr double kFewWarps = 350;
-static constexpr double kSharedBytesPerClock = 128;
+/// What blocks that have a multiprocessor to themselves take over the estimate:
+/// 32 rows of 8:32 at 6144 x 4096 take 18.6 us, and with dense weights 15.7
+/// (one H200, 2026-11-27).
+static constexpr double kMeasuredAlone = 1.15;
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;
 
@@ -58,7 +59,8 @@ static std::optional<std::string> whyNot(const GpuProduct &product) {
 }
 
 /// What a tile of `tile` has.
-static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form) {
+static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
+                              const GpuChip &chip) {
   double blocks = double(tile.blockN / BitmapForm::kColumns),
          steps = double(tile.blockK / BitmapForm::kStepRows),
          matrices = double(tile.blockM / kMatrixRows);
@@ -70,8 +72,8 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form) {
       kOtherRegisters + tile.blockM * tile.blockN / kWarpSize + tile.blockM / 2;
   parts.clocks =
       blocks * steps * kStepClocks + steps * matrices * kActivationLoads +
-      double(parts.activationBytes + parts.valueBytes) / kSharedBytesPerClock;
-  parts.waits = tile.sliceK < kManySlices ? kFewWarps : 0;
+      double(parts.activationBytes + parts.valueBytes) / chip.rates.shared;
+  parts.waits = tile.sliceK < kManySlices ? kTileBarrier : 0;
   return parts;
 }
 
@@ -93,16 +95,21 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
     MmaTileShape shape{rows, kColumns, rows, kColumns};
     GpuSchedule tile = shape.makeSchedule(slices * BitmapForm::kStepRows);
     tile.sliceK = slices;
-    setLeastTimes(product, chip, mmaSyncOperationsPerClock(chip),
-                  steps * BitmapForm::kStepRows, weightBytes, tile);
+    setLeastTimes(product, chip, chip.rates.mma, steps * BitmapForm::kStepRows,
+                  weightBytes, tile);
     std::optional<GpuSchedule> found = chooseStages(
-        product, chip, measureTile(tile, form), tile, kStages, kStages);
+        product, chip, measureTile(tile, form, chip), tile, kStages, kStages);
     if (found && shape.hasRegisters(product.k) &&
         (!best || found->microseconds < best->microseconds))
       best = found;
   }
-  if (best)
+  if (best) {
+    bool isAlone = 2 * (best->sharedBytes + kReservedShared) >
+                   chip.sharedPerMultiprocessor;
+    if (isAlone && rows > 2 * kMatrixRows)
+      best->microseconds *= kMeasuredAlone;
     return *best;
+  }
   return Error{"strategy mma_bitmap expected tiles that fit in " +
                std::to_string(chip.sharedPerBlock) + " bytes of shared memory"};
 }

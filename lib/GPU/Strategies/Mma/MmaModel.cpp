@@ -6,19 +6,8 @@
 
 using namespace nm;
 
-double nm::mmaSyncOperationsPerClock(const GpuChip &chip) {
-  if (chip.name == "sm_90")
-    return 0.66 * 4096;
-  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
-}
-
-/// Clocks that a block takes before its first tile arrives and after its last,
-/// and bytes of C that it stores in a clock.
-static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
-static constexpr double kLaunchMicroseconds = 2;
-/// Accesses of the second-level cache that take the time of a partial sum's
-/// store and load.
-static constexpr double kSumAccesses = 2.6;
+/// Clocks that a block takes before its first tile arrives and after its last.
+static constexpr double kBlockStart = 1500;
 
 static GpuSchedule makeBlock(const MmaTileShape &shape, int64_t blockK) {
   GpuSchedule tile;
@@ -56,7 +45,7 @@ double MmaEstimate::clocks() const {
                   double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(count) + kBlockStart +
-           double(count) * stored / kStoredBytesPerClock;
+           double(count) * stored / chip.rates.stored;
   };
   return clocksOfWaves(blocks, residentBlocks(), chip.multiprocessors,
                        waveClocks);
@@ -69,12 +58,12 @@ double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {
                  double(tile.splitK + 1);
   double cacheGBs =
       cacheBytesPerClock * double(chip.multiprocessors) * chip.clockGHz;
-  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
+  return chip.rates.launch + kSumAccesses * bytes / cacheGBs / 1000;
 }
 
 double MmaEstimate::microsecondsAt(double clocks, double clockGHz,
                                    double cacheBytesPerClock) const {
-  double time = clocks / clockGHz / 1000 + kLaunchMicroseconds;
+  double time = clocks / clockGHz / 1000 + chip.rates.launch;
   return std::max(time, tile.memoryFloor) + sumMicroseconds(cacheBytesPerClock);
 }
 

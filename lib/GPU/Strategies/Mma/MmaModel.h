@@ -35,11 +35,6 @@ struct MmaTileShape {
 };
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
-/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
-/// f32: of the data sheets' rates those with such sums, of which Hopper reaches
-/// two thirds by this instruction.
-double mmaSyncOperationsPerClock(const GpuChip &chip);
-
 /// Bytes of an element of f16 or bf16.
 inline constexpr int64_t kMmaBytes = 2;
 

@@ -26,46 +26,30 @@ using namespace nm;
 
 /// Whether the instruction of 8-bit floats is one in name only: ptxas makes two
 /// of f16 of it, for which it converts operands and exchanges metadata between
-/// lanes. An Ada and sm_120 have it.
+/// lanes.
 static bool convertsToHalves(const GpuProduct &product, const GpuChip &chip) {
-  return isFloat8(product.type) &&
-         (chip.name == "sm_90" || chip.name == "sm_100");
+  return isFloat8(product.type) && !chip.multipliesSparseFloat8;
 }
 
-/// Operations of a multiprocessor and clock, zeros that are skipped included:
-/// twice the dense rate of f16 with sums of f32 of the data sheets, and twice
-/// that of 8-bit types. GeForce chips have sums of f32 at half the rate of
-/// others, those of 8-bit floats too.
-static double operationsPerClock(const GpuProduct &product,
-                                 const GpuChip &chip) {
-  double ofHalves = 1024;
-  if (chip.name == "sm_90")
-    ofHalves = 8192;
-  else if (chip.name == "sm_80" || chip.name == "sm_100")
-    ofHalves = 4096;
-  if (sparseBytes(product) == 2 || convertsToHalves(product, chip))
-    return ofHalves;
-  return 2 * ofHalves;
+/// Operations of a multiprocessor and clock, zeros that are skipped included,
+/// where dense ones of f16 are `ofHalves`.
+static double operationsPerClock(const GpuProduct &product, const GpuChip &chip,
+                                 double ofHalves) {
+  bool isByHalves =
+      sparseBytes(product) == 2 || convertsToHalves(product, chip);
+  return isByHalves ? 2 * ofHalves : 4 * ofHalves;
 }
 
-/// The share of that which mma.sp reaches: Hopper has two thirds for the
-/// instructions of older chips.
-static double shareOfMma(const GpuChip &chip) {
-  return chip.name == "sm_90" ? 0.62 : 0.85;
-}
-
-/// The share of the data sheet's clock that a chip keeps under full load.
-static constexpr double kSustainedClock = 0.85;
 /// Bytes of shared memory that ldmatrix and wide loads get in a clock, and of
 /// the second-level cache that asynchronous copies of four warps and of more
 /// get, measured on an H200.
 static constexpr double kSharedBytesPerClock = 95;
-static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 59;
+static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 53;
 /// Clocks of a tile's barrier and of what stands behind it, which no other
 /// block of the multiprocessor hides.
 static constexpr double kBarrier = 40;
 /// What three kernels on an H200 (2026-11-22) took, over the clocks above.
-static constexpr double kMeasured = 1.57;
+static constexpr double kMeasured = 1.85;
 /// Registers that a thread has beside its sums, for fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
 /// What quantized weights take over that, for each warp converts those that it
@@ -130,8 +114,8 @@ public:
   }
   double microseconds() const override {
     double converted = product.weightBits != 0 ? kConverted : 1;
-    return microsecondsAt(kMeasured * converted * clocks(),
-                          kSustainedClock * chip.clockGHz, kCopyBytes);
+    return microsecondsAt(kMeasured * converted * clocks(), chip.clockGHz,
+                          kCopyBytes);
   }
 
 private:
@@ -151,7 +135,7 @@ private:
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
-             (shareOfMma(chip) * operationsPerClock(product, chip)) +
+             operationsPerClock(product, chip, chip.rates.mma) +
          conversionClocks(product, chip, tile);
 }
 
@@ -189,12 +173,10 @@ static constexpr int64_t kStreamColumns[] = {32, 48};
 static constexpr int64_t kStreamSlices[] = {8, 4};
 
 /// Columns of blocks of weights in the form of wgmma_sp, whose blocks have as
-/// many, and the microseconds in which blocks of a cluster add up their parts.
-/// One row took 7.5, 36.9 and 18.6 us with n x k of 4096x4096, 28672x4096 and
-/// 4096x14336 on an H200 (2026-11-27), the first and the last with two parts of
-/// k. Four slices and four parts took 8.4 in the first.
+/// many. One row took 7.5, 36.9 and 18.6 us with n x k of 4096x4096, 28672x4096
+/// and 4096x14336 on an H200 (2026-11-27), the first and the last with two
+/// parts of k. Four slices and four parts took 8.4 in the first.
 static constexpr int64_t kPairColumns = 64, kPairSlices = 8;
-static constexpr double kPairShare = 1.05, kClusterMicroseconds = 0.3;
 static constexpr int64_t kMostPairParts = 4;
 
 /// Tiles of two steps a slice, of 16-bit weights, and what they take of their
@@ -268,7 +250,8 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
     GpuSchedule tile = shape.makeSchedule(stream.slices * stream.steps *
                                           sparseTileRows(product));
     tile.sliceK = stream.slices;
-    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
+    setSparseFloors(product, chip,
+                    operationsPerClock(product, chip, chip.rates.tensor), tile);
     StreamTile parts;
     parts.activationBytes = rows * tile.blockK * sparseBytes(product);
     parts.valueBytes = columns * tile.blockK / 2 * product.bitsOfWeight() / 8;
@@ -297,7 +280,7 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
 static std::optional<GpuSchedule> chooseStreamOfPairs(const GpuProduct &product,
                                                       const GpuChip &chip) {
   std::vector<StreamShape> shapes = {
-      {kPairColumns, kPairSlices, /*steps=*/1, kMaxStreamStages, kPairShare}};
+      {kPairColumns, kPairSlices, /*steps=*/1, kMaxStreamStages}};
   std::optional<GpuSchedule> best;
   for (int64_t parts = 1; parts <= kMostPairParts; parts *= 2) {
     // As many blocks of as many tiles.
@@ -309,7 +292,9 @@ static std::optional<GpuSchedule> chooseStreamOfPairs(const GpuProduct &product,
       continue;
     found->splitK = found->clusterK = parts;
     found->microseconds += parts == 1 ? 0 : kClusterMicroseconds;
-    setSparseFloors(product, chip, operationsPerClock(product, chip), *found);
+    setSparseFloors(product, chip,
+                    operationsPerClock(product, chip, chip.rates.tensor),
+                    *found);
     if (!best || found->microseconds < best->microseconds)
       best = found;
   }
@@ -344,7 +329,8 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
         (pairs && shape.blockN % kPairColumns != 0))
       continue;
     GpuSchedule tile = shape.makeSchedule(countTileRows(product));
-    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
+    setSparseFloors(product, chip,
+                    operationsPerClock(product, chip, chip.rates.tensor), tile);
     choice.visit<Estimate>(tile);
   }
   if (product.rows() > kMaxStreamRows)
@@ -362,7 +348,7 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip, bool pairs) {
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
-  if (isFloat8(product.type) && !chip.multipliesFloat8())
+  if (isFloat8(product.type) && !chip.multipliesFloat8)
     return Error{"strategy mma_sp expected a chip of sm_89 or later for " +
                  std::string(elementName(product.type)) + ", but got " +
                  std::string(chip.name)};

@@ -445,7 +445,7 @@ void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
 static LogicalResult verifyChip(SparseProductOpInterface op,
                                 const ::nm::GpuChip &chip) {
   Type element = op.getAType().getElementType();
-  if (!isFloat8(element) || chip.multipliesFloat8())
+  if (!isFloat8(element) || chip.multipliesFloat8)
     return success();
   return op->emitOpError() << "expected a chip of sm_89 or later for "
                            << element << " by strategy mma_sp, but got "

@@ -21,15 +21,14 @@ using namespace nm;
 
 /// Clocks of an ldmatrix of four matrices whose rows are gathered, measured on
 /// an H200, and of one whose rows follow one another: 512 bytes.
-static constexpr double kGatheredClocks = 8.25, kPlainClocks = 4;
+static constexpr double kGatheredClocks = 8, kPlainClocks = 4;
 /// How much longer copies of rows of A take that do not start with a line of
 /// 128 bytes: 500 rows of an m-major A take 27.1 us, once copied 24.0, in
 /// vectors of 32 at 75 %.
 static constexpr double kUnalignedCopies = 1.6;
 static constexpr int64_t kLineBytes = 128;
-/// Bytes of shared memory, and of the second-level cache by asynchronous
-/// copies, that a multiprocessor moves in a clock.
-static constexpr double kSharedBytesPerClock = 128, kCacheBytesPerClock = 45;
+/// Single elements take as long to store as a word of 16 bytes each.
+static constexpr int64_t kElementsOfWord = 8;
 /// Clocks of a tile's barrier and of the first loads behind it, and of the
 /// lesser of multiplications and loads what does not overlap.
 static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
@@ -49,8 +48,6 @@ static constexpr int64_t kFewRows = 64;
 static constexpr int64_t kOtherRegisters = 76;
 /// Registers that a thread has besides where A comes by single elements.
 static constexpr int64_t kEdgeRegisters = 80;
-/// How much longer those take to store than words of 16 bytes.
-static constexpr double kElementStores = 8;
 /// The unit that buffers are rounded up to.
 static constexpr int64_t kBufferAlignment = 128;
 /// Rows and columns of the squares that fragments are loaded by.
@@ -90,7 +87,7 @@ static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48;
 static constexpr double kGatherClocks = 40;
 /// What ten of their kernels took over the estimate: 1.04 to 1.5, 1.05 to 1.15
 /// at 75 %.
-static constexpr double kMeasuredStream = 1.17;
+static constexpr double kMeasuredStream = 1.15;
 /// Clocks of a tile whose slices end within 16 kept rows, beside others: 12
 /// rows of 3:12 in vectors of 128 at 3000x8192 take 19.2 us in slices of 12
 /// kept rows, of 12:32 in vectors of 32 at 3072x4096 8.7 of 24 (2026-11-24).
@@ -157,7 +154,7 @@ public:
     if (product.rows() <= kFewRows)
       measured *= kColdWeights;
     return microsecondsAt(measured * clocks(), chip.clockGHz,
-                          kCacheBytesPerClock);
+                          chip.rates.received);
   }
 
 private:
@@ -205,7 +202,7 @@ int64_t Estimate::residentBlocks() const {
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * squares() * kMatrixSide) /
-         mmaSyncOperationsPerClock(chip);
+         chip.rates.mma;
 }
 
 double Estimate::sharedClocks() const {
@@ -214,9 +211,9 @@ double Estimate::sharedClocks() const {
       double(units * tile.warpM / kMatrixSide) *
           (isSpread && tile.blockM >= 64 ? kPlainClocks : kGatheredClocks) +
       double(tile.warpN / kMatrixSide) * kPlainClocks;
-  double copied = bytesOfA() * (isByElements() ? kElementStores : 1) +
+  double copied = bytesOfA() * double(isByElements() ? kElementsOfWord : 1) +
                   (isInPlace() ? 0 : bytesOfWeights());
-  return double(warps() * squares()) * loads + copied / kSharedBytesPerClock;
+  return double(warps() * squares()) * loads + copied / chip.rates.shared;
 }
 
 /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
@@ -225,7 +222,7 @@ double Estimate::tileClocks(int64_t blocks) const {
   bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;
   double copies = (bytesOfA() * (startWithLines ? 1 : kUnalignedCopies) +
                    bytesOfWeights()) /
-                  kCacheBytesPerClock;
+                  chip.rates.received;
   // Weights in place are loaded two squares ahead, which take as long as the
   // loads: multiplications wait behind the copies.
   double bound = isInPlace() ? std::max(shared, multiply + copies)
@@ -314,8 +311,7 @@ void Search::setFloorsOf(GpuSchedule &tile) const {
   // Weights, and an index of a byte for each unit.
   double weightBytes =
       kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
-  setLeastTimes(product, chip, mmaSyncOperationsPerClock(chip), kept,
-                weightBytes, tile);
+  setLeastTimes(product, chip, chip.rates.mma, kept, weightBytes, tile);
 }
 
 /// A warp of a slice has all columns of the block, of one unit, for it takes

@@ -14,12 +14,10 @@ using namespace nm;
 /// Microseconds that a kernel takes before its first block, and a block before
 /// its first tile and after its last.
 static constexpr double kLaunchMicroseconds = 1.8, kStartMicroseconds = 0.7;
-/// From a copy to its arrival with the memory busy, and the share of the
-/// memory's rate that kernels reach.
-static constexpr double kLatency = 1, kReachableShare = 0.93;
-/// Bytes that a multiprocessor receives in a clock, and clocks of a tile's
-/// barriers.
-static constexpr double kIngress = 40, kBarrier = 350;
+/// From a copy to its arrival with the memory busy.
+static constexpr double kLatency = 1;
+/// Bytes that a multiprocessor receives in a clock.
+static constexpr double kIngress = 40;
 /// Clocks of the barriers of a tile in a block of few warps that has a
 /// multiprocessor to itself, with at least so many rows: nothing else hides the
 /// latency of its warps' fragments.
@@ -76,7 +74,7 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   double inFlight = double(std::min(tile.stages - 1, tiles())) * weights *
                     double(blocks) / kLatency;
   double reachable =
-      std::min(inFlight, 1000 * chip.memoryGBs * kReachableShare);
+      std::min(inFlight, 1000 * chip.memoryGBs * chip.rates.reachedMemory);
   double memory = all * weights / reachable;
   double received = all * (weights + double(parts.activationBytes)) /
                     (active * kIngress * chip.clockGHz * 1000);
@@ -84,9 +82,9 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   bool isAlone = double(blocks) < kAloneShare * active &&
                  threads() <= kAloneWarps * kWarpSize &&
                  tile.blockM >= kAloneRows;
-  double clocks =
-      double(tiles()) * (parts.waits + std::max(isAlone ? kAloneTile : kBarrier,
-                                                perActive * parts.clocks));
+  double clocks = double(tiles()) *
+                  (parts.waits + std::max(isAlone ? kAloneTile : kTileBarrier,
+                                          perActive * parts.clocks));
   double instructions = clocks / chip.clockGHz / 1000;
   return kStartMicroseconds + std::max({memory, received, instructions}) +
          kNotOverlapped * std::min(memory, received);

@@ -29,6 +29,9 @@ struct StreamTile {
   double waits = 0;
 };
 
+/// Clocks of a tile's barriers, which nothing hides in blocks of few warps.
+inline constexpr double kTileBarrier = 350;
+
 /// Stages that such tiles have at least and at most: with two, 32 rows take
 /// half as long again, and more would be as many blocks fewer.
 inline constexpr int64_t kMinStreamStages = 3, kMaxStreamStages = 6;

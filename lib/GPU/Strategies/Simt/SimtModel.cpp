@@ -31,8 +31,11 @@ static constexpr int64_t kPromotionRegisters = 16;
 // Of those the estimates choose schedules that take 1 % more than the best; of
 // 600 more in units of 1 to 8 columns, 0.3 % more.
 
-/// Clocks that copies and a barrier take where there is one buffer only.
-static constexpr double kSingleBuffered = 1000;
+/// Clocks that copies and a barrier take where there is one buffer only; that a
+/// tile waits for A where a thread loads so many elements of it that it cannot
+/// do so ahead (see nm-pipeline-copies); and of a block before its first tile
+/// arrives and after its last.
+static constexpr double kExposedCopies = 1000;
 /// Clocks that a barrier takes where there are more buffers than one.
 static constexpr double kBarrier = 40;
 /// The part of the lesser of multiplications and loads that does not overlap
@@ -40,60 +43,36 @@ static constexpr double kBarrier = 40;
 /// barrier.
 static constexpr double kNotOverlapped = 0.7;
 /// The part that does not overlap where A comes by way of a staging buffer,
-/// with the next tile's copies and stores among all rows; and that part where
-/// no row is held.
-static constexpr double kNotOverlappedStaging = 0.5,
-                        kNotOverlappedStagingLong = 0.7;
-/// The part that does not overlap where lanes gather, which read some rows
-/// ahead.
-static constexpr double kNotOverlappedGathering = 0.4;
+/// with the next tile's copies and stores among all rows, and where lanes
+/// gather, which read some rows ahead.
+static constexpr double kNotOverlappedAhead = 0.5;
 /// Clocks that a barrier takes where lanes gather: their first products wait
 /// for positions, and for the rows that those name.
 static constexpr double kGatherBarrier = 320;
 /// Clocks that 32 elements of A take of the first-level cache on their way
 /// through registers. It is the shared memory, too, and so what bounds lanes
 /// that gather: two to load a line and read it, one to store it, and what the
-/// copies of all warps at once leave unused. Stores of single elements meet a
-/// bank twice.
-static constexpr double kStagedClocks = 4.7, kStagedElementsClocks = 5.2;
-/// What does not overlap, and such clocks, where rows of A stay as they are:
-/// asynchronous copies bring them, a line at a time, and some products are held
-/// across the barrier.
-static constexpr double kNotOverlappedRows = 0.6, kRowsClocks = 1.5;
+/// copies of all warps at once leave unused.
+static constexpr double kStagedClocks = 4.7;
 /// Clocks that 32 elements take by way of a staging buffer: to be written
 /// there, loaded and stored.
 static constexpr double kStagingClocks = 3;
-/// Instructions of a warp for 32 elements of A: loads, what joins columns of
-/// them, and stores; where there are lists, what finds rows; and by way of a
-/// staging buffer a copy, a load and a store for each 128.
-static constexpr double kCopyInstructions = 1.5, kListedCopyInstructions = 2.5,
-                        kStagingInstructions = 1;
+/// Instructions of a warp for 32 elements of A where there are lists, which
+/// find rows; of others one: loads, what joins columns of them, and stores, or
+/// by way of a staging buffer a copy, a load and a store for each 128.
+static constexpr double kListedCopyInstructions = 1.5;
 /// Instructions of a warp for a tile, however long: addresses, positions and
 /// waits; fewer by way of a staging buffer, where addresses stay.
-static constexpr double kTileInstructions = 200, kStagingTileInstructions = 100;
-/// Instructions of a warp for 32 sums at the end of a chain: of a load, an
-/// addition, a store, and a chain that starts at zero, the accesses of four
-/// sums and zeros of two are one.
-static constexpr double kPromotionInstructions = 2;
-/// Clocks that a tile waits for A where a thread loads so many elements of it
-/// that it cannot do so ahead; see nm-pipeline-copies.
-static constexpr double kLateLoads = 1000;
+static constexpr double kTileInstructions = 208, kStagingTileInstructions = 100;
 /// How many times longer a loop over more rows than are unrolled takes; copies
 /// stand before and after the loop.
 static constexpr double kLoopedRows = 1.2;
 /// Slots that are no power of two in number cost their remainders, and more of
 /// them shared memory.
 static constexpr double kManySlots = 1.04;
-/// Clocks of a block before its first tile arrives and after its last; with a
-/// staging buffer, which that takes with nothing to overlap with, besides the
-/// copies of the next.
-static constexpr double kBlockStart = 1000, kStagingBlockStart = 1500;
-/// Clocks that a packed tile waits for the list of its rows, which a step has
-/// loaded for the next where a thread has few entries.
-static constexpr double kListClocks = 50;
-/// Clocks of 32 loads of single elements of four rows of A, and what loads of
-/// 16 bytes take for as many.
-static constexpr double kScatteredLoads = 4, kWideLoads = 1;
+/// Clocks of 32 loads of single elements of four rows of A, beside what loads
+/// of 16 bytes take for as many.
+static constexpr double kScatteredLoads = 2.2;
 /// Bytes that the second-level cache gives a multiprocessor in a clock.
 static constexpr double kCacheBytesPerClock = 27.5;
 /// Microseconds that the launch of a kernel in a graph takes.
@@ -102,16 +81,11 @@ static constexpr double kLaunchMicroseconds = 1.0;
 /// least and most of 12 kernels took 1.1 and 1.75 times as long.
 static constexpr double kColdWeights = 1.4;
 static constexpr int64_t kFewRows = 16;
-/// Accesses of the second-level cache that take the time of a partial sum's
-/// store and load.
-static constexpr double kSumAccesses = 2.6;
 /// Clocks in which threads that sum a tile together wait for each other, and
 /// those in which the blocks of a cluster do, before and after.
 static constexpr double kMeeting = 200;
 /// Bytes that a multiprocessor has of another's shared memory in a clock.
 static constexpr double kRemoteBytesPerClock = 16;
-/// Bytes of its own.
-static constexpr double kSharedBytesPerClock = 128;
 
 /// 16-byte loads from shared memory of a thread for one kept row, or as many
 /// as take the same time.
@@ -139,8 +113,7 @@ double SimtEstimate::loadClocks() const {
   if (!tile.pack || product.isMMajor)
     return 0;
   double rows = stagedRows(product.pattern, tile);
-  return tile.blockM / double(kWarpSize) *
-         (kScatteredLoads * rows - kWideLoads * tile.blockK);
+  return tile.blockM / double(kWarpSize) * kScatteredLoads * rows;
 }
 
 /// The clocks of A's transposing copy, which goes element by element in blocks
@@ -150,9 +123,9 @@ double SimtEstimate::storeClocks() const {
       double(tile.blockM) * stagedRows(product.pattern, tile) / kWarpSize;
   bool isWide = threads <= 256;
   if (isRowMajor())
-    return clocks * kRowsClocks;
+    return clocks;
   if (gathers() && !product.isMMajor)
-    return clocks * (isWide ? kStagedClocks : kStagedElementsClocks);
+    return clocks * kStagedClocks;
   if (usesStagingBuffer)
     return clocks * kStagingClocks;
   return isWide ? clocks : 2 * clocks;
@@ -185,16 +158,15 @@ double SimtEstimate::issueClocks() const {
   double multiplications =
       double(tile.blockM) * tile.blockN * keptRows / kWarpSize;
   double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
-  double perElement = tile.pack && !product.isMMajor ? kListedCopyInstructions
-                      : usesStagingBuffer            ? kStagingInstructions
-                                                     : kCopyInstructions;
+  double perElement =
+      tile.pack && !product.isMMajor ? kListedCopyInstructions : 1;
   double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
                       kWarpSize * perElement +
                   double(keptRows) * tile.blockN / kWarpSize / 2;
   double others = gathers()           ? 0
                   : usesStagingBuffer ? warps() * kStagingTileInstructions
                                       : warps() * kTileInstructions;
-  double promoted = promotedSums() / kWarpSize * kPromotionInstructions;
+  double promoted = promotedSums() / kWarpSize;
   return (multiplications + reads + copies + others + promoted) / 4;
 }
 
@@ -227,9 +199,9 @@ double SimtEstimate::cacheClocks() const {
 /// where a scheduler has one warp.
 double SimtEstimate::notOverlapped() const {
   if (gathers())
-    return isRowMajor() ? kNotOverlappedRows : kNotOverlappedGathering;
+    return isRowMajor() ? kNotOverlapped : kNotOverlappedAhead;
   if (usesStagingBuffer)
-    return defersRow() ? kNotOverlappedStaging : kNotOverlappedStagingLong;
+    return defersRow() ? kNotOverlappedAhead : kNotOverlapped;
   return defersRow() ? kNotOverlapped : 1;
 }
 
@@ -247,8 +219,7 @@ double SimtEstimate::tileClocks(double blocks) const {
       std::max({multiply, shared, blocks * issueClocks() / schedulers,
                 blocks * cacheClocks()});
   double apart = std::min(multiply, shared) * notOverlapped();
-  apart += tile.stages == 1 ? kSingleBuffered : kBarrier;
-  apart += tile.pack ? kListClocks : 0;
+  apart += tile.stages == 1 ? kExposedCopies : kBarrier;
   double clocks = bound + apart / warpsPerScheduler;
   if (gathers() && !isRowMajor())
     clocks += kGatherBarrier - kBarrier / warpsPerScheduler;
@@ -258,7 +229,7 @@ double SimtEstimate::tileClocks(double blocks) const {
     clocks *= kLoopedRows;
   if (!gathers() && !tile.pack && !product.isMMajor && !usesStagingBuffer &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
-    clocks += kLateLoads;
+    clocks += kExposedCopies;
   return clocks;
 }
 
@@ -344,7 +315,7 @@ double SimtEstimate::partClocks() const {
     return 0;
   double bytes = double(partBytes(tile));
   double clocks = kMeeting * (cluster > 1 ? 2 : 1);
-  clocks += 2 * bytes / kSharedBytesPerClock;
+  clocks += 2 * bytes / chip.rates.shared;
   return clocks +
          bytes * double(cluster - 1) / double(cluster) / kRemoteBytesPerClock;
 }
@@ -383,9 +354,8 @@ double SimtEstimate::microseconds() const {
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) +
-           double(count) * (cacheClocks() + partClocks()) +
-           (usesStagingBuffer ? kStagingBlockStart + cacheClocks()
-                              : kBlockStart);
+           double(count) * (cacheClocks() + partClocks()) + kExposedCopies +
+           (usesStagingBuffer ? cacheClocks() : 0);
   };
   double clocks = clocksOfWaves(blocks(), blocksPerMultiprocessor(),
                                 multiprocessors(), waveClocks);

@@ -10,9 +10,9 @@
 using namespace nm;
 
 /// Microseconds that the launch of the kernel before, which makes A's splits,
-/// takes, and the share of the memory's rate that this kernel reaches, for the
-/// L2 cache has some of what it moves.
-static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
+/// takes. It reaches the memory's rate, for the L2 cache has some of what it
+/// moves.
+static constexpr double kSplitMicroseconds = 1.5;
 /// Microseconds that the launch of the kernel behind, which adds up parts of k,
 /// takes with that of what it waits for, and the share of the memory's rate
 /// that this kernel reaches. 13 kernels with 2 to 4 parts of 0.25 to 2 million
@@ -52,7 +52,7 @@ double nm::splitMicroseconds(const GpuProduct &product, const GpuChip &chip) {
   double bytes =
       double(product.rows() * product.k) *
       double(int64_t(elementSize(product.type)) + bytesOfSplits(product));
-  return kSplitMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
+  return kSplitMicroseconds + bytes / chip.memoryGBs / 1000;
 }
 
 double nm::addMicroseconds(const GpuProduct &product, const GpuChip &chip,

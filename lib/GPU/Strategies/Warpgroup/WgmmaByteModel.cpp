@@ -7,7 +7,7 @@
 
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
-#include "GPU/Select/GpuModels.h"
+#include "GPU/Strategies/Warpgroup/TurnsModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
@@ -32,44 +32,31 @@ static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
 static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
 /// Tiles along m whose blocks are neighbours, where panels share rows of A.
 static constexpr int64_t kTilesAtOnceM = 4;
-/// Multiply-adds of the tensor cores of a multiprocessor, a clock.
-static constexpr double kTensorRate = 4096;
-/// Clocks of a step's barriers beside its products or copies; sums that are
-/// added to promoted sums in a clock; and how many times longer that takes,
-/// with what waits for it. Measured on an H200 (2026-11-23) as all rates here:
-/// m of 64 to 4096, k and n of 4096 and 11008, units of 16 and 64 rows, 64 and
-/// 128 columns, at 50 to 87.5 %.
-static constexpr double kStepClocks = 30, kAddedSums = 128, kAddFactor = 1.2;
-/// Bytes that a multiprocessor receives in a clock.
-static constexpr double kIngress = 44;
-/// In units of this many bytes and more. A unit of fewer, 16 or 32, takes as
-/// long as one of 64; and the bytes of a sector, which two units of 16 may
-/// share.
+/// Clocks of a step's barriers beside its products or copies, and sums that are
+/// added to promoted sums in a clock, with what waits for it.
+/// Measured on an H200 (2026-11-23) as all rates here: m of 64 to 4096, k and n
+/// of 4096 and 11008, units of 16 and 64 rows, 64 and 128 columns, at 50 to
+/// 87.5 %.
+static constexpr double kStepClocks = 30, kAddedSums = 107;
+/// Bytes of a unit that a multiprocessor receives at once. A unit of fewer, 16
+/// or 32, takes as long as one of 64; and the bytes of a sector, which two
+/// units of 16 may share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
-/// Rates of panels of A: clocks of a copy beside its bytes, the bytes of a
+/// Rates of panels of A: clocks of a copy beside its bytes, and the bytes of a
 /// clock, and how many times longer copies take where blocks make several
-/// tiles, for they then no longer want the same rows of A at once; bytes that
-/// the kernel before, which makes the panels, reads and writes in a
-/// microsecond, and the microseconds that it takes beside. Measured on an H100
+/// tiles, for they then no longer want the same rows of A at once. The kernel
+/// before, which makes the panels, goes by the memory's rate.
+/// Measured on an H100
 /// (2026-11-26) beside what has none, as parts of that: m of 256, 1024 and
 /// 4096, n of 4096 and 11008, k of 4096, units of 16 and 64 rows, i8 and
 /// f8E4M3FN.
 static constexpr double kPanelClocks = 80, kPanelIngress = 110,
-                        kTurnsFactor = 1.15, kPackRate = 5e6,
-                        kPackMicroseconds = 0.5;
+                        kTurnsFactor = 1.15;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
-/// Bytes of C that are stored in a clock; clocks before a block's first tile;
-/// the share of the highest clock that there is under load; and the launch.
-static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
-                        kMicroseconds = 0.5;
-/// Tiles of a block from which on a C of 16-bit elements leaves through slots,
-/// and bytes of C that these cost a clock beside: f8E4M3FN in units of 64 rows,
-/// 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and 87.5 %,
-/// and 88.5, 50.4 and 32.4 with stores from registers (one H100, 2026-11-26).
+/// Tiles of a block from which on a C of 16-bit elements leaves through slots.
 static constexpr int64_t kLeastTurns = 3;
-static constexpr double kBufferedStoreRate = 40;
 
 bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
   if (pattern.m <= 1)
@@ -177,9 +164,9 @@ bool Candidate::prefersTensorCopies() const {
 
 double Candidate::multiplyClocks() const {
   double sums = double(schedule.blockM * schedule.blockN);
-  double clocks = double(rows.kept) * sums / kTensorRate;
+  double clocks = double(rows.kept) * sums / chip.rates.tensor;
   if (schedule.promote)
-    clocks += kAddFactor * sums / kAddedSums;
+    clocks += sums / kAddedSums;
   return clocks;
 }
 
@@ -207,7 +194,8 @@ double Candidate::copyClocks() const {
   double activations = double(rows.kept * schedule.blockM) *
                        narrowFactor(product.pattern) * double(kCopyBytes) /
                        double(stride);
-  return (activations + double(rows.kept * schedule.blockN)) / kIngress;
+  return (activations + double(rows.kept * schedule.blockN)) /
+         chip.rates.received;
 }
 
 /// What the kernel takes that puts A into panels, unless it is one that makes
@@ -216,14 +204,14 @@ double Candidate::packMicroseconds() const {
   if (schedule.copyA != CopyKind::Bulk || product.isMadeElementwise)
     return 0;
   double bytes = 2 * double(product.rows() * product.k);
-  return kPackMicroseconds + bytes / kPackRate;
+  return chip.rates.earlyLaunch + bytes / chip.memoryGBs / 1000;
 }
 
 void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          kept = double(product.pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.multiplyFloor = m * n * kept / kTensorRate / clocks;
+  schedule.multiplyFloor = m * n * kept / chip.rates.tensor / clocks;
   double bytes = m * double(product.k) + kept * n +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
@@ -231,18 +219,17 @@ void Candidate::setFloors() {
 
 void Candidate::estimate() {
   setFloors();
-  int64_t turns = countTurns();
-  int64_t steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
-  double step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
-  double stored = double(schedule.blockM * schedule.blockN) *
+  TurnsOfBlocks blocks;
+  blocks.turns = countTurns();
+  blocks.steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
+  blocks.step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
+  blocks.stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
-  double storeRate =
-      schedule.storeBuffers != 0 ? kBufferedStoreRate : kStoreRate;
-  double clocks = kStartClocks +
-                  double(turns) * (double(steps) * step + stored / storeRate);
+  if (schedule.storeBuffers != 0)
+    blocks.storeRate = kBufferedStoreRate;
+  blocks.start = kByteStartClocks;
   schedule.microseconds =
-      std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
-      kMicroseconds + packMicroseconds();
+      blocks.microseconds(chip, schedule.memoryFloor) + packMicroseconds();
 }
 
 bool nm::canHavePanels(const GpuProduct &product, int64_t rowsOfB) {

@@ -10,6 +10,7 @@
 
 #include "GPU/Select/GpuModels.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
+#include "GPU/Strategies/Warpgroup/TurnsModel.h"
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
@@ -28,46 +29,29 @@ using namespace nm;
 
 /// Sizes of an instruction, and of a panel of an operand.
 static constexpr int64_t kInstructionK = 16, kPanel = 64;
-/// Multiply-adds of the tensor cores of a multiprocessor, a clock.
-static constexpr double kTensorRate = 2048;
 /// Bytes that a multiprocessor receives a clock, with one block and with more.
-static constexpr double kIngressOfOne = 50, kIngress = 56;
+static constexpr double kIngressOfOne = 43, kIngress = 48;
 /// Clocks of a tile's barrier, and of what comes before the first tile and
 /// behind the last.
-static constexpr double kTileClocks = 150, kStartClocks = 6000;
+static constexpr double kTileClocks = 157, kStartClocks = 6720;
 /// How much longer tiles take whose copies run a single one ahead.
-static constexpr double kFewStagesFactor = 1.5;
+static constexpr double kFewStagesFactor = 1.3;
 /// How much longer tiles of 64 columns take than that, whose copies are most:
 /// without it, 50 % was chosen where dense is 5 % faster.
 static constexpr double kNarrowFactor = 1.13;
-/// Bytes of sums that a multiprocessor stores a clock.
-static constexpr double kStoreRate = 24;
-/// The clock under load, of the highest there is.
-static constexpr double kClockUnderLoad = 0.8;
-/// With producers: their warps; what a step takes, its products with few stages
-/// and with more, or its copies, and beside either a barrier; bytes of C stored
-/// a clock; what comes before a block's first tile; the clock; and the launch.
-/// Measured on an H200 with m of 64 to 4096 and n and k of 4096 and 11008,
-/// tiles of 64 x 64 to 256 x 128 and 512 x 64, at 50 to 87.5 %.
+/// With producers: their warps. Rates were measured on an H200 with m of 64 to
+/// 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128 and 512 x
+/// 64, at 50 to 87.5 %.
 static constexpr int64_t kProducers = 4;
-static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
-                        kRoleStepClocks = 150, kRoleCopyClocks = 100,
-                        kRoleStoreRate = 20, kBufferedStoreRate = 25,
-                        kRoleStartClocks = 2000, kRoleClock = 0.9,
-                        kRoleMicroseconds = 0.5;
 /// Bytes that a multiprocessor receives a clock with producers: of long rows,
-/// and else of blocks that have one tile of C, and of those that have more.
+/// and of blocks that have one tile of C, all of whose rows there are.
 static constexpr int64_t kLongRow = 512;
-static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
-                        kTurnsIngress = 44;
-/// Bytes that a multiprocessor receives a clock with producers in blocks that
-/// have one tile, some of them with a part of its rows; and the bytes of A
-/// alone that it receives where its rows do not start with lines: 1000 and 3000
-/// rows of an m-major A, k = n = 4096, take 1.4 and 1.8 times as long in
-/// vectors of 128 and 64 as copied ones. Measured on an H200 (2026-11-23), m of
-/// 100 to 3000.
-static constexpr double kPartialTileIngress = 45, kUnalignedIngress = 25.5,
-                        kUnalignedIngressOfFew = 31;
+static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53;
+/// Bytes of A alone that a multiprocessor receives a clock with producers where
+/// its rows do not start with lines: 1000 and 3000 rows of an m-major A, k = n
+/// = 4096, take 1.4 and 1.8 times as long in vectors of 128 and 64 as copied
+/// ones. Measured on an H200 (2026-11-23), m of 100 to 3000.
+static constexpr double kUnalignedIngress = 25.5, kUnalignedIngressOfFew = 31;
 static constexpr int64_t kLineBytes = 128;
 /// Bytes that a multiprocessor receives a clock with producers where A has few
 /// rows, whose weights come from memory. Measured on an H200 with 64 rows, n
@@ -82,21 +66,17 @@ static constexpr int64_t kMaxCopies = 32;
 /// Rates of products of split floats: how much longer they take than the tensor
 /// cores at their best, by two warpgroups and by one, which adds sums up while
 /// no other multiplies, and of 128 rows of A and of 64, for which instructions
-/// read all that shared memory gives; that with few stages; a step's barriers;
-/// and the rest of a block. Fitted to 82 times on an H200, m of 16 to 4096, k
+/// read all that shared memory gives; that with few stages; and the rest of a
+/// block. Fitted to 82 times on an H200, m of 16 to 4096, k
 /// and n of 768 to 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 %
 /// from them (root mean square).
 static constexpr double kSplitsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
-static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStepClocks = 100,
-                        kSplitsIngress = 44, kSplitsStoreRate = 10,
-                        kSplitsStartClocks = 1000;
+static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStoreRate = 10;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxSplitsRows = 64, kMaxSplitsGroupM = 128;
 /// Parts of k of products of split floats, at most.
 static constexpr int64_t kMaxPartsOfSplits = 64;
-/// Launch of a kernel.
-static constexpr double kStartMicroseconds = 2;
 /// Rows of a tile that keep the tensor cores busy, those of one whose shared
 /// memory leaves room for a second block, and the most of a list.
 static constexpr int64_t kRowsOfTile = 64, kRowsOfSmallTile = 32,
@@ -182,8 +162,8 @@ private:
            (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
   }
   double multiplyClocks() const {
-    return double(rows.padded * schedule.blockM * schedule.blockN) /
-           kTensorRate * productsOfOne();
+    return 2.0 * double(rows.padded * schedule.blockM * schedule.blockN) /
+           chip.rates.tensor * productsOfOne();
   }
   /// The bytes of a tile of A, and of that with its weights.
   int64_t bytesOfRows() const {
@@ -381,7 +361,7 @@ double Candidate::clocksOfBlocks() const {
   int64_t together = std::min(
       countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
   double block = tiles * clocksOfTile(together) + kStartClocks +
-                 bytesOfStore() / kStoreRate;
+                 bytesOfStore() / chip.rates.stored;
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
@@ -393,18 +373,18 @@ double Candidate::clocksOfSplits() const {
   bool isNarrow = schedule.warpgroupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
                 schedule.warpgroupM * schedule.warpgroupN;
-  double ingress = isEven() ? kSplitsIngress : kSplitsIngress / kUnevenFactor;
+  double ingress = chip.rates.received / (isEven() ? 1 : kUnevenFactor);
   double factor = kSplitsFactors[isNarrow][hasTwo];
   if (schedule.stages == kMinStages)
     factor *= kFewStagesSplitsFactor;
   double step =
       std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
-      kSplitsStepClocks;
+      chip.rates.barrier;
   if (schedule.compensated)
     step += clocksOfCompensation(rows.padded);
-  return kSplitsStartClocks +
-         double(turns) *
-             (double(tiles) * step + bytesOfStore() / kSplitsStoreRate);
+  return TurnsOfBlocks{
+      turns, tiles, step, bytesOfStore(), kSplitsStoreRate, kSplitsStartClocks}
+      .clocks();
 }
 
 double Candidate::clocksToCopy(double ingress) const {
@@ -426,23 +406,22 @@ double Candidate::clocksWithProducers() const {
     return clocksOfSplits();
   int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
   bool isPartial = product.rows() % schedule.blockM != 0;
-  double ingress = turns > 1   ? kTurnsIngress
-                   : isPartial ? kPartialTileIngress
-                               : kOneTurnIngress;
+  double ingress =
+      turns > 1 || isPartial ? chip.rates.received : kOneTurnIngress;
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
   if (product.rows() <= kFewRows)
     ingress = kColdIngress;
   ingress = isEven() ? ingress : ingress / kUnevenFactor;
-  double factor =
-      schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+  double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
   factor *= isEven() ? 1 : kUnevenFactor;
-  double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
-                         clocksToCopy(ingress) + kRoleCopyClocks);
+  double step = std::max(multiplyClocks() * factor, clocksToCopy(ingress)) +
+                chip.rates.barrier;
   double storeRate =
-      schedule.storeBuffers != 0 ? kBufferedStoreRate : kRoleStoreRate;
-  return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
-                                             bytesOfStore() / storeRate);
+      schedule.storeBuffers != 0 ? kBufferedStoreRate : kStoreRateOfTurns;
+  return TurnsOfBlocks{turns,          countTiles(), step,
+                       bytesOfStore(), storeRate,    kStartClocksOfTurns}
+      .clocks();
 }
 
 /// As many as the multiprocessors that have no block can take.
@@ -485,7 +464,7 @@ void Candidate::setFloors() {
          kept = double(pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
   schedule.multiplyFloor =
-      m * n * kept * productsOfOne() / kTensorRate / clocks;
+      2 * m * n * kept * productsOfOne() / chip.rates.tensor / clocks;
   double bytes = (m * double(product.k) + kept * n) * double(elementBytes()) +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
@@ -499,19 +478,17 @@ double Candidate::microsecondsToAdd() const {
     return addMicroseconds(product, chip, schedule.splitK);
   double bytes =
       double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
-  return kStartMicroseconds + bytes / chip.memoryGBs / 1000;
+  return chip.rates.launch + bytes / chip.memoryGBs / 1000;
 }
 
 void Candidate::estimate(int64_t parts) {
   setFloors();
   bool hasProducers = schedule.producers != 0;
   schedule.splitK = parts;
-  // Of the highest clock there is.
-  double clocks = hasProducers ? clocksWithProducers() / kRoleClock
-                               : clocksOfBlocks() / kClockUnderLoad;
+  double clocks = hasProducers ? clocksWithProducers() : clocksOfBlocks();
   schedule.microseconds =
-      std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
-      (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
+      std::max(microsecondsUnderLoad(clocks, chip), schedule.memoryFloor) +
+      (hasProducers ? chip.rates.earlyLaunch : chip.rates.launch) +
       (schedule.splits > 1 ? splitMicroseconds(product, chip) : 0) +
       microsecondsToAdd();
 }

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Select/GpuModels.h"
+#include "GPU/Strategies/Warpgroup/TurnsModel.h"
 
 #include "nm/Format/SelectedFragments.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -54,8 +54,6 @@ static constexpr int64_t kMaxPromoted = 192, kMaxColumnsAlone = 192;
 /// more, those of 64.
 static constexpr int64_t kMostAtOnce = 128, kColumnsAtOnce = 64;
 
-/// Multiply-adds of 8 bits of the tensor cores of a multiprocessor, a clock.
-static constexpr double kTensorRate = 4096;
 /// Bytes that a multiprocessor receives in a clock while nothing is stored; and
 /// in blocks of one warpgroup that take turns at tiles, which read A and the
 /// weights more often (4:8 of 777x8192x11008, 1:2 of 1000x4608x6144).
@@ -67,25 +65,14 @@ static constexpr int64_t kColdRows = 16;
 /// word takes beside its permutes: 1:8, 2:8 and 4:8 in vectors of 32 columns,
 /// which wait for nothing else, take 10.4, 5.8 and 3.5 in all. These have one
 /// or two accesses of A, as many as are free.
-static constexpr double kSelectRate = 64, kLoadOperations = 2.8;
+static constexpr double kSelectRate = 59, kLoadOperations = 2;
 static constexpr int64_t kFreeAccesses = 2;
 /// The share of what threads select that products and copies are not beside.
-static constexpr double kSelectShare = 0.45;
-/// Sums that are added to promoted sums in a clock, with what waits for it; and
-/// how often products, and copies, wait for that.
-static constexpr double kAddedSums = 107, kAddsOfProducts = 2,
-                        kAddsOfCopies = 0.5;
-/// How many times longer a step takes whose sums are made of 64 columns after
-/// the other: 192 columns with promotion, in vectors of 48 and 96.
-static constexpr double kApart = 1.55;
-/// Clocks of a step's barriers, and those that products of a step take longer
-/// than by their rate.
-static constexpr double kStepClocks = 60, kProductClocks = 40;
-/// Bytes of C that are stored in a clock; clocks before a block's first tile;
-/// the share of the highest clock that there is under load; and the launch: as
-/// in strategy wgmma (WgmmaByteModel.cpp).
-static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
-                        kMicroseconds = 0.5;
+static constexpr double kSelectShare = 0.5;
+/// Sums that are added to promoted sums in a clock, while products wait.
+static constexpr double kAddedSums = 54;
+/// Clocks of a step's barriers.
+static constexpr double kStepClocks = 78;
 
 PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
                                   int64_t rowsOfB) {
@@ -128,7 +115,7 @@ private:
            alignTo(bytesOfIndices(), kStageAlign);
   }
   double multiplyClocks() const {
-    return double(kept * schedule.blockM * schedule.blockN) / kTensorRate;
+    return double(kept * schedule.blockM * schedule.blockN) / chip.rates.tensor;
   }
   double copyClocks() const {
     bool isAlone = groups == 1 && countTurns() > 1;
@@ -236,7 +223,7 @@ void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          condensed = double(pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.multiplyFloor = m * n * condensed / kTensorRate / clocks;
+  schedule.multiplyFloor = m * n * condensed / chip.rates.tensor / clocks;
   double moved = m * double(product.k) + condensed * n +
                  m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = moved / chip.memoryGBs / 1000;
@@ -244,23 +231,18 @@ void Candidate::setFloors() {
 
 void Candidate::estimate() {
   setFloors();
-  int64_t steps = ceilDiv(pattern.condensedRows(product.k), kept);
-  double products = multiplyClocks() + kProductClocks +
-                    kAddsOfProducts * clocksToAdd(),
-         copies = copyClocks() + kAddsOfCopies * clocksToAdd();
-  double step =
+  double products = multiplyClocks() + clocksToAdd(), copies = copyClocks();
+  TurnsOfBlocks blocks;
+  blocks.turns = countTurns();
+  blocks.steps = ceilDiv(pattern.condensedRows(product.k), kept);
+  blocks.step =
       std::max(std::max(products, copies) + kSelectShare * selectClocks(),
                selectClocks()) +
       kStepClocks;
-  if (schedule.promote && schedule.blockN > kMostAtOnce)
-    step *= kApart;
-  double stored = double(schedule.blockM * schedule.blockN) *
+  blocks.stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
-  double clocks = kStartClocks + double(countTurns()) * (double(steps) * step +
-                                                         stored / kStoreRate);
-  schedule.microseconds =
-      std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
-      kMicroseconds;
+  blocks.start = kByteStartClocks;
+  schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor);
   if (product.rows() <= kColdRows)
     schedule.microseconds += schedule.memoryFloor;
 }

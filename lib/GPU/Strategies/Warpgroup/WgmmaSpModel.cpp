@@ -9,6 +9,7 @@
 
 #include "GPU/Strategies/Mma/MmaModel.h"
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
+#include "GPU/Strategies/Warpgroup/TurnsModel.h"
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -25,11 +26,6 @@
 
 using namespace nm;
 
-/// Operations of a multiprocessor and clock in 16-bit types, zeros that are
-/// skipped included.
-static constexpr double kOperationsPerClock = 8192;
-/// Bytes of shared memory that instructions get in a clock.
-static constexpr double kSharedBytesPerClock = 128;
 /// Bytes of a row of A that an instruction reads, and columns of it.
 static constexpr int64_t kInstructionBytes = 64, kColumns = 64;
 /// The clock that these instructions leave of the highest there is, for want of
@@ -37,36 +33,32 @@ static constexpr int64_t kInstructionBytes = 64, kColumns = 64;
 static constexpr double kClockUnderLoad = 0.64;
 /// Bytes that a multiprocessor receives in such a clock.
 static constexpr double kIngress = 75;
-/// Such clocks until what a copy asks for arrives.
+/// Such clocks until what a copy of threads asks for arrives.
 static constexpr double kLatency = 1000;
 /// Bytes that a copy takes at once at most.
 static constexpr int64_t kCopyBytes = 16;
-/// Clocks before the first tile and behind the last, and bytes of sums that are
-/// stored in one.
-static constexpr double kStartClocks = 2600, kStoreRate = 24;
-/// Launch of a kernel, and of a second one that adds up parts of k.
-static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
 /// Microseconds that a cluster's blocks take until they have one another's
-/// sums, in 16-bit types and in those of 8 bits, and the most blocks of a
-/// cluster. At 2:4, 64 rows and 4096 squared an H200 takes 8.7 us with two
-/// blocks in f16, 11.5 with one and 15.7 with four (2026-11-23); 6.5 with two
-/// in i8 and 6.7 in f8, and 7.6 and 8.5 with one.
-static constexpr double kClusterMicroseconds = 0.3,
-                        kByteClusterMicroseconds = 1.5;
+/// sums, in types of 8 bits, and the most blocks of a cluster: at 2:4, 64 rows
+/// and 4096 squared 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5 with one.
+static constexpr double kByteClusterMicroseconds = 1.5;
 static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
 /// The clock of short products, whose weights are no more than the second-level
-/// cache keeps: 256 rows of an m-major A take 13.2 to 13.6 us with two blocks
-/// in a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128,
-/// and 128 rows 10.4. Of a row-major one, 256 rows are the producers', in 13.2.
+/// cache keeps: 256 rows of an m-major A
+/// take 13.2 to 13.6 us with two blocks in a cluster, 14.5 and 18.2 with one
+/// and tiles of 128 x 64 and 128 x 128, and 128 rows 10.4. Of a row-major one,
+/// 256 rows are the producers', in 13.2.
 static constexpr double kShortClock = 0.8;
 static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
                          kMostShortRowMajorRows = 128,
                          kMostShortWeights = 16 << 20;
-/// What ten kernels of at most 32 rows took over the estimate: 1.1 to 1.23;
-/// those of 8-bit floats take less than it.
-static constexpr double kMeasuredFewRows = 1.15;
+/// What ten kernels of at most 32 rows took over the estimate, 1.1 to 1.23, for
+/// those of 8-bit floats take less than it; and what copies take, all of which
+/// are under conditions, where rows end inside of a block: 1.13 to 1.27 of 300
+/// to 777. Of a row-major A, whose last block begins early, 1.14 of 500 rows of
+/// 11008x4096.
+static constexpr double kMeasured = 1.2, kMeasuredEarlyRows = 1.1;
 static constexpr int64_t kFewRows = 32;
 /// Blocks of a multiprocessor that gain from one another.
 static constexpr int64_t kMaxBlocks = 2;
@@ -90,11 +82,11 @@ static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
 static constexpr int64_t kRoleRegisters = 232;
 /// Bytes that a multiprocessor receives by tensor copies in such a clock, that
 /// instructions get of shared memory, and that are stored while the next tile
-/// arrives; and clocks until a copy arrives. These and what follows fit, to 8
+/// arrives. These and what follows fit, to 8
 /// %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64 to 4096, n and k
 /// of 4096 to 11008 (2026-11-23).
 static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
-                        kRoleStoreRate = 48, kRoleLatency = 1400;
+                        kRoleStoreRate = 48;
 /// Clocks of a tile in which the tensor cores wait, by the rows of A that an
 /// instruction has: 256; fewer; fewer of an m-major A; and 64 in 8-bit types.
 /// Where a block's only warpgroup adds to promoted sums, which no other
@@ -103,22 +95,12 @@ static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
                         kOrderedTileClocks = 120, kShortByteTileClocks = 200,
                         kLonePromotionClocks = 90, kLoneRowClocks = 0.7;
-static constexpr double kRoleStartMicroseconds = 0.5;
 /// Bytes of A that tensor copies, and others, bring in such a clock where its
 /// rows do not start with a line of 128 bytes: of an m-major A, 1000 and 3000
 /// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
 /// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
 static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
-/// Bytes that they fill with zeros in such a clock, behind the last row of a
-/// box of 64: with blocks of 64 rows that do not begin early, 128 rows of
-/// 4096x4096 take 8.4 us, 104 11.6, 96 13.6 and 72 17.0 (2026-11-23).
-static constexpr double kFillRate = 46;
-/// How many times longer the other copies take, all of which are under
-/// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
-/// Of a row-major A, whose last block begins early, 1.14 of 500 rows of
-/// 11008x4096.
-static constexpr double kMeasuredPartialRows = 1.2, kMeasuredEarlyRows = 1.1;
 /// How many times longer than that tiles of 64 x 64 take where producers copy a
 /// row-major A: 1.11 to 1.19 of 64 to 256 rows, n x k of 4096x4096 and
 /// 2048x8192, on an H200 (2026-11-23).
@@ -136,10 +118,10 @@ static constexpr MmaTileShape kPromotedShape{192, 128, 192, 64};
 /// Rows of k of a tile are those of a line of memory, or of some where sums are
 /// added to promoted sums, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
-/// Sums that a multiprocessor adds to promoted sums in a clock, and the share
-/// of that time that no other warpgroup's products hide: on an H200 whose
-/// warpgroups start at once, and on an H100 in turn.
-static constexpr double kAddedSums = 128, kPartialTileShare = 0.5;
+/// Sums that a multiprocessor adds to promoted sums in a clock, as far as no
+/// other warpgroup's products hide it: on an H200 whose warpgroups start at
+/// once, and on an H100 in turn.
+static constexpr double kAddedSums = 256;
 
 /// Whether a tile has sums of its own, which are added to promoted sums.
 static bool isPromoted(const GpuProduct &product) {
@@ -206,9 +188,10 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape, int64_t together, int64_t lines)
     : schedule(shape.makeWarpgroupSchedule(lines * sparseTileRows(product))),
       product(product), chip(chip), together(together) {
-  setSparseFloors(
-      product, chip,
-      kOperationsPerClock * kMmaBytes / double(sparseBytes(product)), schedule);
+  setSparseFloors(product, chip,
+                  2 * chip.rates.tensor * kMmaBytes /
+                      double(sparseBytes(product)),
+                  schedule);
   int64_t bytes =
       std::min(chip.sharedPerBlock,
                chip.sharedPerMultiprocessor / together - kReservedShared);
@@ -311,8 +294,12 @@ void Candidate::setOrder() {
 void Candidate::estimateRoles() {
   int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
                   ceilDiv(product.n, schedule.blockN);
-  double turns = double(ceilDiv(tiles, schedule.blocks));
-  double steps = double(ceilDiv(product.k, schedule.blockK));
+  TurnsOfBlocks blocks;
+  blocks.turns = ceilDiv(tiles, schedule.blocks);
+  blocks.steps = ceilDiv(product.k, schedule.blockK);
+  blocks.storeRate = kRoleStoreRate;
+  blocks.stored = double(schedule.blockM * schedule.blockN) *
+                  double(elementSize(product.outputType));
   double copied =
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
@@ -321,20 +308,18 @@ void Candidate::estimateRoles() {
     copied +=
         double((kMaxPartialBoxRows - product.rows() % kMaxPartialBoxRows) %
                kMaxPartialBoxRows * rowBytes()) /
-        kFillRate / turns;
-  double step = std::max(
+        chip.rates.received / double(blocks.turns);
+  blocks.step = std::max(
       {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),
-       copied, kRoleLatency / double(schedule.stages - 1)});
-  double stored = double(schedule.blockM * schedule.blockN) *
-                  double(elementSize(product.outputType));
-  double clocks = turns * (steps * step + stored / kRoleStoreRate);
+       copied, chip.rates.latency / double(schedule.stages - 1)});
+  double clocks = blocks.clocks();
   if (isOfHalves(product) && !product.isMMajor &&
       schedule.blockM * schedule.blockN == kColumns * kColumns)
     clocks *= kMeasuredLeastTile;
   schedule.microseconds =
       std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
-      kRoleStartMicroseconds;
+      chip.rates.earlyLaunch;
 }
 
 /// The clocks of a tile in which the tensor cores wait for warps.
@@ -357,7 +342,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
   double bytes = kInstructionBytes * (double(kColumns) / 2 + rows);
   double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
                                (rowBytes() / kInstructionBytes));
-  return instructions * std::max(operations / kOperationsPerClock,
+  return instructions * std::max(operations / (2 * chip.rates.tensor),
                                  bytes / sharedBytesPerClock);
 }
 
@@ -365,8 +350,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
 double Candidate::addClocks() const {
   if (!isPromoted(product))
     return 0;
-  return kPartialTileShare * double(schedule.blockM * schedule.blockN) /
-         kAddedSums;
+  return double(schedule.blockM * schedule.blockN) / kAddedSums;
 }
 
 /// The clocks of a tile's copies; narrow ones take as long as wide ones.
@@ -385,7 +369,7 @@ double Candidate::copyClocks() const {
 /// there are.
 double Candidate::tileClocks(int64_t blocks) const {
   double wait = kLatency / double(schedule.stages - 2);
-  double multiplied = multiplyClocks(kSharedBytesPerClock) + addClocks();
+  double multiplied = multiplyClocks(chip.rates.shared) + addClocks();
   return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
 
@@ -406,8 +390,8 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(parts > 1 ? 4 : elementSize(product.outputType));
   auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(count) + kStartClocks +
-           double(count) * stored / kStoreRate;
+    return tiles * tileClocks(count) + chip.rates.start +
+           double(count) * stored / chip.rates.stored;
   };
   double clocks =
       clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
@@ -415,13 +399,12 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
       chip.clockGHz * (isShort(product) ? kShortClock : kClockUnderLoad);
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
-      kStartMicroseconds;
+      chip.rates.launch;
   if (product.rows() <= kFewRows)
-    schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasuredFewRows;
+    schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasured;
   else if (product.rows() % schedule.blockM != 0)
-    schedule.microseconds *= endsInBlock(product, schedule.blockM)
-                                 ? kMeasuredPartialRows
-                                 : kMeasuredEarlyRows;
+    schedule.microseconds *=
+        endsInBlock(product, schedule.blockM) ? kMeasured : kMeasuredEarlyRows;
   if (hasClusters)
     schedule.microseconds += sparseBytes(product) == 1
                                  ? kByteClusterMicroseconds
@@ -431,7 +414,7 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   double sumBytes =
       4.0 * double(product.rows()) * double(product.n) * double(parts + 1);
   schedule.microseconds +=
-      kSumMicroseconds +
+      chip.rates.launch +
       sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
 }
 

@@ -10,6 +10,7 @@
 #include "GPU/Strategies/Mma/MmaModel.h"
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
+#include "GPU/Strategies/Warpgroup/TurnsModel.h"
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
@@ -21,22 +22,12 @@
 
 using namespace nm;
 
-/// Operations of a multiprocessor and clock in 16-bit types, zeros that are
-/// skipped included, and bytes of shared memory that instructions get.
-static constexpr double kOperationsPerClock = 8192, kSharedBytesPerClock = 128;
-/// The clock that these instructions leave of the highest there is.
-static constexpr double kClockUnderLoad = 0.9;
 /// How many times longer products take than the tensor cores and shared memory
 /// allow: by two warpgroups, and by one, while which adds up sums no other
 /// multiplies. This and what follows is fitted to 38 times on an H200, m of 64
 /// to 4096, k and n of 4096 and 11008, tiles of 64 x 64 to 256 x 64 and 192 x
 /// 128, one to four parts of k: 3.5 % from them (root mean square).
-static constexpr double kTwoGroupsFactor = 1.115, kOneGroupFactor = 1.39;
-/// A step's barriers; bytes that a multiprocessor receives and stores in a
-/// clock; clocks until a copy arrives, and of the rest of a block.
-static constexpr double kStepClocks = 115, kIngress = 48, kStoreRate = 64,
-                        kLatency = 1400, kStartClocks = 620;
-static constexpr double kStartMicroseconds = 1;
+static constexpr double kTwoGroupsFactor = 1.115, kOneGroupFactor = 1.45;
 static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
 static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
 /// Kept rows of a part of a long sum. A tile has half as many as one of
@@ -101,7 +92,7 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   schedule.splits = product.splits;
   schedule.compensated = wantsCompensation(
       product, schedule.splits, product.pattern.condensedRows(kRows));
-  setSparseFloors(product, chip, kOperationsPerClock / double(products()),
+  setSparseFloors(product, chip, 2 * chip.rates.tensor / double(products()),
                   schedule);
   schedule.stages = std::min(
       kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / tileBytes());
@@ -142,8 +133,8 @@ double Candidate::multiplyClocks() const {
   double bytes = 2 * kInstructionRows * (double(kColumns) / 2 + rows);
   double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
                                (kRows / kInstructionRows) * products());
-  return instructions * std::max(operations / kOperationsPerClock,
-                                 bytes / kSharedBytesPerClock);
+  return instructions * std::max(operations / (2 * chip.rates.tensor),
+                                 bytes / chip.rates.shared);
 }
 
 double Candidate::stepClocks() const {
@@ -151,26 +142,27 @@ double Candidate::stepClocks() const {
   // Half of the rows are kept.
   double ofCompensation =
       schedule.compensated ? clocksOfCompensation(kRows / 2) : 0;
-  return std::max({multiplyClocks() * factor, double(tileBytes()) / kIngress,
-                   kLatency / double(schedule.stages - 1)}) +
-         kStepClocks + ofCompensation;
+  return std::max({multiplyClocks() * factor,
+                   double(tileBytes()) / chip.rates.received,
+                   chip.rates.latency / double(schedule.stages - 1)}) +
+         chip.rates.barrier + ofCompensation;
 }
 
 void Candidate::estimate(int64_t parts) {
   schedule.splitK = parts;
-  int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
-                   ceilDiv(product.n, schedule.blockN) * parts;
-  double turns = double(ceilDiv(blocks, schedule.blocks));
-  double steps = double(ceilDiv(ceilDiv(product.k, kRows), parts));
-  double stored = double(schedule.blockM * schedule.blockN) *
+  int64_t count = ceilDiv(product.rows(), schedule.blockM) *
+                  ceilDiv(product.n, schedule.blockN) * parts;
+  TurnsOfBlocks blocks;
+  blocks.turns = ceilDiv(count, schedule.blocks);
+  blocks.steps = ceilDiv(ceilDiv(product.k, kRows), parts);
+  blocks.step = stepClocks();
+  blocks.stored = double(schedule.blockM * schedule.blockN) *
                   double(parts > 1 ? 4 : elementSize(product.outputType));
-  double clocks =
-      turns * (steps * stepClocks() + stored / kStoreRate) + kStartClocks;
-  schedule.microseconds =
-      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
-               schedule.memoryFloor) +
-      kStartMicroseconds + splitMicroseconds(product, chip) +
-      addMicroseconds(product, chip, parts);
+  blocks.storeRate = chip.rates.stored;
+  blocks.start = kSplitsStartClocks;
+  schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor) +
+                          splitMicroseconds(product, chip) +
+                          addMicroseconds(product, chip, parts);
 }
 
 Result<GpuSchedule> nm::selectWgmmaSpSplitFloats(const GpuProduct &product,
