@@ -102,6 +102,11 @@ class Violations(unittest.TestCase):
                  {"lib/TileToBlocks.cpp": None}, "no source file"),
             Case(hygiene.check_passes_have_one_stem,
                  {test: None}, "no test of that name"),
+            Case(hygiene.check_schedules_are_asked_by_their_interface,
+                 {"lib/GPU/Stage/Roles.cpp": "bool b() {\n  return "
+                  + " || ".join(["isa<WgmmaScheduleAttr>(s)"]
+                                * (hygiene.MAX_SCHEDULE_CASTS + 1)) + ";\n}\n"},
+                 "casts to a strategy's schedule"),
             Case(hygiene.check_models_have_few_constants,
                  {"lib/Schedule/Model.cpp": "static constexpr double kRate = "
                   + " + ".join(["7"] * (hygiene.MAX_REAL_CONSTANTS + 1)) + ";\n"},
