@@ -97,7 +97,8 @@ static double factorOfAlignment(const GpuProduct &product) {
 /// multipliers do f32; from the chips' data sheets.
 static double tensorRatio(const GpuChip &chip) {
   constexpr double kReached = 0.94;
-  return kReached * chip.rates.tensor / (2 * double(chip.fmaPerClock));
+  return std::max(2.0, kReached * chip.rates.tensor /
+                           (2 * double(chip.fmaPerClock)));
 }
 
 /// How much slower they multiply f32 that is rounded to TensorFloat-32: 342 us

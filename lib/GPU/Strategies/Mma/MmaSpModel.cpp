@@ -40,6 +40,13 @@ static double operationsPerClock(const GpuProduct &product, const GpuChip &chip,
   return isByHalves ? 2 * ofHalves : 4 * ofHalves;
 }
 
+/// Dense operations of f16 at which mma.sp multiplies: as many as mma.sync
+/// reaches, and not all that the tensor cores make.
+static double reachedByMma(const GpuChip &chip) {
+  constexpr double kShare = 0.85;
+  return std::min(chip.rates.mma, kShare * chip.rates.tensor);
+}
+
 /// Bytes of shared memory that ldmatrix and wide loads get in a clock, and of
 /// the second-level cache that asynchronous copies of four warps and of more
 /// get, measured on an H200.
@@ -135,7 +142,7 @@ private:
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
-             operationsPerClock(product, chip, chip.rates.mma) +
+             operationsPerClock(product, chip, reachedByMma(chip)) +
          conversionClocks(product, chip, tile);
 }
 
