@@ -24,22 +24,18 @@ public:
   }
 
 private:
-  /// Weights as data, or constant ones as code, as what is given says or the
-  /// models do.
+  /// Weights as data; constant ones as code where several columns of a thread
+  /// ask for that.
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
+    SparseProductOpInterface op = request.op;
     ::nm::Result<::nm::GpuSchedule> data =
         ::nm::selectSimtColumnsSchedule(request.product, request.chip);
-    SparseProductOpInterface op = request.op;
-    bool mayBeCode = given.threadN.value_or(2) > 1 && !given.kept;
-    if (!data || !mayBeCode || !areWeightsConstant(op))
+    bool isCode = given.threadN.value_or(1) > 1 && !given.kept;
+    if (!data || !isCode || !areWeightsConstant(op))
       return data;
-    ::nm::Result<::nm::GpuSchedule> code =
-        ::nm::selectConstantColumns(request.product, request.chip);
-    bool isCode =
-        code && (given.threadN || code->microseconds < data->microseconds);
-    return isCode ? code : data;
+    return ::nm::selectConstantColumns(request.product, request.chip);
   }
 
   /// How many weights there are, and the one tile of their rows, where they are
