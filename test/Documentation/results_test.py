@@ -117,8 +117,8 @@ class Tables(unittest.TestCase):
         wider = "weights are taken to be 16:32, block = 1x64, which is faster"
         cases = {
             "s": row(), "b": row(strategy="cublas"), "td": row(strategy="wgmma dense"),
-            "c": row(strategy="simt"), "sp": row(pattern_n=1),
-            "tp": row(strategy="wgmma", pattern_n=8, pattern_m=32, remark=wider),
+            "c": row(strategy="simt"), "sp": row(pattern_n=1, sparsity=0.75),
+            "tp": row(strategy="wgmma", pattern_n=8, pattern_m=32, sparsity=0.75, remark=wider),
             "cd": row(strategy="wgmma", unit="cuda cores", zeros="multiplied")}
         for expected, each in cases.items():
             self.assertEqual(self.results.mark(each), expected)

@@ -25,17 +25,23 @@ public:
 
 private:
   /// Weights as data; constant ones as code where several columns of a thread
-  /// ask for that.
+  /// ask for that, or where few weights are estimated to be faster so.
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
     SparseProductOpInterface op = request.op;
     ::nm::Result<::nm::GpuSchedule> data =
         ::nm::selectSimtColumnsSchedule(request.product, request.chip);
-    bool isCode = given.threadN.value_or(1) > 1 && !given.kept;
-    if (!data || !isCode || !areWeightsConstant(op))
+    bool mayBeCode = given.threadN
+                         ? *given.threadN > 1
+                         : request.product.kept <= ::nm::kMostChosenConstants;
+    if (!data || !mayBeCode || given.kept || !areWeightsConstant(op))
       return data;
-    return ::nm::selectConstantColumns(request.product, request.chip);
+    ::nm::Result<::nm::GpuSchedule> code =
+        ::nm::selectConstantColumns(request.product, request.chip);
+    bool isCode =
+        given.threadN || (code && code->microseconds < data->microseconds);
+    return isCode ? code : data;
   }
 
   /// How many weights there are, and the one tile of their rows, where they are
