@@ -217,6 +217,8 @@ static const char *const kAttributes[] = {
     "#nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = "
     "2, split_k = 3, slice_k = 4, packing = <panel = 32, index_bits = 2, "
     "chunk_rows = 4, index_rows = 8>>",
+    "#nm.simt_columns<block = [64, 4, 300], warp = [64, 1], thread = [2, 1], "
+    "slice_k = 2, kept = 50, tile_rows = 300>",
     "#nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, "
     "split_k = 2, pack = false, packing = <panel = 32, index_bits = 8>>",
     "#nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4, split_k = "

@@ -2,9 +2,10 @@
 
 import nm
 import pytest
-import torch
-from nm.torch import sparsify
-from torch import nn
+
+torch = pytest.importorskip("torch")
+from nm.torch import sparsify  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 def make_model(dtype=torch.float32):
