@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// A square block for each vector, whose first row of k is row `row` of the
-/// tile, by a transposition in registers.
+/// Copies rows `row` to `row` + lanes of k of a row-major A: for each vector a
+/// square block, transposed in registers.
 static void layOutRowMajor(VectorEmitter &e, const ProductTile &product,
                            const TileOfA &tile, Value row) {
   Value k = e.add(tile.firstK, row);
@@ -26,7 +26,8 @@ static void layOutRowMajor(VectorEmitter &e, const ProductTile &product,
   }
 }
 
-/// The same of an m-major A, whose rows of k are rows already.
+/// Copies rows `row` to `row` + lanes of k of an m-major A, each of which is
+/// contiguous along m.
 static void layOutColumnMajor(VectorEmitter &e, const ProductTile &product,
                               const TileOfA &tile, Value row) {
   Value k = e.add(tile.firstK, row);
