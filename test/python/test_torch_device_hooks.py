@@ -70,6 +70,17 @@ def test_hooks_go_along():
         assert torch.equal(dense(x), expected)
 
 
+def test_a_convolution_made_of_a_hooked_one_runs_its_own_weight():
+    torch.manual_seed(0)
+    dense, x = hooked(nn.Sequential(nn.Conv2d(8, 8, 3))), torch.randn(1, 8, 6, 6)
+    layer = NMConv2d.from_dense(dense[0], "2:4", prune_weight=True)
+    with torch.no_grad():
+        expected = nn.functional.conv2d(x.double(), layer.weight.double(),
+                                        layer.bias.double())
+        assert (layer(x) - expected).norm() < 1e-5 * expected.norm()
+    assert hasattr(dense[0], "_hf_hook") and not hasattr(layer, "_hf_hook")
+
+
 def test_other_forwards_stay_dense(tmp_path):
     model = Model().eval()
     model.up.forward = lambda x: nn.functional.linear(x, model.up.weight.abs())

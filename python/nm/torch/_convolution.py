@@ -16,7 +16,8 @@ from torch.nn import functional
 
 from .._errors import Error
 from .._pattern import Block, Pattern
-from ._device_hooks import change_class, is_forward_own, why_forward_is_not_own
+from ._device_hooks import (ATTRIBUTES, change_class, is_forward_own,
+                            why_forward_is_not_own)
 from ._linear import NMLinear, _is_exporting
 from ._op import linear_of_tensors
 from ._weights import parse_form
@@ -47,11 +48,13 @@ class _Convolution(nn.Module):
         self._take(dense, product)
 
     def _take(self, dense: nn.Module, product: nn.Module) -> None:
-        # Hooks of the one are no hooks of the other.
+        # Dicts, as those of hooks, are copied, so that a hook that is added to one of the
+        # two modules is not added to both. A hook of accelerate's stays with the dense
+        # module, whose forward it calls.
         self.__dict__.update({
             name: value.copy() if isinstance(value, dict) else value
             for name, value in vars(dense).items()
-            if name not in ("_parameters", "_modules")})
+            if name not in {"_parameters", "_modules", *ATTRIBUTES}})
         self._modules[_PART] = product.train(self.training)
 
     @classmethod
@@ -105,7 +108,7 @@ class _Convolution(nn.Module):
         if image.dim() == rank + 1:
             return self.forward(image[None])[0]
         if _is_exporting() and self._is_plain():
-            # One number for each dimension, where there are no more on one side.
+            # The operator pads both sides of a dimension alike.
             sides = self._reversed_padding_repeated_twice
             if sides[::2] == sides[1::2]:
                 return self._as_operator(image, sides[::-2])
@@ -292,7 +295,7 @@ def unfold_stored(model: nn.Module, name: str) -> str | None:
         return None
     if why_no_convolution(module) is None:
         unfold_convolution(module)
-        # Its weight is the file's.
+        # Its weight will be the file's, not the former one.
         module.__dict__.pop(_FORMER)
     return f"{around}.{_PART}.weight" if isinstance(module, _Convolution) else None
 
