@@ -169,8 +169,7 @@ class _Converter:
                       config: dict | None) -> None:
         places: dict[str, str] = {}
         size = 0
-        for shard in shards:
-            self._find_products(open_weights(shard))
+        self._find_products(map(open_weights, shards))
         for shard in shards:
             weights = open_weights(shard)
             weights.read_layout(config)
@@ -188,8 +187,9 @@ class _Converter:
         self._copy_others(source, target, config)
 
     def convert_file(self, source: str, target: str) -> None:
-        self._find_products(open_weights(source))
-        self._convert(open_weights(source), source, target, check_found=True)
+        weights = open_weights(source)
+        self._find_products([weights])
+        self._convert(weights, source, target, check_found=True)
         self.report.files.append(target)
 
     def _convert(self, weights: WeightSource, source: str, target: str,
@@ -227,20 +227,22 @@ class _Converter:
         _safetensors.write(target, tensors, metadata)
         return list(tensors)
 
-    def _find_products(self, weights: WeightSource) -> None:
-        """Finds the convolutions whose names are theirs again once they are dense."""
+    def _find_products(self, sources: Iterable[WeightSource]) -> None:
+        """Finds the convolutions whose filters become dense, and whose tensors then have
+        the names of the dense model again."""
         if self.format == "nm":
             return
-        for name in weights:
-            layer = name.removesuffix(".weight")
-            w = weights.condensed(name)
-            if w is None or not layer.endswith(_PRODUCT):
-                continue
-            if w._taps is None:
-                raise Error(f"{weights.path}: {name}: expected the taps of the filter of a "
-                            "convolution, which files of older versions have not; "
-                            "nm.torch.load and nm.torch.densify make the model dense")
-            self.products.add(layer)
+        for weights in sources:
+            for name in weights:
+                layer = name.removesuffix(".weight")
+                w = weights.condensed(name)
+                if w is None or not layer.endswith(_PRODUCT):
+                    continue
+                if w._taps is None:
+                    raise Error(f"{weights.path}: {name}: expected the taps of the filter of "
+                                "a convolution, which files of older versions have not; "
+                                "nm.torch.load and nm.torch.densify make the model dense")
+                self.products.add(layer)
 
     def _name(self, name: str) -> str:
         """What a tensor that is written dense is called."""

@@ -67,9 +67,7 @@ class SparseTensor:
         self._torch_converted: dict = {}
         # Bits and group of k, of integers that have scales in their file.
         self._quantization: tuple[int, int] | None = None
-        # The sizes of the taps, of the matrix of a filter.
-        self._taps: tuple[int, ...] | None = None
-        # The taps of the filter that it is the matrix of, which a file tells.
+        # The sizes of the taps of the convolution's filter that it is the matrix of.
         self._taps: tuple[int, ...] | None = None
         _alive[id(self)] = self
 

@@ -64,7 +64,8 @@ _after_import("transformers.modeling_utils", _register)
 
 def __getattr__(name: str):
     if name == "Config":  # Which is one of transformers' classes.
-        # Has `_register` run, before anything else reads that file.
+        # `_quantizer` imports this file too, after which `_register` runs: that would
+        # find `_quantizer` half imported.
         import transformers.modeling_utils  # noqa: F401
 
         from ._quantizer import Config

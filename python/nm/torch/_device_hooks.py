@@ -14,16 +14,18 @@ ATTRIBUTES = {"forward", "_old_forward", "_hf_hook"}
 
 
 def is_forward_own(module: nn.Module) -> bool:
-    """Whether a call runs the forward of its class, maybe behind a hook that goes along to
-    another layer."""
+    """Whether a call of a module runs the forward of the module's class, maybe behind a
+    hook that can be moved to another layer."""
     own = vars(module)
     forward = own.get("forward")
-    if forward is None or _is_own(module, forward):  # What is left of a hook taken off.
+    # accelerate leaves the class's forward, bound, where it took a hook off.
+    if forward is None or _is_own(module, forward):
         return True
     return _can_go_along(own.get("_hf_hook")) and _is_own(module, own.get("_old_forward"))
 
 
 def why_forward_is_not_own(module: nn.Module) -> str:
+    """The reason for a report, of a module that is_forward_own is False for."""
     hook = vars(module).get("_hf_hook")
     if any(getattr(each, "offload", False) for each in getattr(hook, "hooks", [hook])):
         return "accelerate has offloaded its weight"
@@ -31,7 +33,7 @@ def why_forward_is_not_own(module: nn.Module) -> str:
 
 
 def move_device_hook(former: nn.Module, layer: nn.Module) -> None:
-    """Has the hook of one layer stand before another."""
+    """Takes the hook off one layer and puts it before another."""
     hook = vars(former).get("_hf_hook")
     if hook is None:
         return
@@ -54,7 +56,7 @@ def _is_own(module: nn.Module, forward: Any) -> bool:
 
 
 def _can_go_along(hook: Any) -> bool:
-    """Whether it only moves inputs, and knows of no weights."""
+    """Whether a hook of accelerate's only moves inputs, and knows of no weights."""
     hooks = sys.modules.get("accelerate.hooks")
     if hooks is None:
         return False

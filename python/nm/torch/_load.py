@@ -116,10 +116,6 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
                         f"{layer.activation}")
     if not write:
         return
-    for name, tensor in (state_dict or model.state_dict()).items():
-        if tensor.is_meta:
-            raise Error(f"expected '{name}' to have elements, but it is on the meta device, "
-                        "where it has none, or accelerate has offloaded it")
     quantized = {name: layer for name, layer in model.named_modules(
         remove_duplicate=False) if isinstance(layer, NMQuantizedLinear)}
     own = {f"{name}.{part}" for name in {**sparse, **quantized}
@@ -127,6 +123,9 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
     tensors: dict[str, Tensor] = {}
     seen: dict[tuple, str] = {}
     for name, tensor in (state_dict or model.state_dict()).items():
+        if tensor.is_meta:
+            raise Error(f"expected '{name}' to have elements, but it is on the meta device, "
+                        "where it has none, or accelerate has offloaded it")
         place = (tensor.data_ptr(), tensor.shape, tensor.stride())
         # Tied weights are written once, as other writers of safetensors do.
         if name in own or (tensor.numel() and seen.setdefault(place, name) != name):

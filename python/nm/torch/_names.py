@@ -220,6 +220,7 @@ def plan_conversions(model: Any, conversions: list,
 
 
 def _renamed(name: str, renamings: list[WeightRenaming]) -> str:
+    """A name after all renamings, one after the other."""
     for renaming in renamings:
         name, _ = renaming.rename_source_key(name)
     return name

@@ -6,7 +6,7 @@ from ..._mlir import Body, Scalar, Tensor
 from ..._mlir._scalars import is_float
 from ._context import Constant, Context, dim_index, lowers
 
-#: Elements that are found one after the other.
+#: The most elements of a row that are looked for, one after the other.
 _MOST = 64
 _LOW = 2 ** 32 - 1
 
@@ -37,8 +37,9 @@ def _unordered(body: Body, order: Scalar, element: str) -> Scalar:
 @lowers("aten.topk")
 def _topk(c: Context, x: Tensor | Constant, k: int, dim: int = -1, largest: bool = True,
           sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """Each element and its place are one i64, in whose order equal elements are found
-    from the first place on. A reduction finds the largest below the one before it."""
+    """An element, in the upper half, and its place make one i64, so that the largest i64 is
+    the largest element, and of equal ones the first. One reduction finds the largest i64,
+    and each later reduction the largest below what the reduction before it found."""
     x = c.tensor(x)
     if x.element not in ("f32", "f16", "bf16", "i32", "i8"):
         raise c.refuse(f"topk of floats or integers of at most 32 bits, but got {x.element}")
