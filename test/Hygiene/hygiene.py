@@ -60,26 +60,29 @@ READS_CHIP_OR_MODEL = {
 }
 
 
-# Who asks which strategy a schedule is of: elsewhere than in the strategies'
-# folder, the few places that make one strategy's code of another's.
+# A cast asks which strategy a schedule is of. Outside of the strategies' folder the few places
+# that make one strategy's code of another's have one.
 SCHEDULE_CAST = re.compile(
     r"\b(?:isa|cast|dyn_cast)(?:_\w+)?<[^<>()]*?\b\w*?ScheduleAttr\b")
 MAX_SCHEDULE_CASTS = 5
-# Models of time, whose real constants are counted. What a chip does is in a file of its own.
+# Models of time, whose real constants are counted. The rates of a chip are in a file of its own.
 MODELS = re.compile(
-    r"(?:lib|include/nm)/Schedule/\w+\.(?:cpp|h)$|lib/GPU/(?:Select|Library|Layouts)/\w+\.cpp$|"
+    r"(?:lib|include/nm)/Schedule/\w+\.(?:cpp|h)$|"
+    r"lib/GPU/(?:Select|Library|Layouts)/(?:\w+\.cpp|\w*Models?\.h)$|"
     r"(?:lib|include/nm)/GPU/Strategies/\w+/\w*(?:Models?|SimtTiles)\.(?:cpp|h)$")
-MAX_REAL_CONSTANTS = 207
-REAL_CONSTANT = re.compile(r"\bconstexpr double\s+([^;]*);", re.S)
-REAL_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\d+)(?:e[-+]?\d+)?(?![\w.])")
+MAX_REAL_CONSTANTS = 206
+REAL_CONSTANT = re.compile(r"\bconstexpr (?:double|float)\s+([^;]*);", re.S)
+REAL_NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)f?(?![\w.])")
+# Sizes of arrays are no constants of a model.
+NOT_COUNTED = re.compile(r"//[^\n]*|\"(?:\\.|[^\"\\])*\"|\[\d+\]")
 # Halves and doubles, and factors of units.
 PLAIN_NUMBERS = {0, 0.5, 1, 2, 4, 8, 16, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9}
 
 
 def real_constants(text):
-    """The real numbers that a source writes: all of `constexpr double`, and others that are
-    more than units."""
-    text = re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\])*\"", "", text)
+    """The real numbers that a source writes: all of a `constexpr double` or `float`, and others
+    that are more than units."""
+    text = NOT_COUNTED.sub("", text)
     found = [number for body in REAL_CONSTANT.findall(text)
              for number in REAL_NUMBER.findall(body)]
     others = [number for number in REAL_NUMBER.findall(REAL_CONSTANT.sub("", text))
@@ -393,8 +396,8 @@ def check_passes_after_selection_decide_nothing(tree):
 
 def check_schedules_are_asked_by_their_interface(tree):
     found = [f"{name}:{text.count(chr(10), 0, cast.start()) + 1}"
-             for name in tree.ending(".cpp", ".h", under="lib/")
-             if not name.startswith("lib/GPU/Strategies/")
+             for name in tree.ending(".cpp", ".h")
+             if name.startswith(("lib/", "include/")) and "/GPU/Strategies/" not in name
              for text in [tree.read(name)]
              for cast in SCHEDULE_CAST.finditer(text)]
     if len(found) > MAX_SCHEDULE_CASTS:

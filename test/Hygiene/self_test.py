@@ -111,6 +111,10 @@ class Violations(unittest.TestCase):
                  {"lib/Schedule/Model.cpp": "static constexpr double kRate = "
                   + " + ".join(["7"] * (hygiene.MAX_REAL_CONSTANTS + 1)) + ";\n"},
                  "models have"),
+            Case(hygiene.check_models_have_few_constants,
+                 {"lib/GPU/Select/GpuModels.h": "inline float rate() { return "
+                  + " + ".join(["1.7f", ".7"] * hygiene.MAX_REAL_CONSTANTS) + "; }\n"},
+                 f"models have {2 * hygiene.MAX_REAL_CONSTANTS} "),
             Case(hygiene.check_passes_after_selection_decide_nothing,
                  {"lib/GPU/Stage/Roles.cpp":
                   "bool isLarge(GpuChip chip);\n"}, "reads GpuChip after"),
