@@ -75,17 +75,14 @@ private:
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
-    // Rows of whole 16-byte words stay as they are.
-    constexpr int64_t kWord = 8;
     const ::nm::GpuProduct &product = request.product;
     const ::nm::Pattern &pattern = product.pattern;
     int64_t step = fields.packing.windowStep(pattern) * pattern.windowRows();
     int64_t tileRows = countTileRows(fields, product.k, step);
-    bool staysRowMajor =
-        !product.isMMajor && !fields.pack && tileRows % kWord == 0;
-    completeMmaFields(
-        request, given, pattern.condensedRows(product.k), tileRows,
-        /*isTransposed=*/!product.isMMajor && !staysRowMajor, fields);
+    bool isTransposed = !product.isMMajor &&
+                        !staysRowMajor(product.isMMajor, fields.pack, tileRows);
+    completeMmaFields(request, given, pattern.condensedRows(product.k),
+                      tileRows, isTransposed, fields);
   }
 
   LogicalResult verifyGiven(const ScheduleRequest &request,

@@ -10,9 +10,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Windows that ldmatrix takes a row of each at once, and elements of a word of
-/// 16 bytes.
-static constexpr int64_t kWindows = 8, kWordElements = 8;
+/// Windows that ldmatrix takes a row of each at once.
+static constexpr int64_t kWindows = 8;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -40,10 +39,8 @@ private:
   MemRefType typeOfValues() const {
     return getBufferType(getWeightShape(op, tile).values);
   }
-  /// Lanes find the k that they want in rows of A as they come, of whole
-  /// 16-byte words. Lists of rows are of an m-major tile.
-  bool staysRowMajor() const {
-    return !op.getTransposeA() && !rows && tile.k % kWordElements == 0;
+  bool isStagedRowMajor() const {
+    return staysRowMajor(op.getTransposeA(), rows.has_value(), tile.k);
   }
   bool readsInPlace() const {
     return readsWeightsInPlace(op.getPanelPacking());
@@ -61,7 +58,7 @@ private:
 /// The type of A's tile. From an m-major tile, ldmatrix reads a row of each of
 /// eight windows where there are as many.
 MemRefType Staging::typeOfA() const {
-  if (staysRowMajor())
+  if (isStagedRowMajor())
     return getBufferType({tile.m, tile.k});
   int64_t windows = tile.k / op.getPattern().getPattern().windowRows();
   int64_t apart = windows % kWindows == 0 ? countRows() / windows : 1;
@@ -78,7 +75,7 @@ uint64_t Staging::countBytes() const {
 void Staging::emit() {
   builder.setInsertionPoint(op);
   OperandCopies copies(builder, loc);
-  bool isRowMajor = staysRowMajor();
+  bool isRowMajor = isStagedRowMajor();
   Value a = copies.copyToNew(op.getA(), typeOfA(),
                              !op.getTransposeA() && !isRowMajor, rows);
   StorageShape weights = getWeightShape(op, tile);
