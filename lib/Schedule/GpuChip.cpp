@@ -2,12 +2,12 @@
 
 #include "nm/Schedule/GpuChip.h"
 
-#include <array>
 #include <string>
 
 using namespace nm;
 
-// A file sets the fields of `chip`.
+/// Sets the fields of a new chip. Each file of Chips is the body of one.
+using Describe = void (*)(GpuChip &chip);
 
 static GpuChip makeSm90() {
   GpuChip chip;
@@ -15,41 +15,25 @@ static GpuChip makeSm90() {
   return chip;
 }
 
-static GpuChip makeSm80() {
-  GpuChip chip;
+/// The chips, in the order in which errors list them.
+static constexpr Describe kChips[] = {
+    [](GpuChip &chip) {
 #include "Chips/sm_80.inc"
-  return chip;
-}
-
-static GpuChip makeSm86() {
-  GpuChip chip;
+    },
+    [](GpuChip &chip) {
 #include "Chips/sm_86.inc"
-  return chip;
-}
-
-static GpuChip makeSm89() {
-  GpuChip chip;
+    },
+    [](GpuChip &chip) {
 #include "Chips/sm_89.inc"
-  return chip;
-}
-
-static GpuChip makeSm100() {
-  GpuChip chip;
+    },
+    [](GpuChip &chip) { chip = makeSm90(); },
+    [](GpuChip &chip) {
 #include "Chips/sm_100.inc"
-  return chip;
-}
-
-static GpuChip makeSm120() {
-  GpuChip chip;
+    },
+    [](GpuChip &chip) {
 #include "Chips/sm_120.inc"
-  return chip;
-}
-
-static const std::array<GpuChip, 6> &allChips() {
-  static const std::array<GpuChip, 6> chips = {
-      makeSm80(), makeSm86(), makeSm89(), makeSm90(), makeSm100(), makeSm120()};
-  return chips;
-}
+    },
+};
 
 namespace {
 struct Variant {
@@ -78,7 +62,9 @@ Result<GpuChip> GpuChip::get(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(candidate);
     return candidate == name;
   };
-  for (GpuChip chip : allChips()) {
+  for (Describe describe : kChips) {
+    GpuChip chip;
+    describe(chip);
     if (isKnown(chip.name))
       return chip;
     for (const Variant &variant : kVariants) {
