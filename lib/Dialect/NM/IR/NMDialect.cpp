@@ -155,9 +155,9 @@ static LogicalResult verifyRecord(Operation *op, NamedAttribute attribute) {
                            << " on nm.spmm or nm.spmv alone";
 }
 
-/// Where a buffer stands in shared memory was worked out by the sizes of those
-/// before it; wgmma and tensor copies want swizzled ones at multiples of 1024
-/// bytes.
+/// A buffer's offset in shared memory follows from the sizes of the buffers
+/// before it; wgmma and tensor copies want swizzled buffers at multiples of
+/// 1024 bytes.
 static LogicalResult verifyAlignment(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() != kAlignmentAttr)
     return success();

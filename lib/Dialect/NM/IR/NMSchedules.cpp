@@ -305,7 +305,7 @@ GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Columns
+// SimtColumns
 //===----------------------------------------------------------------------===//
 
 LogicalResult SimtColumnsScheduleAttr::verify(

@@ -30,8 +30,8 @@ static void addNames(const Triple &triple, StringSet<> &names) {
       names.insert(feature.Key);
 }
 
-/// The names that LLVM has for features of this machine's processors, and of
-/// others that code has been asked for.
+/// Whether LLVM has `name` for a feature of this machine's processors, or of
+/// those of another target.
 static bool isOfProcessor(StringRef name) {
   static const StringSet<> names = [] {
     StringSet<> all;

@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The pattern of the weights in panels, which a narrower one has for itself.
+/// The pattern of the weights in panels: a panel that is narrower than a unit
+/// has units of its own width.
 static ::nm::Pattern getPatternOfPanels(SparseProductOpInterface op,
                                         const ::nm::ScheduleFields &fields) {
   ::nm::Pattern pattern = op.getPattern();
@@ -18,7 +19,7 @@ static ::nm::Pattern getPatternOfPanels(SparseProductOpInterface op,
   return pattern;
 }
 
-/// The blocks of the kernel, if that is known.
+/// The number of blocks of the kernel, if the sizes of all batches are known.
 static std::optional<int64_t> countBlocks(SparseProductOpInterface op,
                                           const ::nm::ScheduleFields &fields) {
   ::nm::Pattern pattern = getPatternOfPanels(op, fields);

@@ -31,11 +31,11 @@ static constexpr int64_t kStages = 2;
 /// and 16 rows at 50, 75 and 87.5 %, k x n of 4096 x 4096 and 8192 x 8192, on
 /// an H200 (2026-11-26). Loads alone are 64.
 static constexpr double kStepClocks = 100, kActivationLoads = 16;
-/// Slices whose warps hide one another's loads.
+/// The fewest slices whose warps hide one another's loads.
 static constexpr int64_t kManySlices = 8;
-/// What blocks that have a multiprocessor to themselves take over the estimate:
-/// 32 rows of 8:32 at 6144 x 4096 take 18.6 us, and with dense weights 15.7
-/// (one H200, 2026-11-27).
+/// How much longer than the estimate blocks of more than 16 rows take that have
+/// a multiprocessor to themselves: 32 rows of 8:32 at 6144 x 4096 take 18.6 us,
+/// and with dense weights 15.7 (one H200, 2026-11-27).
 static constexpr double kMeasuredAlone = 1.15;
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;

@@ -27,7 +27,8 @@ static constexpr double kGatheredClocks = 8, kPlainClocks = 4;
 /// vectors of 32 at 75 %.
 static constexpr double kUnalignedCopies = 1.6;
 static constexpr int64_t kLineBytes = 128;
-/// Single elements take as long to store as a word of 16 bytes each.
+/// Elements of a word of 16 bytes, which takes as long to store as a single
+/// element.
 static constexpr int64_t kElementsOfWord = 8;
 /// Clocks of a tile's barrier and of the first loads behind it, and of the
 /// lesser of multiplications and loads what does not overlap.

@@ -14,8 +14,8 @@ namespace nm {
 /// in units of 64 rows, 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and
 /// 87.5 % with slots, and 88.5, 50.4 and 32.4 without (one H100, 2026-11-26).
 inline constexpr double kStoreRateOfTurns = 20, kBufferedStoreRate = 25;
-/// Clocks of a block beside its turns, with operands of 16 bits, of 8 bits, and
-/// with splits of floats.
+/// Clocks of a block before its first turn and behind its last, with operands
+/// of 16 bits, of 8 bits, and with splits of floats.
 inline constexpr double kStartClocksOfTurns = 2000, kByteStartClocks = 3000,
                         kSplitsStartClocks = 1000;
 
@@ -24,16 +24,17 @@ inline constexpr double kStartClocksOfTurns = 2000, kByteStartClocks = 3000,
 /// the other, then its stores.
 struct TurnsOfBlocks {
   int64_t turns = 1, steps = 1;
-  /// Clocks of a step: of what takes the longest in it.
+  /// Clocks of a step, in which copies, products and latencies overlap.
   double step = 0;
-  /// Bytes of a tile of C, those that are stored in a clock, and clocks beside.
+  /// Bytes of a tile of C, bytes of C that are stored in a clock, and clocks of
+  /// a block before its first turn and behind its last.
   double stored = 0, storeRate = kStoreRateOfTurns, start = 0;
 
   double clocks() const {
     return start + double(turns) * (double(steps) * step + stored / storeRate);
   }
-  /// The microseconds at the clock under load, at least `memoryFloor`, and of
-  /// the launch.
+  /// The microseconds of all turns at the clock under load, or `memoryFloor`
+  /// where that is more, and of the launch.
   double microseconds(const GpuChip &chip, double memoryFloor) const {
     return std::max(microsecondsUnderLoad(clocks(), chip), memoryFloor) +
            chip.rates.earlyLaunch;

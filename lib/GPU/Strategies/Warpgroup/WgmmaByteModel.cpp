@@ -33,10 +33,9 @@ static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
 /// Tiles along m whose blocks are neighbours, where panels share rows of A.
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Clocks of a step's barriers beside its products or copies, and sums that are
-/// added to promoted sums in a clock, with what waits for it.
-/// Measured on an H200 (2026-11-23) as all rates here: m of 64 to 4096, k and n
-/// of 4096 and 11008, units of 16 and 64 rows, 64 and 128 columns, at 50 to
-/// 87.5 %.
+/// added to promoted sums in a clock, with what waits for it. Measured on an
+/// H200 (2026-11-23) as all rates here: m of 64 to 4096, k and n of 4096 and
+/// 11008, units of 16 and 64 rows, 64 and 128 columns, at 50 to 87.5 %.
 static constexpr double kStepClocks = 30, kAddedSums = 107;
 /// Bytes of a unit that a multiprocessor receives at once. A unit of fewer, 16
 /// or 32, takes as long as one of 64; and the bytes of a sector, which two
@@ -45,9 +44,8 @@ static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
 /// Rates of panels of A: clocks of a copy beside its bytes, and the bytes of a
 /// clock, and how many times longer copies take where blocks make several
 /// tiles, for they then no longer want the same rows of A at once. The kernel
-/// before, which makes the panels, goes by the memory's rate.
-/// Measured on an H100
-/// (2026-11-26) beside what has none, as parts of that: m of 256, 1024 and
+/// before, which makes the panels, goes by the memory's rate. Measured on an
+/// H100 (2026-11-26) as parts of the time without panels: m of 256, 1024 and
 /// 4096, n of 4096 and 11008, k of 4096, units of 16 and 64 rows, i8 and
 /// f8E4M3FN.
 static constexpr double kPanelClocks = 80, kPanelIngress = 110,

@@ -39,12 +39,12 @@ static constexpr double kFewStagesFactor = 1.3;
 /// How much longer tiles of 64 columns take than that, whose copies are most:
 /// without it, 50 % was chosen where dense is 5 % faster.
 static constexpr double kNarrowFactor = 1.13;
-/// With producers: their warps. Rates were measured on an H200 with m of 64 to
-/// 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128 and 512 x
-/// 64, at 50 to 87.5 %.
+/// Warps of producers. Kernels with producers were measured on an H200 with m
+/// of 64 to 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128
+/// and 512 x 64, at 50 to 87.5 %.
 static constexpr int64_t kProducers = 4;
 /// Bytes that a multiprocessor receives a clock with producers: of long rows,
-/// and of blocks that have one tile of C, all of whose rows there are.
+/// and of blocks that have one tile of C, which is whole.
 static constexpr int64_t kLongRow = 512;
 static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53;
 /// Bytes of A alone that a multiprocessor receives a clock with producers where
@@ -67,9 +67,9 @@ static constexpr int64_t kMaxCopies = 32;
 /// cores at their best, by two warpgroups and by one, which adds sums up while
 /// no other multiplies, and of 128 rows of A and of 64, for which instructions
 /// read all that shared memory gives; that with few stages; and the rest of a
-/// block. Fitted to 82 times on an H200, m of 16 to 4096, k
-/// and n of 768 to 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 %
-/// from them (root mean square).
+/// block. Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to
+/// 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root
+/// mean square).
 static constexpr double kSplitsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
 static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStoreRate = 10;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A

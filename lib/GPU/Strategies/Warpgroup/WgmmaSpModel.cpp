@@ -45,19 +45,18 @@ static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
 /// The clock of short products, whose weights are no more than the second-level
-/// cache keeps: 256 rows of an m-major A
-/// take 13.2 to 13.6 us with two blocks in a cluster, 14.5 and 18.2 with one
-/// and tiles of 128 x 64 and 128 x 128, and 128 rows 10.4. Of a row-major one,
-/// 256 rows are the producers', in 13.2.
+/// cache keeps: 256 rows of an m-major A take 13.2 to 13.6 us with two blocks
+/// in a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128,
+/// and 128 rows 10.4. 256 rows of a row-major A are the producers', in 13.2.
 static constexpr double kShortClock = 0.8;
 static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
                          kMostShortRowMajorRows = 128,
                          kMostShortWeights = 16 << 20;
-/// What ten kernels of at most 32 rows took over the estimate, 1.1 to 1.23, for
-/// those of 8-bit floats take less than it; and what copies take, all of which
-/// are under conditions, where rows end inside of a block: 1.13 to 1.27 of 300
-/// to 777. Of a row-major A, whose last block begins early, 1.14 of 500 rows of
-/// 11008x4096.
+/// What kernels took over the estimate. Ten of at most 32 rows took 1.1 to 1.23
+/// times as long, but those of 8-bit floats less. Where rows end inside of a
+/// block, all copies are under conditions: 300 to 777 rows took 1.13 to 1.27.
+/// Where the last block of a row-major A begins early, 500 rows of 11008x4096
+/// took 1.14.
 static constexpr double kMeasured = 1.2, kMeasuredEarlyRows = 1.1;
 static constexpr int64_t kFewRows = 32;
 /// Blocks of a multiprocessor that gain from one another.
@@ -82,9 +81,8 @@ static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
 static constexpr int64_t kRoleRegisters = 232;
 /// Bytes that a multiprocessor receives by tensor copies in such a clock, that
 /// instructions get of shared memory, and that are stored while the next tile
-/// arrives. These and what follows fit, to 8
-/// %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64 to 4096, n and k
-/// of 4096 to 11008 (2026-11-23).
+/// arrives. These and what follows fit, to 8 %, what an H200 took at 2:4 in
+/// f16, i8 and f8 with m of 64 to 4096, n and k of 4096 to 11008 (2026-11-23).
 static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
                         kRoleStoreRate = 48;
 /// Clocks of a tile in which the tensor cores wait, by the rows of A that an
