@@ -15,6 +15,8 @@
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = f16
 // RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = any_rows_row_major_c
+// RUN: %{run} 2>&1 | FileCheck %s
 
 // REDEFINE: %{schedule} = simt_columns<block=[128,16,1],warp=[128,16],thread=[4,16],slice_k=1>
 // REDEFINE: %{function} = m_major
@@ -24,6 +26,8 @@
 
 // REDEFINE: %{schedule} = simt_columns
 // REDEFINE: %{function} = any_rows
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = any_rows_row_major_c
 // RUN: %{run} 2>&1 | FileCheck %s
 
 // CHECK: check: result 0 of @{{.*}}: passed
@@ -67,4 +71,21 @@ func.func @f16(%a: tensor<64x96xf16>, %bias: tensor<20xf16>) -> tensor<20x96xf16
     linalg.yield %1 : f16
   } -> tensor<20x96xf16>
   return %r : tensor<20x96xf16>
+}
+
+// Rows that are not known, of a row-major C with a bias.
+func.func @any_rows_row_major_c(%a: tensor<90x?xf16>, %bias: tensor<24xf16>, %c: tensor<?x24xf16>) -> tensor<?x24xf16> {
+  %b = arith.constant dense<"DRAW 90x24xf16"> : tensor<90x24xf16>
+  %zero = arith.constant 0.0 : f16
+  %f = linalg.fill ins(%zero : f16) outs(%c : tensor<?x24xf16>) -> tensor<?x24xf16>
+  %p = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : tensor<90x?xf16>, tensor<90x24xf16>) outs(%f : tensor<?x24xf16>) -> tensor<?x24xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%p, %bias : tensor<?x24xf16>, tensor<24xf16>) outs(%c : tensor<?x24xf16>) {
+  ^bb0(%x: f16, %y: f16, %o: f16):
+    %0 = arith.addf %x, %y : f16
+    %1 = arith.maximumf %0, %zero : f16
+    linalg.yield %1 : f16
+  } -> tensor<?x24xf16>
+  return %r : tensor<?x24xf16>
 }

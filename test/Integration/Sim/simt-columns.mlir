@@ -19,6 +19,8 @@
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = batch
 // RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = any_rows_row_major_c
+// RUN: %{run} 2>&1 | FileCheck %s
 
 // REDEFINE: %{schedule} = simt_columns<block=[128,4,1],warp=[128,1],thread=[4,1],slice_k=1>
 // REDEFINE: %{function} = m_major
@@ -32,6 +34,8 @@
 // REDEFINE: %{function} = row_major_c
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = f16
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = any_rows_row_major_c
 // RUN: %{run} 2>&1 | FileCheck %s
 
 // REDEFINE: %{schedule} = simt_columns<block=[64,8,1],warp=[64,1],thread=[2,1],slice_k=2>
@@ -100,4 +104,20 @@ func.func @batch(%a: tensor<3x64x40xbf16>, %b: tensor<64x20xbf16, #nm.encoding<u
     linalg.yield %3 : f32
   } -> tensor<3x20x40xf32>
   return %p : tensor<3x20x40xf32>
+}
+
+// Rows that are not known, of a row-major C with a bias.
+func.func @any_rows_row_major_c(%a: tensor<90x?xf16>, %b: tensor<90x13xf16, #nm.encoding<unstructured, kept = 222>>, %bias: tensor<13xf16>, %c: tensor<?x13xf16>) -> tensor<?x13xf16> {
+  %zero = arith.constant 0.0 : f16
+  %f = linalg.fill ins(%zero : f16) outs(%c : tensor<?x13xf16>) -> tensor<?x13xf16>
+  %p = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : tensor<90x?xf16>, tensor<90x13xf16, #nm.encoding<unstructured, kept = 222>>) outs(%f : tensor<?x13xf16>) -> tensor<?x13xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%p, %bias : tensor<?x13xf16>, tensor<13xf16>) outs(%c : tensor<?x13xf16>) {
+  ^bb0(%x: f16, %y: f16, %o: f16):
+    %0 = arith.addf %x, %y : f16
+    %1 = arith.maximumf %0, %zero : f16
+    linalg.yield %1 : f16
+  } -> tensor<?x13xf16>
+  return %r : tensor<?x13xf16>
 }
