@@ -1,6 +1,6 @@
 //===- SimtColumnsModelTest.cpp - Tests of strategy simt_columns' model ---===//
 
-#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+#include "GPU/Strategies/Simt/SimtColumnsModel.h"
 
 #include "nm/GPU/Select/GpuSchedule.h"
 

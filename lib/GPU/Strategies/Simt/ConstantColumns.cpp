@@ -26,7 +26,8 @@ static constexpr int64_t kElementsAhead = 16;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A row of A and the weights in it of a warp's columns.
+/// A row of k, and the weights that a warp's columns have in it: column and
+/// value of each.
 struct ConstantRow {
   int64_t k;
   SmallVector<std::pair<int64_t, float>> weights;
@@ -135,8 +136,8 @@ private:
 };
 } // namespace
 
-/// The products of the rows, some of which are loaded before others are
-/// multiplied.
+/// Adds the products of the rows to `sums`. The elements of A of some rows are
+/// loaded before those of the rows in front are multiplied.
 SmallVector<Value>
 ConstantColumnsExpansion::addRows(ThreadEmitter &emitter,
                                   ArrayRef<ConstantRow> constants,

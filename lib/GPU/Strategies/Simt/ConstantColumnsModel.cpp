@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+#include "GPU/Strategies/Simt/SimtColumnsModel.h"
 
 #include "GPU/Select/GpuModels.h"
 
@@ -19,12 +19,12 @@ using namespace nm;
 static constexpr int64_t kMaxWarps = 32;
 /// Rows of A that are loaded together.
 static constexpr double kRowsAtOnce = 16;
-/// A launch, and the sums' way out; where they are added up, too.
+/// Microseconds of a launch and of storing sums; of adding them up besides.
 static constexpr double kLaunch = 1.9, kSumming = 0.15;
-/// Clocks to rows of A that are loaded together.
+/// Clocks until rows of A that are loaded together arrive.
 static constexpr double kStepClocks = 400;
-/// Clocks for an instruction that is not there yet, and the least of one for
-/// each warp of a scheduler.
+/// Clocks that an instruction takes to be fetched, and that it takes at least
+/// for each warp of a scheduler.
 static constexpr double kFetchClocks = 4, kIssueClocks = 1.3;
 
 namespace {
@@ -48,12 +48,10 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
   schedule.threadN = schedule.warpN = schedule.blockN = warpN;
   schedule.blockK = product.k;
   schedule.sliceK = sliceK;
-  bool adds = sliceK > 1 || !product.isCMMajor;
-  schedule.sharedBytes = adds ? sliceK * warpN * (schedule.blockM + 1) * 4 : 0;
+  schedule.sharedBytes = bytesOfSums(product, schedule);
   if (schedule.sharedBytes > chip.sharedPerBlock)
     return std::nullopt;
-  double density =
-      double(product.kept) / (double(product.k) * double(product.n));
+  double density = keptDensity(product);
   double used = 1 - std::pow(1 - density, double(warpN));
   double rows = double(product.k) * used / double(sliceK);
   double code =
@@ -64,15 +62,10 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
                         double(warpsM * sliceK) / 4;
   double clocks = std::ceil(rows / kRowsAtOnce) * kStepClocks +
                   code * std::max(kFetchClocks, kIssueClocks * perScheduler);
-  setFloors(product, chip, schedule);
-  schedule.multiplyFloor =
-      double(product.rows()) * double(product.kept) /
-      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
-  schedule.memoryFloor = double(elementSize(product.type)) *
-                         double(product.rows() * (product.k + product.n)) /
-                         chip.memoryGBs / 1000;
+  double summing = schedule.sharedBytes != 0 ? kSumming : 0;
+  setFloorsOfKept(product, chip, /*weightBytes=*/0, schedule);
   schedule.microseconds =
-      std::max({kLaunch + (adds ? kSumming : 0) + clocks / chip.clockGHz / 1000,
+      std::max({kLaunch + summing + clocks / chip.clockGHz / 1000,
                 schedule.memoryFloor, schedule.multiplyFloor});
   return schedule;
 }

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPU/Strategies/Simt/SimtColumnsModel.h"
+
 #include "GPU/Select/GpuModels.h"
 
 #include "nm/Format/Columns.h"
@@ -29,7 +31,7 @@ static constexpr int64_t kMaxBlocksPerMultiprocessor = 32;
 static constexpr int64_t kThreadsByRegisters = 1024;
 
 // Fitted to what 20 layers and cubes of 1024 to 4096 take on an H200.
-/// A launch, and the sums' way out.
+/// Microseconds of a launch and of storing sums.
 static constexpr double kLaunch = 1.9;
 /// Clocks of a warp to its first weights, and of the rows of A that are loaded
 /// together.
@@ -40,6 +42,18 @@ static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
 /// Clocks of 128 bytes that come from the second-level cache, besides that in
 /// which the first-level cache has them.
 static constexpr double kCacheClocks = 2;
+
+void nm::setFloorsOfKept(const GpuProduct &product, const GpuChip &chip,
+                         double weightBytes, GpuSchedule &schedule) {
+  double rows = double(product.rows());
+  schedule.multiplyFloor =
+      rows * double(product.kept) /
+      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
+  double bytes =
+      double(elementSize(product.type)) * rows * double(product.k + product.n) +
+      weightBytes;
+  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
 
 namespace {
 class Candidate {
@@ -73,8 +87,7 @@ double Candidate::time(const GpuSchedule &schedule) const {
   double words = lane * double(elementSize(product.type)) / 4;
   // Columns of a block share rows of A that more than one of them uses; others
   // come from the second-level cache.
-  double density =
-      double(product.kept) / (double(product.k) * double(product.n));
+  double density = keptDensity(product);
   double columns = double(schedule.blockN);
   double ofCache =
       (1 - std::pow(1 - density, columns)) / std::max(columns * density, 1e-9);
@@ -106,20 +119,14 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
   schedule.sliceK = sliceK;
   schedule.kept = product.kept;
   schedule.tileRows = product.k;
-  int64_t sums = product.isCMMajor && sliceK == 1
-                     ? 0
-                     : sliceK * warpsN * (schedule.blockM + 1) * 4;
-  schedule.sharedBytes = warpsM * warpsN * sliceK * kWarpSize * 8 + sums;
+  schedule.sharedBytes =
+      warpsM * warpsN * sliceK * kWarpSize * 8 + bytesOfSums(product, schedule);
   if (schedule.sharedBytes > chip.sharedPerBlock)
     return std::nullopt;
-  setFloors(product, chip, schedule);
-  schedule.multiplyFloor *= double(product.kept) /
-                            double(product.pattern.condensedRows(product.k)) /
-                            double(product.n);
-  schedule.memoryFloor = double(elementSize(product.type)) *
-                         (double(product.rows()) * (product.k + product.n) +
-                          1.5 * double(product.kept)) /
-                         chip.memoryGBs / 1000;
+  // The number of a weight's row takes about half as many bytes as its value.
+  double weightBytes =
+      1.5 * double(elementSize(product.type)) * double(product.kept);
+  setFloorsOfKept(product, chip, weightBytes, schedule);
   schedule.microseconds =
       std::max({time(schedule), schedule.memoryFloor, schedule.multiplyFloor});
   return schedule;

@@ -1,7 +1,7 @@
-//===- ConstantColumnsModel.h - The time of weights as code -----*- C++ -*-===//
+//===- SimtColumnsModel.h - The models of strategy simt_columns -*- C++ -*-===//
 
-#ifndef NM_LIB_GPU_STRATEGIES_SIMT_CONSTANTCOLUMNSMODEL_H
-#define NM_LIB_GPU_STRATEGIES_SIMT_CONSTANTCOLUMNSMODEL_H
+#ifndef NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSMODEL_H
+#define NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSMODEL_H
 
 #include "nm/GPU/Select/GpuSchedule.h"
 
@@ -16,6 +16,25 @@ inline constexpr int64_t kMostConstantWeights = 4096;
 /// slower in two of three.
 inline constexpr int64_t kMostChosenConstants = 2048;
 
+/// The part of the weights that is kept.
+inline double keptDensity(const GpuProduct &product) {
+  return double(product.kept) / (double(product.k) * double(product.n));
+}
+
+/// Bytes of shared memory in which a block adds up the sums of parts of k, or
+/// transposes those of a row-major C; 0 where it does neither.
+inline int64_t bytesOfSums(const GpuProduct &product,
+                           const GpuSchedule &schedule) {
+  bool isOwn = schedule.sliceK == 1 && product.isCMMajor;
+  return isOwn ? 0
+               : schedule.sliceK * schedule.blockN * (schedule.blockM + 1) * 4;
+}
+
+/// Sets the least times of a product of the weights that are kept, which are
+/// read as `weightBytes` bytes in all.
+void setFloorsOfKept(const GpuProduct &product, const GpuChip &chip,
+                     double weightBytes, GpuSchedule &schedule);
+
 /// The best schedule of strategy simt_columns whose weights, which are
 /// constant, are code; or why there is none.
 Result<GpuSchedule> selectConstantColumns(const GpuProduct &product,
@@ -23,4 +42,4 @@ Result<GpuSchedule> selectConstantColumns(const GpuProduct &product,
 
 } // namespace nm
 
-#endif // NM_LIB_GPU_STRATEGIES_SIMT_CONSTANTCOLUMNSMODEL_H
+#endif // NM_LIB_GPU_STRATEGIES_SIMT_SIMTCOLUMNSMODEL_H

@@ -2,7 +2,7 @@
 
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Stage/StagedOperands.h"
-#include "GPU/Strategies/Simt/ConstantColumnsModel.h"
+#include "GPU/Strategies/Simt/SimtColumnsModel.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 using namespace mlir;
@@ -13,7 +13,8 @@ class SimtColumnsStrategy : public ModelledStrategy<SimtColumnsScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
 
-  /// Operands stay where they are, but C has no tile's size that it has not.
+  /// Operands stay where they are; the type of C does not claim the whole tile
+  /// where C may end in it.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     FailureOr<GpuTile> tile = GpuTile::get(op);
     if (failed(tile))
@@ -44,8 +45,8 @@ private:
     return isCode ? code : data;
   }
 
-  /// How many weights there are, and the one tile of their rows, where they are
-  /// packed.
+  /// Sets how many weights are packed, and that their rows are one tile; code
+  /// has neither.
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
     if (given.kept || fields.threadN > 1)

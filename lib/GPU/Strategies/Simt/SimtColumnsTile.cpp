@@ -17,9 +17,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 void mlir::nm::syncWarp(ThreadEmitter &emitter) {
-  NVVM::SyncWarpOp::create(
-      emitter.builder, emitter.loc,
-      arith::ConstantIntOp::create(emitter.builder, emitter.loc, -1, 32));
+  NVVM::SyncWarpOp::create(emitter.builder, emitter.loc, emitter.i32(-1));
 }
 
 Value mlir::nm::allocShared(ThreadEmitter &emitter, int64_t size,

@@ -34,24 +34,25 @@ public:
   bool areNeighbours() const { return isVector; }
   /// Row `i` of the lane in the block's tile.
   Value getRow(ThreadEmitter &emitter, int64_t i) const;
-  /// What a weight has in shared memory for its row `k`, an i32: the distance
-  /// of that from the first one in elements, where it is known to fit.
+  /// The place of row `k` of A as `load` takes it, an i32: its distance from
+  /// the first row in elements where that is known to fit, or else `k` itself.
   Value place(ThreadEmitter &emitter, Value k) const;
-  /// The lane's elements of the row there, in f32.
+  /// The lane's elements of the row at `place`, in f32.
   SmallVector<Value> load(ThreadEmitter &emitter, Value place) const;
 
 private:
   Value a, firstRow;
-  /// Elements between rows of A, where that is not known.
+  /// Elements between rows of A: as a value, and as a number where places fit.
   Value stride;
   int64_t count, knownStride;
   bool isVector;
-  /// A from the lane's rows on: of all, or of each.
+  /// A from the lane's first row on, where rows are neighbours; else one view
+  /// from each of the lane's rows on.
   SmallVector<Value> views;
 };
 
-/// A block's tile of C, whose sums a lane has column by column. What a warp
-/// multiplies is the derived class's.
+/// A block's tile of C, whose sums a lane has column by column. A derived class
+/// says how a warp multiplies: by weights that it loads, or by code of them.
 class SimtColumnsTile : public TileExpansion {
 public:
   explicit SimtColumnsTile(const GpuTile &tile) : tile(tile) {}
@@ -67,8 +68,8 @@ protected:
   }
 
   GpuTile tile;
-  /// The thread, its lane and warp, its first row and column in the tile, and
-  /// the part that its warp takes of the columns' weights.
+  /// The thread, its lane and warp, the warp's first row and column in the
+  /// tile, and the part that the warp takes of the columns' weights.
   Value thread, lane, warp, row, column, slice;
   std::optional<LaneRows> rows;
 
