@@ -4,7 +4,6 @@
 
 #include "GPU/Expand/ExpandProduct.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -23,15 +22,12 @@ void mlir::nm::carryEntries(RewriterBase &rewriter, scf::ForOp loop,
   };
   rewriter.setInsertionPoint(loop);
   SmallVector<Value> first = loadAt(loop.getLowerBound());
-  auto loadNext = [&](OpBuilder &, Location loc,
+  auto loadNext = [&](OpBuilder &, Location,
                       ArrayRef<BlockArgument> arguments) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(loop.getBody());
     // The last ones once more after the last: past them there are none.
-    Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
-                                       loop.getStep());
-    SmallVector<Value> ahead = loadAt(arith::MinUIOp::create(
-        rewriter, loc, next, lastOfLoop(rewriter, loop)));
+    SmallVector<Value> ahead = loadAt(nextOfLoop(rewriter, loop));
     for (auto [entry, carried] : llvm::zip(entries, arguments))
       rewriter.replaceOp(entry, carried);
     return ahead;

@@ -60,10 +60,7 @@ void ListedCopy::carryOffsets(scf::ForOp loop) {
     rewriter.setInsertionPointToStart(loop.getBody());
     offsets = llvm::to_vector_of<Value>(arguments);
     // The last ones once more after the last: past them there are none.
-    Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
-                                       loop.getStep());
-    auto [source, entries] = loadAt(arith::MinUIOp::create(
-        rewriter, loc, next, lastOfLoop(rewriter, loop)));
+    auto [source, entries] = loadAt(nextOfLoop(rewriter, loop));
     rewriter.setInsertionPoint(loop.getBody()->getTerminator());
     return computeOffsets(source, entries);
   };

@@ -85,7 +85,8 @@ static Value isLastOfChain(OpBuilder &builder, scf::ForOp loop,
                                constant(tilesPerChain - 1));
 }
 
-Value mlir::nm::lastOfLoop(OpBuilder &builder, scf::ForOp loop) {
+/// The induction variable of the last step of a loop that has one.
+static Value lastOfLoop(OpBuilder &builder, scf::ForOp loop) {
   Location loc = loop.getLoc();
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value range = builder.createOrFold<arith::SubIOp>(
@@ -97,6 +98,13 @@ Value mlir::nm::lastOfLoop(OpBuilder &builder, scf::ForOp loop) {
   return builder.createOrFold<arith::AddIOp>(
       loc, loop.getLowerBound(),
       builder.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
+}
+
+Value mlir::nm::nextOfLoop(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value next = arith::AddIOp::create(builder, loc, loop.getInductionVar(),
+                                     loop.getStep());
+  return arith::MinUIOp::create(builder, loc, next, lastOfLoop(builder, loop));
 }
 
 SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
@@ -130,10 +138,7 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
     if (prefetches) {
       // The last tile once more after the last: past it there are no indices.
       rewriter.setInsertionPointToStart(loop.getBody());
-      Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
-                                         loop.getStep());
-      ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next,
-                                                lastOfLoop(rewriter, loop)));
+      ahead = prefetchAt(nextOfLoop(rewriter, loop));
     }
     rewriter.setInsertionPoint(op);
     expansion.prefetched =

@@ -18,8 +18,9 @@ void hoistViews(scf::ForOp loop, Value view);
 Value cloneView(OpBuilder &builder, Value view, Block *block,
                 IRMapping &mapping);
 
-/// The last number of a loop that has one.
-Value lastOfLoop(OpBuilder &builder, scf::ForOp loop);
+/// The induction variable of the next step of `loop`, inside of it; in the last
+/// step, its own again.
+Value nextOfLoop(OpBuilder &builder, scf::ForOp loop);
 
 /// Replaces a loop over k by one that carries the sums of its product, promoted
 /// sums of chains, and what the expansion loads a tile ahead.

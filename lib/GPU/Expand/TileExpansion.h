@@ -65,8 +65,8 @@ public:
 
   /// How many of the values that `begin` returns are sums of f32 that are to be
   /// added to promoted sums at the end of each chain, which take as many
-  /// registers; none where the expansion keeps long sums precise itself, has no
-  /// registers to. Asked where the schedule has `promote`. See SumChains.h.
+  /// registers; none where the expansion keeps long sums precise itself. Called
+  /// where the schedule has `promote`. See SumChains.h.
   virtual size_t countChainedSums() const { return 0; }
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
