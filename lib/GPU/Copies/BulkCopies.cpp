@@ -77,7 +77,8 @@ private:
   CopyOp op;
   WarpsOp role;
   RoleBarriers &barriers;
-  /// Of a tile that A may end in; 0 for as many as a box has at most.
+  /// The most rows of a box of a tile that A may end in; 0 for as many as any
+  /// box has at most.
   int64_t partialBoxRows;
   Value barrier;
   /// The address and the map of a tensor copy: its boxes have rows of a panel

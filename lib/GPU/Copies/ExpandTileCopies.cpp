@@ -94,8 +94,8 @@ static void hoist(Operation *op, Operation *point) {
   op->moveBefore(point);
 }
 
-/// Whether both compute the same, by ops without effects and loads from what
-/// nothing writes.
+/// Whether both values are computed alike, by ops without effects and loads
+/// from memory that nothing writes.
 static bool areSame(Value lhs, Value rhs) {
   if (lhs == rhs)
     return true;

@@ -8,8 +8,8 @@
 namespace mlir::nm {
 
 /// Expands the copies of `role`, whose tokens are signalled, to what its
-/// threads do. Entries of lists are loaded a step ahead. `boxRows` is that of
-/// the schedule.
+/// threads do. Entries of lists are loaded a step ahead. Boxes of
+/// a tile that A may end in have at most `boxRows` rows, if that is not 0.
 LogicalResult expandProducerCopies(RewriterBase &rewriter, WarpsOp role,
                                    RoleBarriers &barriers, int64_t boxRows);
 

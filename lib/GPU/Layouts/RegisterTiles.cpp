@@ -390,7 +390,7 @@ void RegisterTile::writeOneByOne(ArrayRef<Value> elements, ArrayRef<Value> at) {
   }
 }
 
-/// At an edge.
+/// Writes the elements of a tile at an edge that lie inside of the output.
 void RegisterTile::write(ArrayRef<Value> elements, ArrayRef<Value> at) {
   Value exists = isMultiple(row, kRowTile) ? Value() : isBefore(at[row], row);
   if (isMultiple(last, kChunk))

@@ -77,8 +77,9 @@ static bool areOneLoop(linalg::GenericOp op, unsigned first) {
   });
 }
 
-/// Makes one loop of neighbours that are one in memory, as of sequences and
-/// their tokens: rows of a transposed output are then longer, and aligned.
+/// Makes one loop of neighbouring loops whose dimensions have no gap between
+/// them in memory, as sequences and their tokens have none: rows of a
+/// transposed output are then longer, and aligned.
 static linalg::GenericOp joinLoops(RewriterBase &rewriter,
                                    linalg::GenericOp op) {
   if (op.hasIndexSemantics() ||

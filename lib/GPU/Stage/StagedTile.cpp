@@ -3,7 +3,6 @@
 #include "GPU/Stage/StagedTile.h"
 
 #include "nm/Dialect/NM/IR/BufferAlignment.h"
-#include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

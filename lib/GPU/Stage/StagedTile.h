@@ -28,8 +28,6 @@ struct StagedTile {
 
   /// The parts of `product`. Emits an error where its operands are not copied.
   static FailureOr<StagedTile> get(SpMMOp product);
-
-  /// Bytes of all that a thread of `threads` loads to registers.
 };
 
 /// Whether C's tile leaves through `buffer`.

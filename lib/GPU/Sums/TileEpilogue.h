@@ -45,7 +45,7 @@ public:
                           VectorType type, ArrayRef<bool> mayPassEnd) const;
   /// What becomes of `sum`, with what `read` gave for it.
   Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> operands) const;
-  /// The same, read at once.
+  /// What becomes of `sum`, with what the op reads beside it at `position`.
   Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> position,
               ArrayRef<bool> mayPassEnd) const {
     return apply(builder, sum,

@@ -49,15 +49,15 @@ struct GpuProduct {
   /// Bits of a weight that is quantized, and the rows of k that share its
   /// scale; 0 where weights are of `type`.
   int64_t weightBits = 0, scaleGroup = 0;
-  /// Weights that are not zero, of unstructured ones, at most; 0 where that is
-  /// not asked.
+  /// How many unstructured weights are not zero, at most; 0 for other weights,
+  /// and where no such number is given.
   int64_t kept = 0;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
   /// where they are read from.
   bool isMMajor = false;
-  /// The same of C.
+  /// Whether C's rows are the m of one n.
   bool isCMMajor = false;
   /// Whether weights are in packed form before the product.
   bool isPacked = true;

@@ -1,9 +1,10 @@
 //===- LateLoads.h - When tiles are loaded to registers ---------*- C++ -*-===//
 //
 // Tiles that go to shared memory through registers are loaded while the tile
-// before is multiplied. Before its barrier, which ptxas moves none past, loads
-// are in flight for all of the product; behind it ptxas puts them off to save
-// registers, until too late. It is to do so where there are not enough.
+// before is multiplied. Loads in front of that tile's barrier, which ptxas
+// moves no load past, are in flight during all of its product; loads behind it
+// ptxas puts off to save registers, until too late. They stand there where a
+// thread has too few registers to hold what it loads.
 //
 //===----------------------------------------------------------------------===//
 
