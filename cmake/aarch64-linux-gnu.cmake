@@ -1,15 +1,5 @@
-# Builds for aarch64 Linux by the clang that builds nm, with Debian's libraries of that
-# processor: libc6-dev-arm64-cross and libstdc++-12-dev-arm64-cross.
+# Builds for aarch64 Linux with Debian's libraries of that processor: libc6-dev-arm64-cross and
+# libstdc++-12-dev-arm64-cross.
 
-set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER clang-22)
-set(CMAKE_CXX_COMPILER clang++-22)
-set(CMAKE_C_COMPILER_TARGET aarch64-linux-gnu)
-set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
-set(CMAKE_EXE_LINKER_FLAGS_INIT -fuse-ld=lld)
-set(CMAKE_SHARED_LINKER_FLAGS_INIT -fuse-ld=lld)
-# Programs run on this machine, libraries are those of the other one.
-set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+include(${CMAKE_CURRENT_LIST_DIR}/NMCrossLinux.cmake)

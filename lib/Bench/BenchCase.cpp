@@ -45,7 +45,7 @@ Result<ProductShape> ProductShape::parse(std::string_view text) {
 // Cases
 //===----------------------------------------------------------------------===//
 
-/// The weights that are kept.
+/// The number of kept weights.
 static int64_t countKept(const BenchCase &bench) {
   std::array<int64_t, 2> values =
       bench.pattern.valueShape(bench.shape.k, bench.shape.n);

@@ -67,10 +67,11 @@ struct BenchCase {
   /// Multiplications and additions with kept weights, those of padding
   /// included.
   double flops() const;
-  /// The share of weights that are zeros, in thousandths where they are zeros
-  /// anywhere.
+  /// The share of weights that are zeros; of unstructured weights rounded to
+  /// thousandths.
   double sparsity() const;
-  /// Makes it a product of another shape, with as large a share of zeros.
+  /// Gives the case another shape. Unstructured weights keep their share of
+  /// zeros.
   void takeShape(const ProductShape &other);
   /// What a call reads and writes at least: A, the kept weights with their
   /// indices in as few bits as they take, and C.

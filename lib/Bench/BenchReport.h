@@ -121,6 +121,9 @@ private:
   std::unique_ptr<std::FILE, CloseFile> file;
 };
 
+/// A text as a field of comma-separated values: in quotes, without line breaks.
+std::string csvText(const std::string &text);
+
 /// The line with the columns' names, and that of a result below `header`, which
 /// another version may have written: a column that is not known stays empty.
 std::string csvHeader();

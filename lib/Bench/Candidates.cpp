@@ -138,7 +138,7 @@ std::vector<BenchCase> nm::firstCandidates(const BenchCase &product,
   model.step = "model";
   std::vector<BenchCase> cases{model};
   cases.push_back(makeCandidate(product, "", "model, as it comes", onCpu));
-  // Another layout of A, where dense weights would take its place.
+  // The model may choose another layout of A, but no dense weights.
   if (!onCpu) {
     model.schedule = " " + std::string(kNotDense);
     model.step = "model, not dense";
@@ -163,8 +163,8 @@ struct Knob {
 };
 } // namespace
 
-/// What candidates differ in. What matters most comes first: a budget may end
-/// before the others.
+/// The numbers in which neighbours of a schedule differ from it. The numbers
+/// that matter most come first: a budget may end before the others.
 static std::vector<Knob> knobsOf(bool onCpu) {
   if (onCpu)
     return {
@@ -174,8 +174,9 @@ static std::vector<Knob> knobsOf(bool onCpu) {
           {"blocks", 0}, {"cluster_k", 0}, {"group_m", 0},   {"warpgroup", 1}};
 }
 
-/// What a candidate of `base` begins with. A CPU's tiles are all given, for the
-/// model would choose others.
+/// The schedule that each change of `base` is added to. On a GPU it has no
+/// fields, and the model chooses the others. On a CPU it has all tiles of
+/// `base`, for the model would choose others.
 static ScheduleText beginOf(const ScheduleText &base, bool onCpu) {
   ScheduleText text{base.strategy, {}};
   if (onCpu)

@@ -24,8 +24,9 @@ struct ScheduleText {
   void set(const std::string &name, const std::string &value);
 };
 
-/// The candidates that tuning compiles first: the cost model's choice for A as
-/// it comes, and the model's best of each strategy.
+/// The candidates that tuning compiles first: the cost model's choice, its
+/// choices without other layouts of A and, on a GPU, without dense weights, and
+/// the model's best of each strategy.
 std::vector<BenchCase> firstCandidates(const BenchCase &product, bool onCpu);
 
 /// Schedules that differ in one field from `schedule`, which `product` was

@@ -11,8 +11,7 @@ using namespace nm;
 
 static std::string integer(int64_t value) { return std::to_string(value); }
 
-/// `text` as one field.
-static std::string quoted(const std::string &text) {
+std::string nm::csvText(const std::string &text) {
   std::string field = "\"";
   for (char c : text)
     field += c == '"' ? "\"\"" : c == '\n' ? " " : std::string(1, c);
@@ -69,13 +68,13 @@ static const Column kColumns[] = {
     {"type", [](R r) { return std::string(elementName(r.bench.type)); }},
     {"result_type",
      [](R r) { return std::string(elementName(r.bench.resultType())); }},
-    {"device", [](R r) { return quoted(r.device); }},
+    {"device", [](R r) { return csvText(r.device); }},
     {"threads", [](R r) { return integer(r.threads); }},
     {"cold", [](R r) { return integer(r.bench.isCold()); }},
     {"weight_copies", [](R r) { return integer(r.weightCopies); }},
     {"strategy", [](R r) { return r.strategy; }},
-    {"step", [](R r) { return quoted(r.bench.step); }},
-    {"schedule", [](R r) { return quoted(r.bench.schedule); }},
+    {"step", [](R r) { return csvText(r.bench.step); }},
+    {"schedule", [](R r) { return csvText(r.bench.schedule); }},
     {"compile_s", [](R r) { return format("%.4f", r.compileSeconds); }},
     {"median_us", [](R r) { return micros(r.timings.median); }},
     {"p10_us", [](R r) { return micros(r.timings.p10); }},
@@ -166,7 +165,7 @@ static const Column kColumns[] = {
      }},
     {"registers_from", [](R r) { return r.product.registersFrom; }},
     {"occupancy", [](R r) { return known(r.product.occupancy); }},
-    {"mapped_by", [](R r) { return quoted(r.mappedBy); }},
+    {"mapped_by", [](R r) { return csvText(r.mappedBy); }},
     {"layout",
      [](R r) {
        return std::string(r.bench.shape.m == 1 ? "vector"
@@ -176,7 +175,7 @@ static const Column kColumns[] = {
     {"arithmetic", [](R r) { return r.arithmetic; }},
     {"as_is", [](R r) { return integer(r.isAsIs); }},
     {"kernels", [](R) { return integer(kKernelVersion); }},
-    {"remark", [](R r) { return quoted(r.remark); }},
+    {"remark", [](R r) { return csvText(r.remark); }},
 };
 
 std::string nm::csvHeader() {

@@ -145,7 +145,7 @@ Status GpuBench::drawOperands(const BenchCase &bench, Operands &operands) {
   return Status::success();
 }
 
-/// What tells dense products apart.
+/// A key of the dense product, which cases of other patterns may have, too.
 static std::string denseProduct(const BenchCase &bench) {
   return bench.shape.str() + " " + std::string(elementName(bench.type)) + " " +
          std::string(elementName(bench.resultType())) +

@@ -48,7 +48,8 @@ private:
                      Operands &operands);
   /// Finds the BLAS's routines that can take the case.
   Status prepareBlas(const BenchCase &bench, Operands &operands);
-  /// Those of its dense product that an earlier case has left, or all.
+  /// The routines for the case's dense product: the fastest, where an earlier
+  /// case has found them, or else all.
   Result<std::vector<Cublas::Routine>> routinesFor(const BenchCase &bench);
   /// Leaves, of the algorithms for each layout of the weights, the fastest.
   Status dropSlowAlgorithms(const BenchCase &bench, Operands &operands);
@@ -77,7 +78,8 @@ private:
   /// The ceilings of f32 multiply-adds.
   Ceilings ceilings;
   std::optional<Cublas> blas;
-  /// By dense product: cases that differ in their patterns alone share it.
+  /// The fastest routines by dense product, which cases that differ in their
+  /// patterns alone share.
   std::map<std::string, std::vector<Cublas::Routine>> fastest;
   /// None before a case needs it, and an error where it is not there.
   std::optional<Result<CusparseLt>> sparse;

@@ -97,7 +97,7 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
   std::map<std::string, size_t> columns;
   if (!file.is_open())
     return Error{path + ": cannot be read"};
-  // Of a run that was ended: a line without its end was not written whole.
+  // A run that was ended may have left a part of the columns' names.
   std::getline(file, line);
   if (file.eof() && csvHeader().compare(0, line.size(), line) == 0)
     return all;
@@ -109,6 +109,7 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
       return Error{path + ":1: expected a column " + needed +
                    ", as nm-bench --tune writes it, but found none"};
   for (size_t number = 2; std::getline(file, line); ++number) {
+    // A run that was ended may have left a part of its last line.
     if (file.eof())
       break;
     std::vector<std::string> fields = fieldsOf(line);
@@ -141,7 +142,10 @@ TableProduct nm::tableProductOf(const BenchCase &bench,
 // The best of the measurements
 //===----------------------------------------------------------------------===//
 
-static double medianOf(std::vector<double> numbers) {
+/// None where there are no numbers.
+static std::optional<double> medianOf(std::vector<double> numbers) {
+  if (numbers.empty())
+    return std::nullopt;
   std::sort(numbers.begin(), numbers.end());
   return numbers[numbers.size() / 2];
 }
@@ -167,7 +171,7 @@ std::vector<CandidateTime> nm::rank(const std::vector<Measurement> &all,
   }
   std::vector<CandidateTime> ranked;
   for (const auto &[key, measured] : first)
-    ranked.push_back({measured, medianOf(times[key]), times[key].size()});
+    ranked.push_back({measured, *medianOf(times[key]), times[key].size()});
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const CandidateTime &left, const CandidateTime &right) {
                      return left.microseconds < right.microseconds;
@@ -183,9 +187,7 @@ std::optional<double> nm::denseTime(const std::vector<Measurement> &all,
     if (measured.dense && !measured.isDisturbed &&
         counts(measured, product, device))
       times.push_back(*measured.dense);
-  if (times.empty())
-    return std::nullopt;
-  return medianOf(times);
+  return medianOf(std::move(times));
 }
 
 /// Whether a way other than a kernel of the product itself is clearly faster:
@@ -226,12 +228,9 @@ std::string nm::summarize(const std::vector<Measurement> &all,
   auto text = [](std::optional<double> time) {
     return time ? format("%.4f", *time) : std::string();
   };
-  std::optional<double> model;
-  if (!ofModel.empty())
-    model = medianOf(ofModel);
-  return "\"" + bench.str() + "\",\"" + best.measured.schedule + "\"," +
-         text(best.microseconds) + "," + text(model) + "," +
-         text(denseTime(all, product, device)) + "," +
+  return csvText(bench.str()) + "," + csvText(best.measured.schedule) + "," +
+         text(best.microseconds) + "," + text(medianOf(std::move(ofModel))) +
+         "," + text(denseTime(all, product, device)) + "," +
          std::to_string(ranked.size()) + "\n";
 }
 

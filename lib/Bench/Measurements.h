@@ -55,7 +55,7 @@ std::optional<double> denseTime(const std::vector<Measurement> &all,
                                 const TableProduct &product,
                                 const std::string &device);
 
-/// The names of what `summarize` gives.
+/// The line with the names of the columns that `summarize` fills.
 inline constexpr const char *kSummaryHeader =
     "product,schedule,us,model_us,dense_us,candidates\n";
 /// A line for the product of `bench`: the schedule that a table has of it, its

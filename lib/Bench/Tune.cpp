@@ -312,8 +312,9 @@ std::vector<BenchCase> Tuning::combined(const BenchCase &product) const {
   return cases;
 }
 
-/// Candidates at random, from what the model chooses of each strategy on; those
-/// of a product are the same in each run, so that one goes on.
+/// Draws candidates, random steps away from the model's choices of each
+/// strategy. Each run draws the same for a product, so that a run goes on where
+/// an earlier one has ended.
 std::vector<BenchCase> Tuning::drawn(const BenchCase &product) const {
   std::set<std::string> ofModel;
   for (const CandidateTime &time : ranked(product))

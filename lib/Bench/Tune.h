@@ -35,8 +35,8 @@ struct TuneDevice {
 
 /// Measures candidates for the cases of `options` until its budget ends, all
 /// are, or the program is interrupted, and writes the table of the fastest.
-/// Tunes the products of `options` and returns whether none failed. A candidate
-/// that `options.csv` has already is not measured again.
+/// A candidate that `options.csv` has already is not measured again. Returns
+/// whether nothing failed.
 Result<bool> tune(const BenchOptions &options, CompileSettings settings,
                   const TuneDevice &device);
 

@@ -54,24 +54,21 @@ static void initializeTargets() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+#define NM_INITIALIZE(Name)                                                    \
+  LLVMInitialize##Name##TargetInfo();                                          \
+  LLVMInitialize##Name##Target();                                              \
+  LLVMInitialize##Name##TargetMC();                                            \
+  LLVMInitialize##Name##AsmPrinter();
 #if LLVM_HAS_X86_TARGET
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+    NM_INITIALIZE(X86)
 #endif
 #if LLVM_HAS_AARCH64_TARGET
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
+    NM_INITIALIZE(AArch64)
 #endif
 #if LLVM_HAS_RISCV_TARGET
-    LLVMInitializeRISCVTargetInfo();
-    LLVMInitializeRISCVTarget();
-    LLVMInitializeRISCVTargetMC();
-    LLVMInitializeRISCVAsmPrinter();
+    NM_INITIALIZE(RISCV)
 #endif
+#undef NM_INITIALIZE
   });
 }
 
@@ -129,7 +126,7 @@ static std::string getFeatures(const CompileOptions &options,
   // What the processor has is of no use where Linux does not let this process.
   if (isNative && !::nm::takeProcessorTiles())
     features.AddFeature("amx-tile", /*Enable=*/false);
-  // What Linux' distributions ask of every processor, RV64GC.
+  // RV64GC, which distributions of Linux ask of every processor.
   if (triple.isRISCV() && !isNative)
     for (StringRef feature : {"m", "a", "f", "d", "c"})
       features.AddFeature(feature);

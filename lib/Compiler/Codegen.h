@@ -27,9 +27,9 @@ public:
   ~HostTarget();
   HostTarget(HostTarget &&);
 
-  /// Resolves `native` and checks that LLVM knows the processor, of
-  /// `architecture` as nm/Schedule/Target.h has it; `native` is the least
-  /// processor of one that is not this process'.
+  /// Checks that LLVM knows the processor that `options` name. `architecture`
+  /// is that of nm/Schedule/Target.h. The processor `native` is this machine's,
+  /// or the least of another architecture.
   static ::nm::Result<HostTarget> create(const CompileOptions &options,
                                          llvm::StringRef architecture);
 

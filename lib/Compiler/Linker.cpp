@@ -90,7 +90,7 @@ static std::optional<std::string> findSystemLibrary(const char *name) {
   return path;
 }
 
-/// The libraries of a module; the simulator's is needed by few.
+/// The libraries that a module is linked with. Few need the simulator's.
 static Result<std::vector<std::string>> findLibraries() {
   Result<std::string> runtime = findRuntime();
   if (!runtime)
@@ -134,7 +134,7 @@ static Status writeInterface(StringRef library, StringRef path,
   return Status::success();
 }
 
-/// Writes those of `libraries` to `folder`.
+/// Writes interfaces of `libraries` to `folder` and gives their paths.
 static Result<std::vector<std::string>>
 writeInterfaces(ArrayRef<std::string> libraries, StringRef folder,
                 const Triple &triple) {

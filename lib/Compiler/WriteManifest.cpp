@@ -126,6 +126,11 @@ static void writeKnown(OStream &json, StringRef key,
     json.attribute(key, *value);
 }
 
+static void writeKnown(OStream &json, StringRef key, StringRef value) {
+  if (!value.empty())
+    json.attribute(key, value);
+}
+
 static void writeProfile(OStream &json, const ::nm::KernelProfile &profile) {
   writeKnown(json, "registers", profile.registers);
   if (profile.registers)
@@ -136,27 +141,23 @@ static void writeProfile(OStream &json, const ::nm::KernelProfile &profile) {
   writeKnown(json, "intensity_l2", profile.ofL2);
   writeKnown(json, "intensity_memory", profile.ofMemory);
   writeKnown(json, "compute_to_loads", profile.computeToLoads);
-  if (!profile.bound.empty())
-    json.attribute("bound", profile.bound);
+  writeKnown(json, "bound", profile.bound);
 }
 
 static void writeAlternative(OStream &json, const AlternativeRecord &entry) {
   json.attribute("name", entry.name);
-  if (!entry.strategy.empty())
-    json.attribute("strategy", entry.strategy);
+  writeKnown(json, "strategy", entry.strategy);
   writeKnown(json, "estimate_us", entry.estimate);
   writeKnown(json, "extra_us", entry.extra);
   if (entry.isChosen)
     json.attribute("chosen", true);
-  if (!entry.whyNot.empty())
-    json.attribute("why_not", entry.whyNot);
+  writeKnown(json, "why_not", entry.whyNot);
 }
 
 static void writeChoice(OStream &json, const ProductRecord &choice) {
   json.attribute("source", stringifyScheduleSource(choice.source));
   json.attribute("pattern", choice.pattern.str());
-  if (!choice.chip.empty())
-    json.attribute("chip", choice.chip);
+  writeKnown(json, "chip", choice.chip);
   writeKnown(json, "threads", choice.threads);
   writeKnown(json, "lanes", choice.lanes);
   writeKnown(json, "typical_m", choice.typicalM);
@@ -183,8 +184,7 @@ static void writeOps(OStream &json, const FunctionRecord &function) {
         json.attribute("n", op.n);
         json.attribute("k", op.k);
         json.attribute("dtype", op.dtype);
-        if (!op.tuneCase.empty())
-          json.attribute("case", op.tuneCase);
+        writeKnown(json, "case", op.tuneCase);
         json.attribute("strategy", op.strategy);
         json.attribute("schedule", op.schedule);
         json.attribute("parameters", op.parameters);

@@ -115,7 +115,7 @@ static constexpr uint16_t kOwnMachine = EM_RISCV;
 static constexpr uint16_t kOwnMachine = EM_NONE;
 #endif
 
-/// As targets of the compiler are called.
+/// The name that the compiler's targets have for a kind of processor.
 static std::string nameOfMachine(uint16_t machine) {
   switch (machine) {
   case EM_X86_64:

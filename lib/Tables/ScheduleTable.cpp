@@ -205,7 +205,7 @@ static int64_t bucketOfSize(int64_t size) {
 }
 
 bool TableProduct::hasLightEpilogue() const {
-  // Of one row, a column's element to its k weights.
+  // A column has k weights, and m elements of an operand.
   constexpr int64_t kWeights = 128;
   return epilogue == "none" || epilogue == "columns" ||
          (epilogue == "matrix" && m > 0 && m * kWeights <= k);

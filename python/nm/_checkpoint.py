@@ -31,12 +31,12 @@ FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
 _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".h5",
                   ".msgpack", ".onnx", ".gguf", ".ot", ".tflite")
-# What a convolution calls the layer with its weight.
+# The end of the name of the layer that has a convolution's weight.
 _PRODUCT = ".product"
 _REFUSED_FILTER = "it is a filter, and compressed-tensors has matrices"
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"
 _INDICES = "*.safetensors.index.json"
-# Reasons that an error tells, of so many weights at most.
+# The number of weights whose reasons an error tells at most.
 _TOLD_REASONS = 8
 
 
@@ -245,7 +245,7 @@ class _Converter:
                 self.products.add(layer)
 
     def _name(self, name: str) -> str:
-        """What a tensor that is written dense is called."""
+        """The name of a tensor in a file that has it dense."""
         layer, dot, last = name.rpartition(".")
         return (layer.removesuffix(_PRODUCT) + dot + last if layer in self.products
                 else name)

@@ -25,7 +25,7 @@ def compile(source: str | os.PathLike, target: str = "cpu", *,
     Args:
         source: the text of a module, or the path of a file with one.
         target: ``"cpu"``, or ``"cuda"`` for the device that is there,
-            ``"cuda:sm_90a"`` for any. What is for another processor,
+            ``"cuda:sm_90a"`` for any. A module for another processor,
             ``"cpu:aarch64"``, cannot be loaded here: nm.lower gives its bytes.
         cache: whether to take the module from the cache, and keep it there.
         **options: options of nm-compile with underscores, as in

@@ -192,7 +192,7 @@ def _of_module(source: str | os.PathLike, target: str, rows: int | None,
                arithmetic: str | None) -> Iterable[str]:
     """The products of a module, as the compiler finds them."""
     options = {} if arithmetic is None else {"arithmetic": arithmetic}
-    # By loops, in whose place nothing else is taken.
+    # As loops a product stays: no dense weights and no library take its place.
     module = compile(source, target, schedule="loops", **options)
     for function in module.functions.values():
         for record in function.ops:
@@ -239,7 +239,7 @@ def _of_model(model: Any, example: Any, target: str, arithmetic: str | None
 
 
 def _read(path: Path) -> tuple[Tuned, ...]:
-    """What nm-bench found of each product; nothing where it did not come so far."""
+    """The products in the summary of nm-bench; none where it ended before writing one."""
     if not path.exists():
         return ()
     with open(path, newline="", encoding="utf-8") as file:

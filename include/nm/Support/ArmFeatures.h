@@ -16,7 +16,8 @@ struct ArmFeature {
   unsigned bit;
 };
 
-/// Those whose instructions LLVM takes without being asked by an intrinsic.
+/// The features of AArch64 that LLVM uses in code that no intrinsic asks to.
+/// Code may contain their instructions, so the runtime looks for them.
 inline constexpr ArmFeature kArmFeatures[] = {
     {"fp-armv8", false, 0},  {"neon", false, 1},     {"lse", false, 8},
     {"fullfp16", false, 10}, {"rdm", false, 12},     {"complxnum", false, 14},

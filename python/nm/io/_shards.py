@@ -20,8 +20,8 @@ def shards_of(path: Path) -> list[Path]:
 
     Raises:
         FileFormatError: it is no index, or there are none; a shard is missing, or lacks
-            a tensor that the index names; a tensor is in two files; the file is there that
-            an index takes the place of.
+            a tensor that the index names; a tensor is in two files; a folder has both an
+            index of shards and the whole file.
     """
     if not path.is_dir():
         return _read_index(path)
