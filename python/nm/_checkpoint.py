@@ -25,7 +25,7 @@ from ._weightfile import metadata_of, parts_of, plain_metadata
 from .io import open_weights
 from .io._bitmask import to_bitmask
 from .io._shards import shards_of
-from .io._source import WeightSource
+from .io._source import WeightSource, filter_of_matrix
 
 FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
@@ -436,8 +436,7 @@ def _dense_of(weights: WeightSource, name: str) -> tuple[str, np.ndarray]:
     w = weights.condensed(name)
     if w is None or w._taps is None:
         return element, array
-    filters = array.reshape(len(array), *w._taps, -1)
-    return element, np.ascontiguousarray(np.moveaxis(filters, -1, 1))
+    return element, filter_of_matrix(array, w._taps)
 
 
 def _dense_bytes(w: SparseTensor) -> int:

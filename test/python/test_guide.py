@@ -18,6 +18,10 @@ GUIDE = ROOT / "docs" / "Python.md"
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
 def add_torch_names(names, dense):
     try:
         import torch
@@ -43,8 +47,7 @@ def test_the_guide(draw, tmp_path, monkeypatch):
     names["w2"] = nm.compress(draw.weight((384, 1536), "2:4", axis=1), "2:4",
                               axis=1)
     names["b1"], names["b2"] = draw.array(1536), draw.array(384)
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"),
-                        re.DOTALL)
+    blocks = python_blocks(GUIDE.read_text(encoding="utf-8"))
     assert len(blocks) == 8
     first = None
     for block in blocks:
@@ -104,8 +107,7 @@ def test_the_first_page_begins_with_lines_that_stand_alone(tmp_path):
     """In a process that has imported nothing else."""
     pytest.importorskip("transformers")
     page = ROOT / "docs" / "guide" / "hugging-face.md"
-    makes, lines, *_ = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"),
-                                  re.DOTALL)
+    makes, lines, *_ = python_blocks(page.read_text(encoding="utf-8"))
     assert len(lines.splitlines()) == 5
     checks = ("assert sum(type(each).__name__ == 'NMLinear' for each in again.modules()) "
               "== 14")
@@ -117,7 +119,7 @@ def test_the_first_page_begins_with_lines_that_stand_alone(tmp_path):
 def test_the_readme(capsys):
     """Its lines of Python run, and give what they say."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block, = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    block, = python_blocks(text)
     names = {}
     exec(compile(block, "README.md", "exec"), names)
     assert "8:32, block = 1x32" in capsys.readouterr().out
@@ -149,7 +151,7 @@ def test_quantized_weights_as_documented(tmp_path, monkeypatch):
         page = page.replace(size, small)
     text = re.search(r"```mlir\n(#q.*?)```", page, re.DOTALL).group(1)
     (tmp_path / "layer.mlir").write_text(text)
-    with_torch, block = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    with_torch, block = python_blocks(page)
     names = {}
     exec(compile(block, "Quantized.md", "exec"), names)
     dense = (names["values"].astype(np.float16)

@@ -168,11 +168,8 @@ class WeightSource(Mapping):
 
     def of_filter(self, name: str, matrix: np.ndarray) -> np.ndarray:
         """A matrix as `weight` gives it in the shape that the file has."""
-        if not self.is_filter(name):
-            return matrix
-        out, channels, *taps = self._entry(name)[1]
-        return np.ascontiguousarray(np.moveaxis(
-            matrix.reshape(out, *taps, channels), -1, 1))
+        taps = self.taps(name)
+        return matrix if taps is None else filter_of_matrix(matrix, taps)
 
     def _why_no_filter(self, name: str, shape: tuple[int, ...]) -> str | None:
         if name not in self._filters:
@@ -349,6 +346,13 @@ class WeightSource(Mapping):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def filter_of_matrix(matrix: np.ndarray, taps: tuple[int, ...]) -> np.ndarray:
+    """A convolution's filter ``[out, in, taps...]`` of its matrix ``[out, taps and
+    channels]``."""
+    filters = matrix.reshape(len(matrix), *taps, -1)
+    return np.ascontiguousarray(np.moveaxis(filters, -1, 1))
 
 
 # The last part of a layer's name: `wte`, `embed_tokens`, `word_embeddings`, `tok_emb`.
