@@ -112,6 +112,27 @@ def test_pruned_weights_meet_no_activation(rng, rows):
     assert np.isfinite(np.delete(y, 3, axis=1)).all()
 
 
+@pytest.mark.parametrize("schedule", [
+    "simt_columns<block=[128,4,1],warp=[128,1],thread=[4,1],slice_k=1>",
+    "simt_columns<block=[64,8,1],warp=[32,1],thread=[1,1],slice_k=2>",
+    "simt_columns<block=[64,16,1],warp=[32,8],thread=[1,8],slice_k=2>"])
+def test_no_weight_meets_no_activation(rng, schedule):
+    """Weights of a column are multiplied several at a time. Where there are fewer, the
+    row of the last one is not multiplied by zero: its activation may be infinite."""
+    dense = draw_weight(rng, (300, 16), 0.05)
+    dense[:, 3] = dense[299] = 0
+    dense[[7, 30, 100, 200, 299], 3] = 1
+    x = rng.standard_normal((300, 70)).astype(np.float32)
+    x[299, 0] = np.inf
+    y = nm.compile(module(70, dense, transposed=True), target="sim:sm_90a",
+                   schedule=schedule)(x)
+    assert y[0, 3] == np.inf
+    y[0, 3] = x[299, 0] = 0
+    exact = reference(x.T, dense, 0)
+    exact[0, 3] = 0
+    assert relative_error(y, exact) < 1e-5
+
+
 def test_prunes_to_a_sparsity(rng):
     dense = rng.standard_normal((30, 50)).astype(np.float32)
     pruned, report = nm.prune(dense, "unstructured", sparsity=0.9)
