@@ -19,7 +19,8 @@ static ::nm::Pattern getPatternOfPanels(SparseProductOpInterface op,
   return pattern;
 }
 
-/// The number of blocks of the kernel, if the sizes of all batches are known.
+/// The number of blocks, of one row each, of the kernel, if the number of rows
+/// in all batches is known.
 static std::optional<int64_t> countBlocks(SparseProductOpInterface op,
                                           const ::nm::ScheduleFields &fields) {
   ::nm::Pattern pattern = getPatternOfPanels(op, fields);
@@ -30,8 +31,11 @@ static std::optional<int64_t> countBlocks(SparseProductOpInterface op,
   int64_t blocks =
       KParts(op.getStaticK(), k, fields.splitK, /*clusterK=*/1).count *
       llvm::divideCeil(op.getStaticN(), n);
-  for (int64_t size :
-       op.getCType().getShape().take_front(op.getNumBatchDims())) {
+  SmallVector<int64_t> sizes(
+      op.getCType().getShape().take_front(op.getNumBatchDims()));
+  // Each row of A has blocks of its own.
+  sizes.push_back(op.getStaticM());
+  for (int64_t size : sizes) {
     if (ShapedType::isDynamic(size))
       return std::nullopt;
     blocks *= size;

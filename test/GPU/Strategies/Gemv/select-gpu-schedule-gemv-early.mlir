@@ -1,5 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=gemv --split-input-file | FileCheck %s
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-select-gpu-schedule=schedule=gemv --split-input-file | FileCheck %s --check-prefix=OLD --implicit-check-not=early_bytes
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], split_k = 1>'" --split-input-file | FileCheck %s --check-prefix=ROWS
 
 // Kernels start early where their blocks find room beside those of the kernel
 // before, which chips before sm_90 have no instructions for: warps then ask for
@@ -8,6 +9,8 @@
 // CHECK: schedule #nm.gemv<block = [1, {{.*}}early_bytes = 2048
 // OLD-LABEL: func.func @vector
 // OLD: schedule #nm.gemv<block = [1,
+// ROWS-LABEL: func.func @vector
+// ROWS: schedule #nm.gemv<{{.*}}early_bytes = 2048
 func.func @vector(%x: tensor<1x4096xf16>, %v: tensor<1024x512xf16>, %i: tensor<1024x512xi8>, %y: tensor<1x512xf16>) -> tensor<1x512xf16> {
   %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x4096xf16>, tensor<1024x512xf16>, tensor<1024x512xi8>)
     outs(%y : tensor<1x512xf16>) -> tensor<1x512xf16>
@@ -56,4 +59,28 @@ func.func @four_rows(%x: tensor<4x4096xf16>, %v: tensor<1024x512xf16>, %i: tenso
   %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<4x4096xf16>, tensor<1024x512xf16>, tensor<1024x512xi8>)
     outs(%y : tensor<4x512xf16>) -> tensor<4x512xf16>
   return %r : tensor<4x512xf16>
+}
+
+// -----
+
+// Each row has blocks of its own in a given schedule with blocks of one row:
+// eight have too many, and an unknown number of rows may have.
+// ROWS-LABEL: func.func @eight_rows
+// ROWS-NOT: early_bytes
+// ROWS: return
+func.func @eight_rows(%x: tensor<8x4096xf16>, %v: tensor<1024x1024xf16>, %i: tensor<1024x1024xi8>, %y: tensor<8x1024xf16>) -> tensor<8x1024xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<8x4096xf16>, tensor<1024x1024xf16>, tensor<1024x1024xi8>)
+    outs(%y : tensor<8x1024xf16>) -> tensor<8x1024xf16>
+  return %r : tensor<8x1024xf16>
+}
+
+// -----
+
+// ROWS-LABEL: func.func @unknown_rows
+// ROWS-NOT: early_bytes
+// ROWS: return
+func.func @unknown_rows(%x: tensor<?x4096xf16>, %v: tensor<1024x1024xf16>, %i: tensor<1024x1024xi8>, %y: tensor<?x1024xf16>) -> tensor<?x1024xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<?x4096xf16>, tensor<1024x1024xf16>, tensor<1024x1024xi8>)
+    outs(%y : tensor<?x1024xf16>) -> tensor<?x1024xf16>
+  return %r : tensor<?x1024xf16>
 }
