@@ -39,6 +39,7 @@ namespace {
 struct Variant {
   std::string_view name;
   int64_t ptxVersion;
+  bool hasWgmma = false;
 };
 } // namespace
 
@@ -46,8 +47,11 @@ struct Variant {
 // with the features of one chip (a) or of its family (f), and no older than
 // that of the chip.
 static constexpr Variant kVariants[] = {
-    {"sm_90a", 84},  {"sm_100a", 86}, {"sm_100f", 88},
-    {"sm_120a", 87}, {"sm_120f", 88},
+    {"sm_90a", 84, /*hasWgmma=*/true},
+    {"sm_100a", 86},
+    {"sm_100f", 88},
+    {"sm_120a", 87},
+    {"sm_120f", 88},
 };
 
 /// The chip that `name`, with its suffix or without, is of.
@@ -71,7 +75,7 @@ Result<GpuChip> GpuChip::get(std::string_view name) {
       if (!isOfChip(variant.name, chip) || !isKnown(variant.name))
         continue;
       chip.ptxVersion = variant.ptxVersion;
-      chip.hasWgmma = name == "sm_90a";
+      chip.hasWgmma = variant.hasWgmma;
       return chip;
     }
   }
