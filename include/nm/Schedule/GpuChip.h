@@ -10,24 +10,26 @@
 
 namespace nm {
 
-/// What a multiprocessor does in a clock, unless said otherwise: of data sheets
-/// and measured. lib/Schedule/Chips has a file of each chip.
+/// The rates of a multiprocessor, each for a clock unless its comment names
+/// another unit. They are from data sheets, or measured; lib/Schedule/Chips has
+/// a file for each chip.
 struct GpuRates {
-  /// Operations of f16 with sums of f32 of the tensor cores: by the chip's own
-  /// instructions, and those that mma.sync reaches. Twice as many of 8 bits,
-  /// and with sparse weights twice as many with the zeros that are skipped.
+  /// Operations of the tensor cores on f16 with sums of f32: by the fastest
+  /// instruction that the chip has, and by mma.sync. On 8 bits the tensor cores
+  /// make twice as many, and with sparse weights twice as many again, of which
+  /// half are on zeros that are skipped.
   double tensor = 0, mma = 0;
-  /// Bytes of shared memory, those that arrive from the second-level cache, and
-  /// those of C that are stored.
+  /// Bytes that shared memory reads or writes, bytes that arrive from the
+  /// second-level cache, and bytes of C that are stored.
   double shared = 0, received = 0, stored = 0;
-  /// Microseconds of a launch, and of one that starts before the kernel before
-  /// it has ended.
+  /// Microseconds that a launch takes, and that one takes which starts before
+  /// the kernel before it has ended.
   double launch = 0, earlyLaunch = 0;
-  /// Clocks before a block's first step and behind its last, clocks of a step's
-  /// barriers, and clocks until a copy arrives.
+  /// Clocks that a block takes before its first step and behind its last,
+  /// clocks of a step's barriers, and clocks until a copy arrives.
   double start = 0, barrier = 0, latency = 0;
-  /// The clock under load, and the memory's rate that kernels reach, as shares
-  /// of the data sheet's.
+  /// The clock under load as a share of the data sheet's clock, and the memory
+  /// rate that kernels reach as a share of the data sheet's memory rate.
   double loadedClock = 0, reachedMemory = 0;
 };
 
@@ -50,8 +52,8 @@ struct GpuChip {
   bool isSm90 = false;
   /// Whether its code has wgmma, which of all chips sm_90a has.
   bool hasWgmma = false;
-  /// Whether tensor cores take 8-bit floats; and sparse ones by mma.sp, of
-  /// which ptxas makes two of f16 otherwise.
+  /// Whether the tensor cores take 8-bit floats by mma, and by mma.sp. Without
+  /// the latter ptxas makes two instructions of f16 of each mma.sp.
   bool multipliesFloat8 = false, multipliesSparseFloat8 = false;
   GpuRates rates;
 
