@@ -4,6 +4,7 @@ ones are, whatever names their checkpoints have."""
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -163,6 +164,36 @@ def test_architectures(name, tmp_path):
         assert relative_error(output_of(converted, given).double().numpy(),
                               dense.double().numpy()) < 1e-5
         assert sparse_names(converted)
+
+
+def add_stray(folder, _):
+    shutil.copy(min(folder.glob("model-*")), folder / "model-00009-of-00009.safetensors")
+
+
+def name_lost_tensor(folder, index):
+    found = json.loads(index.read_text())
+    found["weight_map"]["lost.weight"] = min(folder.glob("model-*")).name
+    index.write_text(json.dumps(found))
+
+
+@pytest.mark.parametrize("damage,text", [
+    (add_stray, "index.json names alone, but found model-00009-of-00009.safetensors, too"),
+    (name_lost_tensor, "expected lost.weight in model-00001-of-.*, but it is not there")])
+def test_shards_that_do_not_fit_are_refused(tmp_path, damage, text):
+    """Of a sparse folder and of a dense one, where transformers would take what it finds."""
+    model = make_model("LlamaForCausalLM")
+    model.save_pretrained(tmp_path / "dense", max_shard_size="20KB")
+    nm.torch.sparsify(model, "2:4", prune=True)
+    model.save_pretrained(tmp_path / "sparse", max_shard_size="20KB")
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    for name, options in (("dense", {"quantization_config": nm.torch.Config("2:4", prune=True)}),
+                          ("sparse", {})):
+        assert load(tmp_path / name, **options) is not None
+        damage(tmp_path / name, tmp_path / name / "model.safetensors.index.json")
+        with pytest.raises(nm.FileFormatError, match=text):
+            load(tmp_path / name, **options)
+    with pytest.raises(nm.FileFormatError, match=text):
+        nm.torch.load(tmp_path / "sparse")
 
 
 def test_on_the_fly(tmp_path):

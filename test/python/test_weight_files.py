@@ -47,16 +47,26 @@ def write_index(folder, places):
         json.dumps({"weight_map": places}))
 
 
-def test_an_index_beats_a_stray_file(shards, tmp_path):
+@pytest.mark.parametrize("name", ["consolidated.safetensors", "consolidated.00.safetensors",
+                                  "adapter_model.safetensors", "model.fp16.safetensors"])
+def test_an_index_beats_a_file_that_is_no_shard(shards, tmp_path, name):
     folder, a, _ = shards
-    write(folder / "whole.safetensors", a__weight=np.ones((16, 32), np.float32))
-    with pytest.warns(nm.FileWarning, match="whole.safetensors: passed over, as model"):
+    write(folder / name, a__weight=np.ones((16, 32), np.float32))
+    with pytest.warns(nm.FileWarning, match=f"{name}: passed over, as model"):
         source = nm.io.open_weights(folder)
     np.testing.assert_array_equal(source["a.weight"], a)
     with pytest.warns(nm.FileWarning, match="passed over"):
         nm.convert(folder, tmp_path / "out")
-    assert not (tmp_path / "out" / "whole.safetensors").exists()
+    assert not (tmp_path / "out" / name).exists()
     np.testing.assert_array_equal(nm.io.open_weights(tmp_path / "out")["a.weight"], a)
+
+
+def test_an_index_in_place_of_its_folder_leaves_others_out(shards):
+    folder, a, _ = shards
+    add_stray(folder)
+    source = nm.io.open_weights(folder / "model.safetensors.index.json")
+    assert sorted(source) == ["a.weight", "b.weight"]
+    np.testing.assert_array_equal(source["a.weight"], a)
 
 
 def test_a_file_beside_the_index_that_stands_for_it(shards, tmp_path):
@@ -71,6 +81,16 @@ def test_a_file_beside_the_index_that_stands_for_it(shards, tmp_path):
 
 def lose_shard(folder):
     (folder / "model-2.safetensors").unlink()
+
+
+def lose_shard_without_index(folder):
+    (folder / "model.safetensors.index.json").unlink()
+    (folder / "model-1.safetensors").rename(folder / "model-00001-of-00003.safetensors")
+    (folder / "model-2.safetensors").rename(folder / "model-00003-of-00003.safetensors")
+
+
+def add_stray(folder):
+    write(folder / "model-3.safetensors", c__weight=np.ones((16, 32), np.float32))
 
 
 def lose_tensor(folder):
@@ -100,6 +120,8 @@ def add_index(folder):
 
 @pytest.mark.parametrize("damage,text", [
     (lose_shard, "expected the shard model-2.safetensors beside it, with b.weight, but"),
+    (lose_shard_without_index, "expected the shard model-00002-of-00003.safetensors beside"),
+    (add_stray, "model.safetensors.index.json names alone, but found model-3.safetensors, too"),
     (lose_tensor, "expected c.weight in model-2.safetensors, but it is not there"),
     (place_elsewhere, "expected b.weight in model-1.safetensors, but it is not there"),
     (give_twice, "but a.weight is in model-1.safetensors, too; the index says model-1"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from .._errors import FileFormatError, FileWarning, reading
@@ -16,12 +18,13 @@ _INDEX_NAMES = "*.safetensors.index.json"
 
 def shards_of(path: Path) -> list[Path]:
     """The files of an index of shards, or of a folder of safetensors; where that has an
-    index, those of the index alone, and others are told of.
+    index, those of the index alone, and other forms of the model and adapters beside them
+    are told of.
 
     Raises:
         FileFormatError: it is no index, or there are none; a shard is missing, or lacks
-            a tensor that the index names; a tensor is in two files; a folder has both an
-            index of shards and the whole file.
+            a tensor that the index names; a tensor is in two files; a folder has a file
+            that its index does not name, or both an index of shards and the whole file.
     """
     if not path.is_dir():
         return _read_index(path)
@@ -33,34 +36,66 @@ def shards_of(path: Path) -> list[Path]:
                               "that is meant in place of the folder")
     if indices:
         shards = _read_index(indices[0])
-        strays = [each.name for each in files if each not in shards]
-        whole = indices[0].name.removesuffix(".index.json")
-        if whole in strays:
-            # transformers takes it, and not the index.
-            raise FileFormatError(f"{path}: expected {whole} or {indices[0].name}, but found "
-                                  "both, and readers take one or the other; move the one "
-                                  "away that is not meant")
-        if strays:
-            warnings.warn(f"{path}: {', '.join(strays)}: passed over, as "
-                          f"{indices[0].name} does not name it", FileWarning,
-                          stacklevel=3)
+        _check_others(indices[0], [each for each in files if each not in shards])
         return shards
     if not files:
         raise FileFormatError(f"{path}: expected a folder with .safetensors "
                               "files, but found none")
+    _check_numbers(path, files)
     _check_once({each: SafetensorsFile(each) for each in files}, {})
     return files
 
 
-def _read_index(path: Path) -> list[Path]:
+def check_shards(files: Iterable[str | os.PathLike]) -> None:
+    """Refuses the folders of files that an index there names, as shards_of does."""
+    paths = {Path(os.path.abspath(file)) for file in files}
+    for folder in {path.parent for path in paths}:
+        for index in sorted(folder.glob(_INDEX_NAMES)):
+            if not paths.isdisjoint(folder / name for name in _places(index).values()):
+                shards = _read_index(index)
+                _check_others(index, [each for each in sorted(folder.glob("*.safetensors"))
+                                      if each not in shards])
+
+
+def _check_others(index: Path, others: list[Path]) -> None:
+    """Refuses files beside the shards of an index, but for those that are no shards."""
+    whole = index.name.removesuffix(".index.json")
+    names = [each.name for each in others]
+    if whole in names:
+        # transformers takes it, and not the index.
+        raise FileFormatError(f"{index.parent}: expected {whole} or {index.name}, but found "
+                              "both, and readers take one or the other; move the one "
+                              "away that is not meant")
+    # Mistral's own form of a model, adapters of PEFT, and variants of transformers.
+    stem = re.escape(whole.removesuffix(".safetensors"))
+    known = re.compile(rf"(consolidated.*|adapter_model|{stem}\.[^.]+)\.safetensors")
+    strays = [name for name in names if not known.fullmatch(name)]
+    if strays:
+        raise FileFormatError(
+            f"{index.parent}: expected the files that {index.name} names alone, but found "
+            f"{', '.join(strays[:4])}{', …' if strays[4:] else ''}, too; move them away, or "
+            f"give {index.name} in place of the folder")
+    if names:
+        warnings.warn(f"{index.parent}: {', '.join(names)}: passed over, as {index.name} "
+                      "does not name it", FileWarning, stacklevel=4)
+
+
+def _places(path: Path) -> dict[str, str]:
+    """The file of each tensor."""
     with reading(path, "an index of safetensors"):
         places = dict(json.loads(read_text(path))["weight_map"])
-        names = sorted(set(places.values()))
+        for name in places.values():
+            if not isinstance(name, str) or os.path.basename(name) != name or (
+                    not name.endswith(".safetensors") or "\0" in name):
+                raise FileFormatError(f"{path}: expected shards beside it, each a "
+                                      f".safetensors file, but got {name!r}")
+    return places
+
+
+def _read_index(path: Path) -> list[Path]:
+    places = _places(path)
+    names = sorted(set(places.values()))
     for name in names:
-        if not isinstance(name, str) or os.path.basename(name) != name or (
-                not name.endswith(".safetensors") or "\0" in name):
-            raise FileFormatError(f"{path}: expected shards beside it, each a "
-                                  f".safetensors file, but got {name!r}")
         if not (path.parent / name).exists():
             lost = [tensor for tensor, place in places.items() if place == name]
             raise FileFormatError(
@@ -73,6 +108,21 @@ def _read_index(path: Path) -> list[Path]:
                                   "there")
     _check_once(files, places)
     return list(files)
+
+
+def _check_numbers(folder: Path, files: list[Path]) -> None:
+    """Refuses a folder that lacks a shard, by the names of those that it has."""
+    names = {each.name for each in files}
+    for name in sorted(names):
+        found = re.fullmatch(r"(.+-)(\d+)(-of-(\d+)\.safetensors)", name)
+        if not found:
+            continue
+        begin, digits, end, count = found.groups()
+        for number in range(1, int(count) + 1):
+            other = f"{begin}{number:0{len(digits)}}{end}"
+            if other not in names:
+                raise FileFormatError(f"{folder}: expected the shard {other} beside {name}, "
+                                      "but there is none")
 
 
 def _check_once(files: dict[Path, SafetensorsFile], places: dict[str, str]) -> None:

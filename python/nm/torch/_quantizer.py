@@ -27,6 +27,7 @@ from .._errors import FileFormatError
 from .._pattern import Pattern
 from .._sparse import SparseTensor
 from ..io import open_weights
+from ..io._shards import check_shards
 from ._experts import stack_name
 from ._layers import find_layers
 from ._linear import NMLinear
@@ -97,9 +98,11 @@ class Quantizer(HfQuantizer):
                                              ) -> None:
         self._condensed: dict[str, SparseTensor] = {}
         self._model = model
+        files = options.get("checkpoint_files") or ()
+        check_shards(file for file in files if str(file).endswith(".safetensors"))
         if not self.pre_quantized:
             return
-        for path in options.get("checkpoint_files") or ():
+        for path in files:
             source = open_weights(path)
             self._condensed.update({name: w for name in source
                                     if (w := source.condensed(name)) is not None})
@@ -108,7 +111,7 @@ class Quantizer(HfQuantizer):
                 stack_name(f"{name}.0") for name in self.quantization_config.layers or ()):
             raise FileFormatError(
                 "expected condensed weights in the files of the model, as its "
-                f"quantization_config says, but {options.get('checkpoint_files')} have "
+                f"quantization_config says, but {files} have "
                 "none; nm.torch.save or nm.convert write them")
 
     def update_weight_conversions(self, weight_conversions: list, *_: Any) -> list:
