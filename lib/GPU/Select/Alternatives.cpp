@@ -272,7 +272,11 @@ double mlir::nm::estimateProduct(const AlternativesQuery &query) {
 SparseProductOpInterface
 mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
                            const Alternative &alternative) {
-  if (narrowsDenseUnits(op))
+  // The tiles that take cuBLAS' place are not chosen for units of any width.
+  bool isOddLibraryCall = alternative.isDense() && isDense(op) &&
+                          !op.getScales() &&
+                          !llvm::isPowerOf2_64(uint64_t(op.getPattern().bn));
+  if (narrowsDenseUnits(op) || isOddLibraryCall)
     narrowDenseUnits(op, kDenseColumns);
   if (alternative.operands == Operands::Widened)
     op = widenOperands(rewriter, op, alternative.product.isMMajor);
