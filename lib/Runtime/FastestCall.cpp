@@ -9,6 +9,7 @@
 #include "FastestCall.h"
 
 #include "Cuda/CaptureGraph.h"
+#include "Cuda/CaptureKeep.h"
 
 #include <algorithm>
 #include <limits>
@@ -126,6 +127,7 @@ Result<float> Timer::time(const std::function<Result<bool>(Stream)> &body) {
   }
   if (graph)
     scope.api().cuGraphExecDestroy(*graph);
+  freeUnkept();
   return least;
 }
 

@@ -2,6 +2,8 @@
 
 #include "Cuda/CaptureGraph.h"
 
+#include "Cuda/CaptureKeep.h"
+
 using namespace nm;
 using namespace nm::cuda;
 
@@ -27,6 +29,7 @@ Result<GraphExec> cuda::captureGraph(const ContextScope &scope, Stream stream,
                      scope.api().cuGraphInstantiateWithFlags(&exec, graph, 0));
   if (graph)
     scope.api().cuGraphDestroy(graph);
+  freeUnkept();
   for (const Status *status : {&recorded, &ended, &made})
     if (!*status)
       return status->error();

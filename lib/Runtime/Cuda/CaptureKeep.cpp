@@ -54,31 +54,36 @@ static Owners listOwners(const std::vector<Argument> &args,
   return owners;
 }
 
-/// The graph that the current stream is captured into, if it is.
-static Graph findGraph(const Api &api) {
-  int status = kCaptureNone;
-  uint64_t number = 0;
-  Graph graph = nullptr;
-  auto *stream = static_cast<Stream>(currentStream());
-  if (api.cuStreamGetCaptureInfo(stream, &status, &number, &graph, nullptr,
-                                 nullptr) != kSuccess)
-    return nullptr;
-  return status == kCaptureActive ? graph : nullptr;
-}
-
-/// Whether the graph of the current stream keeps `owners` now.
-static bool keepInGraph(const Api &api, Owners *owners) {
+std::optional<Capture> nm::cuda::findCapture(const Api &api, Stream stream) {
   if (!api.cuStreamGetCaptureInfo || !api.cuUserObjectCreate ||
       !api.cuGraphRetainUserObject)
-    return false;
-  Graph graph = findGraph(api);
+    return std::nullopt;
+  int status = kCaptureNone;
+  Capture capture;
+  if (api.cuStreamGetCaptureInfo(stream, &status, &capture.number,
+                                 &capture.graph, nullptr, nullptr) != kSuccess)
+    return std::nullopt;
+  if (status != kCaptureActive || !capture.graph)
+    return std::nullopt;
+  return capture;
+}
+
+static void keepForEver(Owners owners) {
+  Unkept &unkept = getUnkept();
+  std::lock_guard<std::mutex> lock(unkept.mutex);
+  unkept.forever.push_back(std::move(owners));
+}
+
+void nm::cuda::keepInGraph(const Api &api, const Capture &capture,
+                           Owners owners) {
+  auto own = std::make_unique<Owners>(std::move(owners));
   UserObject object = nullptr;
-  if (!graph || api.cuUserObjectCreate(&object, owners, release, 1,
-                                       kNoDestructorSync) != kSuccess)
-    return false;
+  if (api.cuUserObjectCreate(&object, own.get(), release, 1,
+                             kNoDestructorSync) != kSuccess)
+    return keepForEver(std::move(*own));
+  own.release();
   // An object that the graph does not take has its owners for ever.
-  (void)api.cuGraphRetainUserObject(graph, object, 1, kMoveReference);
-  return true;
+  (void)api.cuGraphRetainUserObject(capture.graph, object, 1, kMoveReference);
 }
 
 void nm::cuda::keepInCapture(const ContextScope &scope,
@@ -90,12 +95,7 @@ void nm::cuda::keepInCapture(const ContextScope &scope,
   auto *stream = static_cast<Stream>(currentStream());
   if (!hasWeights || getCaptureStatus(scope.api(), stream) != kCaptureActive)
     return;
-  auto owners = std::make_unique<Owners>(listOwners(args, code));
-  if (keepInGraph(scope.api(), owners.get())) {
-    owners.release();
-    return;
-  }
-  Unkept &unkept = getUnkept();
-  std::lock_guard<std::mutex> lock(unkept.mutex);
-  unkept.forever.push_back(std::move(*owners));
+  if (std::optional<Capture> capture = findCapture(scope.api(), stream))
+    return keepInGraph(scope.api(), *capture, listOwners(args, code));
+  keepForEver(listOwners(args, code));
 }

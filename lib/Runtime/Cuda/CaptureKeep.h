@@ -6,10 +6,28 @@
 #include "Cuda/CudaDriver.h"
 #include "nm/Runtime/Module.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace nm::cuda {
+
+/// A stream's capture into a graph.
+struct Capture {
+  Graph graph = nullptr;
+  /// No other capture of the process has it.
+  uint64_t number = 0;
+};
+
+/// The capture of `stream`, where it is captured and the driver can have a
+/// graph keep what it reads (CUDA 11.3).
+std::optional<Capture> findCapture(const Api &api, Stream stream);
+
+/// Has the graph keep `owners` until it and all that was instantiated of it are
+/// destroyed; where the driver does not take them, they are kept for ever.
+void keepInGraph(const Api &api, const Capture &capture,
+                 std::vector<std::shared_ptr<const void>> owners);
 
 /// Where the current stream is captured, has its graph keep the packed weights
 /// among `args`, and `code` with the kernels that read them, until the graph

@@ -281,9 +281,7 @@ static auto withWorkspace(const ContextScope &scope, uint64_t bytes,
   return result;
 }
 
-/// Puts the fastest algorithm in place of all that were found. The memory that
-/// an algorithm takes counts: in a graph, to give it and to take it back are
-/// nodes of their own, which a product of few microseconds waits for.
+/// Puts the fastest algorithm in place of all that were found.
 static Status chooseAlgorithm(Plan &plan, const ContextScope &scope,
                               void *handle, const ColumnMajorProduct &product,
                               Stream stream) {

@@ -2,11 +2,15 @@
 
 #include "Cuda/StreamMemory.h"
 
+#include "Cuda/CaptureMemory.h"
+
 using namespace nm;
 using namespace nm::cuda;
 
 Result<Address> cuda::allocateOnStream(const ContextScope &scope,
                                        uint64_t bytes, Stream stream) {
+  if (std::optional<Capture> capture = findCapture(scope.api(), stream))
+    return allocateInCapture(scope, bytes, stream, *capture);
   Result<DeviceState *> device = scope.driver().currentDevice();
   if (!device)
     return device.error();
@@ -25,6 +29,8 @@ Result<Address> cuda::allocateOnStream(const ContextScope &scope,
 
 Status cuda::freeOnStream(const ContextScope &scope, Address address,
                           Stream stream) {
+  if (freeInCapture(address))
+    return Status::success();
   Result<DeviceState *> device = scope.driver().currentDevice();
   if (!device)
     return device.error();

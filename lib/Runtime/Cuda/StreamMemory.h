@@ -8,8 +8,8 @@
 namespace nm::cuda {
 
 /// Memory for work that is queued on `stream`, from the driver's pool in the
-/// stream's order: that waits for nothing and can be captured into a graph.
-/// Where the device has no pools, memory to use at once.
+/// stream's order, which waits for nothing; where the stream is captured, the
+/// graph's. Where the device has no pools, memory to use at once.
 Result<Address> allocateOnStream(const ContextScope &scope, uint64_t bytes,
                                  Stream stream);
 /// Gives it back once the work is done.

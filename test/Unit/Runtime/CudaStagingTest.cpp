@@ -63,10 +63,11 @@ TEST_F(CudaStagingTest, QueuesCopiesOnTheCallersStream) {
   std::string on =
       " stream " +
       std::to_string(reinterpret_cast<uintptr_t>(stream->handle())) + "; ";
-  EXPECT_EQ(cuda.log(), "cuCtxPushCurrent; cuMemAllocAsync 16; "
+  EXPECT_EQ(cuda.log(), "cuCtxPushCurrent; "
+                        "cuStreamGetCaptureInfo; cuMemAllocAsync 16; "
                         "cuLaunchKernel 1x1x1 32x8x1" +
                             on +
-                            "cuMemAllocAsync 16; "
+                            "cuStreamGetCaptureInfo; cuMemAllocAsync 16; "
                             "cuLaunchKernel 1x1x1 128x1x1" +
                             on + "cuLaunchKernel 1x1x1 32x8x1" + on +
                             "cuMemFreeAsync; cuMemFreeAsync; ");

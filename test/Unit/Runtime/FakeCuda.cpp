@@ -459,7 +459,9 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
 EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
   ENTER("cuStreamBeginCapture");
   std::lock_guard<std::mutex> lock(state().mutex);
+  static uint64_t captures = 0;
   state().capturing[stream] = std::make_unique<Graph>();
+  state().capturing[stream]->number = ++captures;
   return 0;
 }
 EXPORT int cuStreamIsCapturing(void *stream, int *status) {
@@ -468,13 +470,15 @@ EXPORT int cuStreamIsCapturing(void *stream, int *status) {
   *status = int(state().capturing.count(stream));
   return 0;
 }
-EXPORT int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *,
-                                     void **graph, const void **, size_t *) {
+EXPORT int cuStreamGetCaptureInfo_v2(void *stream, int *status,
+                                     uint64_t *number, void **graph,
+                                     const void **, size_t *) {
   ENTER("cuStreamGetCaptureInfo");
   std::lock_guard<std::mutex> lock(state().mutex);
   auto capturing = state().capturing.find(stream);
   *status = int(capturing != state().capturing.end());
   *graph = *status ? capturing->second.get() : nullptr;
+  *number = *status ? capturing->second->number : 0;
   return 0;
 }
 EXPORT int cuUserObjectCreate(void **object, void *data,

@@ -37,6 +37,8 @@ struct Graph {
   std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
   /// User objects, which what was instantiated of it keeps, too.
   std::vector<std::shared_ptr<void>> kept;
+  /// Of its capture.
+  uint64_t number = 0;
 };
 struct Event {
   std::chrono::steady_clock::time_point time;

@@ -2,6 +2,7 @@
 
 #include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
+#include "nm-c/Runtime.h"
 
 #include <vector>
 
@@ -78,6 +79,44 @@ TEST_F(MgpuTest, MovesMemory) {
        {"cuMemAlloc 16; ", "cuMemFree; ", "cuMemAllocAsync 16; ",
         "cuMemFreeAsync; ", "cuMemAllocManaged 16; "})
     EXPECT_TRUE(cuda.called(call)) << call << "\n" << cuda.log();
+}
+
+TEST_F(MgpuTest, GivesACapturedStreamMemoryOfItsGraph) {
+  void *stream = mgpuStreamCreate(), *other = mgpuStreamCreate();
+  auto take = [&](uint64_t bytes, void *on) {
+    return mgpuMemAlloc(bytes, on, false);
+  };
+  cuda.beginCapture(stream);
+  cuda.beginCapture(other);
+  void *first = take(64, stream), *second = take(16, stream);
+  EXPECT_NE(first, second);
+  mgpuMemFree(first, stream);
+  // What is given back serves again, on its stream and where it has room.
+  void *third = take(32, other), *fourth = take(80, stream);
+  EXPECT_NE(third, first);
+  EXPECT_NE(fourth, first);
+  EXPECT_EQ(take(48, stream), first);
+  mgpuMemFree(second, stream);
+  EXPECT_EQ(take(16, stream), second);
+  EXPECT_FALSE(cuda.called("Async")) << cuda.log();
+  EXPECT_FALSE(cuda.called("cuMemFree")) << cuda.log();
+  cuda.endCapture(stream);
+  cuda.endCapture(other);
+  // What is still taken outlives its graph.
+  nmFunctionFree(nullptr);
+  EXPECT_FALSE(cuda.called("cuMemFree")) << cuda.log();
+  int64_t live = cuda.live();
+  for (void *each : {first, second, third, fourth})
+    mgpuMemFree(each, stream);
+  EXPECT_EQ(cuda.live(), live - 4);
+  EXPECT_FALSE(cuda.called("cuMemFreeAsync")) << cuda.log();
+  EXPECT_EQ(takeError(), "");
+  void *plain = take(16, stream);
+  EXPECT_TRUE(cuda.called("cuMemAllocAsync 16; ")) << cuda.log();
+  mgpuMemFree(plain, stream);
+  EXPECT_TRUE(cuda.called("cuMemFreeAsync; ")) << cuda.log();
+  mgpuStreamDestroy(stream);
+  mgpuStreamDestroy(other);
 }
 
 TEST_F(MgpuTest, RegistersTheExtentOfAMemref) {
