@@ -135,7 +135,8 @@ static int runCases(const BenchOptions &options, Isolation isolation) {
         options, folder ? &*folder : nullptr, std::move(*bench)));
   };
   Result<bool> passed =
-      measureCases(options.cases, options.csv, makeRunner, isolation);
+      measureCases(options.cases, options.csv, makeRunner, isolation,
+                   options.resume ? Reporting::Continued : Reporting::Whole);
   if (!passed)
     return kProgram.fail(passed.error());
   return *passed ? kSuccess : kFailure;
@@ -212,7 +213,7 @@ static int compileForTuning(const BenchOptions &options) {
 // The program
 //===----------------------------------------------------------------------===//
 
-static int run(const BenchOptions &options) {
+static int runWhole(const BenchOptions &options) {
   if (options.help) {
     std::printf("%s", benchHelp().c_str());
     return kSuccess;
@@ -235,6 +236,21 @@ static int run(const BenchOptions &options) {
   if (options.target.kind == Target::Kind::Cuda)
     return runCases<GpuBench>(options, Isolation::Child);
   return runCases<CpuBench>(options, Isolation::None);
+}
+
+static int run(const BenchOptions &options) {
+  if (!options.resume)
+    return runWhole(options);
+  Result<std::vector<BenchCase>> left = casesNotIn(options.csv, options.cases);
+  if (!left)
+    return kProgram.fail(left.error());
+  size_t known = options.cases.size() - left->size();
+  if (!options.list)
+    std::printf("%s has %zu of %zu cases\n", options.csv.c_str(), known,
+                options.cases.size());
+  BenchOptions rest = options;
+  rest.cases = std::move(*left);
+  return rest.cases.empty() ? kSuccess : runWhole(rest);
 }
 
 int nm::benchMain(int argc, char **argv) {

@@ -300,6 +300,14 @@ static const OptionEntry<Given> kOptions[] = {
        g.options.csv = v;
        return Status::success();
      }},
+    {{"resume", Takes::Nothing, "",
+      "Leave out the cases that the file of --csv has, and write the others "
+      "behind\n"
+      "them: to go on, with the same options, where a run was ended"},
+     [](Given &g, const std::string &) {
+       g.options.resume = true;
+       return Status::success();
+     }},
     {{"list", Takes::Nothing, "", "Print the cases and measure nothing"},
      [](Given &g, const std::string &) {
        g.options.list = true;
@@ -557,6 +565,10 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
       return status.error();
   if (options.cases.empty())
     return Error{"expected a --preset, a --shape, a --case or --ablate"};
+  if (options.resume && (given.tunes || options.csv.empty()))
+    return Error{given.tunes ? "expected no --resume beside --tune, which goes "
+                               "on where its --csv ends"
+                             : "expected --csv=FILE beside --resume"};
   crossSchedules(given);
   if (Status status = filterCases(given); !status)
     return status.error();

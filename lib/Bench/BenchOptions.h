@@ -23,6 +23,8 @@ struct BenchOptions {
   /// Fill that folder and measure nothing.
   bool compileOnly = false;
   std::string csv;
+  /// Leave out what that file has, and add to it.
+  bool resume = false;
   /// Measure candidates and write a table of the fastest to this file; empty
   /// measures the cases as they are.
   std::string table;

@@ -123,12 +123,19 @@ private:
 
 /// A text as a field of comma-separated values: in quotes, without line breaks.
 std::string csvText(const std::string &text);
+/// The fields of a line that csvLine writes.
+std::vector<std::string> csvFields(const std::string &line);
 
 /// The line with the columns' names, and that of a result below `header`, which
 /// another version may have written: a column that is not known stays empty.
 std::string csvHeader();
 std::string csvLine(const CaseResult &result,
                     const std::string &header = csvHeader());
+
+/// The cases of which `csv`, as a Report writes it, has no whole line: all
+/// where there is no such file.
+Result<std::vector<BenchCase>> casesNotIn(const std::string &csv,
+                                          const std::vector<BenchCase> &cases);
 
 } // namespace nm
 

@@ -18,6 +18,23 @@ std::string nm::csvText(const std::string &text) {
   return field + "\"";
 }
 
+std::vector<std::string> nm::csvFields(const std::string &line) {
+  std::vector<std::string> fields(1);
+  bool isQuoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    bool isDouble = line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"';
+    if (isQuoted && isDouble)
+      fields.back() += line[i++];
+    else if (line[i] == '"')
+      isQuoted = !isQuoted;
+    else if (line[i] == ',' && !isQuoted)
+      fields.emplace_back();
+    else
+      fields.back() += line[i];
+  }
+  return fields;
+}
+
 static std::string micros(double seconds) {
   return format("%.4f", seconds * 1e6);
 }

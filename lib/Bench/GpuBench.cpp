@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 using namespace nm;
@@ -401,6 +402,7 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
       result.dense = LibraryResult{timings, operands.dense[i].relativeError,
                                    operands.dense[i].routine.name()};
   }
+  forgetSlowRoutines(bench, operands, *times);
   size_t next = operands.dense.size() + 1;
   if (operands.sparse)
     result.sparse = LibraryResult{
@@ -411,6 +413,26 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
     result.csr = LibraryResult{Timings::of((*times)[next].seconds),
                                operands.csrError, csr->describe(*operands.csr)};
   return Status::success();
+}
+
+void GpuBench::forgetSlowRoutines(const BenchCase &bench,
+                                  const Operands &operands,
+                                  const std::vector<CudaTimes> &times) {
+  // More than what runs of one routine differ by.
+  constexpr double kClearlySlower = 1.1;
+  auto median = [&](size_t i) {
+    const std::vector<double> &seconds = times[i + 1].seconds;
+    return seconds[seconds.size() / 2];
+  };
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < operands.dense.size(); ++i)
+    best = std::min(best, median(i));
+  std::vector<Cublas::Routine> left;
+  for (size_t i = 0; i < operands.dense.size(); ++i)
+    if (median(i) <= kClearlySlower * best)
+      left.push_back(operands.dense[i].routine);
+  if (!left.empty())
+    fastest[denseProduct(bench)] = std::move(left);
 }
 
 /// Tensor cores cut off sums of f8 as they make them: cuBLAS' are 7e-5 off on

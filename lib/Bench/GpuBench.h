@@ -68,6 +68,10 @@ private:
                    CaseResult &result) const;
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
                   const Operands &operands, CaseResult &result);
+  /// Lets later cases of the dense product time those of its routines alone
+  /// that may be its fastest. `times` has ours first.
+  void forgetSlowRoutines(const BenchCase &bench, const Operands &operands,
+                          const std::vector<CudaTimes> &times);
   /// The error of C on the device, relative to the product in float64.
   Result<double> errorOf(const Tensor &c, const Operands &operands);
 

@@ -21,24 +21,6 @@ using namespace nm;
 // The file
 //===----------------------------------------------------------------------===//
 
-/// The fields of a line that csvLine writes: a quoted one has no line breaks.
-static std::vector<std::string> fieldsOf(const std::string &line) {
-  std::vector<std::string> fields(1);
-  bool isQuoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    bool isDouble = line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"';
-    if (isQuoted && isDouble)
-      fields.back() += line[i++];
-    else if (line[i] == '"')
-      isQuoted = !isQuoted;
-    else if (line[i] == ',' && !isQuoted)
-      fields.emplace_back();
-    else
-      fields.back() += line[i];
-  }
-  return fields;
-}
-
 namespace {
 /// A line, by the names of its columns.
 class Row {
@@ -101,7 +83,7 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
   std::getline(file, line);
   if (file.eof() && csvHeader().compare(0, line.size(), line) == 0)
     return all;
-  std::vector<std::string> names = fieldsOf(line);
+  std::vector<std::string> names = csvFields(line);
   for (size_t i = 0; i < names.size(); ++i)
     columns[names[i]] = i;
   for (const char *needed : {"as_is", "kernels", "mapped_by", "median_us"})
@@ -112,7 +94,7 @@ Result<std::vector<Measurement>> nm::readMeasurements(const std::string &path) {
     // A run that was ended may have left a part of its last line.
     if (file.eof())
       break;
-    std::vector<std::string> fields = fieldsOf(line);
+    std::vector<std::string> fields = csvFields(line);
     if (fields.size() != names.size())
       return Error{path + ":" + std::to_string(number) + ": expected " +
                    counted(names.size(), "field") + ", but got " +
