@@ -9,6 +9,9 @@ using namespace nm;
 /// Clocks that a block takes before its first tile arrives and after its last.
 static constexpr double kBlockStart = 1500;
 
+/// Floats between rows of sums in shared memory.
+static constexpr int64_t kSumPadding = 4;
+
 static GpuSchedule makeBlock(const MmaTileShape &shape, int64_t blockK) {
   GpuSchedule tile;
   tile.blockM = shape.blockM;
@@ -35,6 +38,12 @@ int64_t MmaEstimate::countResident(int64_t registers) const {
   return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarpSize),
                   chip.sharedPerMultiprocessor /
                       (sharedBytes() + kReservedShared));
+}
+
+int64_t MmaEstimate::bytesOfSlices() const {
+  if (tile.sliceK == 1)
+    return 0;
+  return tile.sliceK * tile.blockM * (tile.blockN + kSumPadding) * 4;
 }
 
 double MmaEstimate::clocks() const {

@@ -56,11 +56,13 @@ protected:
   /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
   virtual double tileClocks(int64_t blocks) const = 0;
   int64_t warps() const {
-    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
+    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * tile.sliceK;
   }
   int64_t sums() const { return tile.warpM * tile.warpN / kWarpSize; }
   /// The clocks of all blocks.
   double clocks() const;
+  /// The bytes of the sums of slices of k, which take the place of the tiles.
+  int64_t bytesOfSlices() const;
   /// The microseconds of all blocks, which take `clocks` clocks at `clockGHz`,
   /// and of the kernel that adds up parts of k, where a multiprocessor gets
   /// `cacheBytesPerClock` of the second-level cache.
@@ -81,11 +83,12 @@ public:
   MmaChoice(const GpuProduct &product, const GpuChip &chip)
       : product(product), chip(chip) {}
 
-  /// Considers `tile` with each number of stages and of parts of k.
+  /// Considers `tile` with each number of stages, and of parts of k up to
+  /// `mostParts`.
   template <typename Estimate>
-  void visit(GpuSchedule tile) {
+  void visit(GpuSchedule tile, int64_t mostParts = kMaxMmaSplitK) {
     for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
-      for (tile.splitK = 1; tile.splitK <= kMaxMmaSplitK; tile.splitK *= 2)
+      for (tile.splitK = 1; tile.splitK <= mostParts; tile.splitK *= 2)
         consider(tile, Estimate(product, chip, tile));
   }
 

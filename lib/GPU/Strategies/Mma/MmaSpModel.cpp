@@ -59,8 +59,8 @@ static constexpr double kBarrier = 40;
 static constexpr double kMeasured = 1.85;
 /// Registers that a thread has beside its sums, for fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
-/// What quantized weights take over that, for each warp converts those that it
-/// multiplies: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
+/// What quantized weights take over that where more than one warp converts each
+/// of them: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
 /// 11008x4096 and 4096x11008, on an H200 (2026-11-23).
 static constexpr double kConverted = 1.25;
 /// The rows of k that share a scale of quantized weights: an instruction's at
@@ -114,13 +114,15 @@ public:
   using MmaEstimate::MmaEstimate;
 
   int64_t sharedBytes() const override {
-    return tile.stages * (activationBytes() + weightBytes());
+    return std::max(tile.stages * (activationBytes() + weightBytes()),
+                    bytesOfSlices());
   }
   int64_t residentBlocks() const override {
     return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
   }
   double microseconds() const override {
-    double converted = product.weightBits != 0 ? kConverted : 1;
+    bool isConverted = product.weightBits != 0 && tile.sliceK == 1;
+    double converted = isConverted ? kConverted : 1;
     return microsecondsAt(kMeasured * converted * clocks(), chip.clockGHz,
                           kCopyBytes);
   }
@@ -135,7 +137,7 @@ private:
   }
   double multiplyClocks() const;
   double sharedClocks() const;
-  double copyClocks() const;
+  double copyClocks(int64_t blocks) const;
   double tileClocks(int64_t blocks) const override;
 };
 } // namespace
@@ -146,20 +148,25 @@ double Estimate::multiplyClocks() const {
          conversionClocks(product, chip, tile);
 }
 
-/// Each warp reads its weights, and its rows of A.
+/// Each warp reads its weights, and its rows of A, of its slice of k.
 double Estimate::sharedClocks() const {
   int64_t weights = tile.warpN * tileRows() / 2 * product.bitsOfWeight() / 8,
           rows = tile.warpM * tileRows() * sparseBytes(product);
-  return double(warps() * (weights + rows)) / kSharedBytesPerClock;
+  return double(warps() / tile.sliceK * (weights + rows)) /
+         kSharedBytesPerClock;
 }
 
-double Estimate::copyClocks() const {
+/// The more warps, those of another block among them where k is sliced, the
+/// more of the copies is under way.
+double Estimate::copyClocks(int64_t blocks) const {
   double bytes = double(activationBytes() + weightBytes());
-  return bytes / (warps() > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
+  int64_t together = tile.sliceK > 1 ? blocks * warps() : warps();
+  return bytes / (together > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
 }
 
 double Estimate::tileClocks(int64_t blocks) const {
-  double bound = std::max({multiplyClocks(), sharedClocks(), copyClocks()});
+  double bound =
+      std::max({multiplyClocks(), sharedClocks(), copyClocks(blocks)});
   return double(blocks) * bound + kBarrier;
 }
 
@@ -173,6 +180,13 @@ static constexpr MmaTileShape kShapes[] = {
     {64, 64, 32, 32},   {32, 128, 32, 32},  {32, 64, 32, 16},
     {16, 128, 16, 32},  {16, 64, 16, 16},   {8, 128, 8, 32},
 };
+
+/// Blocks of quantized weights whose warps have slices of k, and all rows, so
+/// that each weight is converted once: 64 rows of k x n of 4096 x 11008 with 4
+/// bits take 29.3 us, and 36.6 where two warps convert it (one H200,
+/// 2026-11-27). Of more slices, of 32 columns, or of 128 rows, all took longer.
+static constexpr int64_t kSlices = 2;
+static constexpr MmaTileShape kSlicedShape{64, 64, 64, 32};
 
 /// Columns of a block of few rows, and the warps that have slices of a tile of
 /// k, a step each. With 64 columns they take 5 % longer.
@@ -339,6 +353,17 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
     setSparseFloors(product, chip,
                     operationsPerClock(product, chip, chip.rates.tensor), tile);
     choice.visit<Estimate>(tile);
+  }
+  if (product.weightBits != 0 && product.rows() <= kSlicedShape.blockM &&
+      hasRegisters(product, chip, kSlicedShape)) {
+    GpuSchedule tile = kSlicedShape.makeSchedule(
+        std::max(countTileRows(product), kSlices * sparseTileRows(product)));
+    tile.sliceK = kSlices;
+    setSparseFloors(product, chip,
+                    operationsPerClock(product, chip, chip.rates.tensor), tile);
+    // Parts of k were measured where blocks are few.
+    bool areMany = ceilDiv(product.n, tile.blockN) >= chip.multiprocessors;
+    choice.visit<Estimate>(tile, areMany ? 1 : kMaxMmaSplitK);
   }
   if (product.rows() > kMaxStreamRows)
     return choice.best;
