@@ -301,9 +301,8 @@ static const OptionEntry<Given> kOptions[] = {
        return Status::success();
      }},
     {{"resume", Takes::Nothing, "",
-      "Leave out the cases that the file of --csv has, and write the others "
-      "behind\n"
-      "them: to go on, with the same options, where a run was ended"},
+      "Leave out the cases that the file of --csv has, and write the others\n"
+      "behind them: to go on, with the same options, where a run was ended"},
      [](Given &g, const std::string &) {
        g.options.resume = true;
        return Status::success();

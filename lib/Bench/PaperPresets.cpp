@@ -17,15 +17,16 @@ std::vector<BenchCase> nm::nmsparseCases() {
   const std::pair<int64_t, int64_t> blocks[] = {
       {1, 1}, {1, 4}, {1, 32}, {4, 4}};
   std::vector<BenchCase> cases;
-  for (int64_t m : {1, 256, 1024, 4096})
-    for (auto [k, n] : nmsparseLayers())
-      for (auto [bk, bn] : blocks) {
-        // Its products with a vector have the finest granularity alone.
-        if (m == 1 && bn > 1)
-          continue;
-        for (int64_t each : kept)
+  // Its products with a vector have the finest granularity alone.
+  for (auto [k, n] : nmsparseLayers())
+    for (int64_t each : kept)
+      cases.push_back({{1, n, k}, {each, 32}});
+  // Weights with all numbers of rows, for which they are drawn once.
+  for (auto [k, n] : nmsparseLayers())
+    for (auto [bk, bn] : blocks)
+      for (int64_t each : kept)
+        for (int64_t m : {256, 1024, 4096})
           cases.push_back({{m, n, k}, {each, 32, bk, bn}});
-      }
   return cases;
 }
 
@@ -45,7 +46,6 @@ std::vector<BenchCase> nm::nmSpmmCases() {
   // query, key and value, of the output, and both of the MLP.
   const std::pair<int64_t, int64_t> widths[] = {
       {2048, 5632}, {4096, 11008}, {5120, 13824}, {6656, 17920}, {8192, 22016}};
-  // Weights with all numbers of rows, for which they are drawn once.
   for (auto [width, inner] : widths)
     for (auto [n, k] : {std::pair(width, width), std::pair(3 * width, width),
                         std::pair(width, inner), std::pair(inner, width)})

@@ -2,6 +2,7 @@
 
 #include "RandomData.h"
 
+#include "nm/Format/Unstructured.h"
 #include "nm/Support/Store.h"
 
 #include "Random.h"
@@ -63,8 +64,9 @@ static Result<Weight> drawWindows(const Pattern &pattern, int64_t count,
 Result<Weight> nm::drawWeight(const TensorType &type, uint64_t seed) {
   const Pattern &pattern = type.encoding->pattern;
   int64_t k = weightRows(type), n = weightColumns(type);
-  // Padding is to be zero.
-  if (k % pattern.windowRows() != 0 || n % pattern.bn != 0)
+  // Padding is to be zero, and a bitmap has no windows.
+  if (pattern.isUnstructured() || k % pattern.windowRows() != 0 ||
+      n % pattern.bn != 0)
     return randomWeight(type, seed);
   Result<Weight> weight =
       allocateWeight(condensedValuesType(type), condensedIndicesType(type));
@@ -96,6 +98,24 @@ Result<Weight> nm::drawWeight(const TensorType &type, uint64_t seed) {
 // Walking condensed weights
 //===----------------------------------------------------------------------===//
 
+/// Where the first value of each column of unstructured weights is, and the
+/// end; none of other weights.
+static std::vector<int64_t> firstPlaces(const TensorType &type,
+                                        const Weight &weight) {
+  if (!type.encoding->pattern.isUnstructured())
+    return {};
+  int64_t bytes = bitmapColumnBytes(weightRows(type));
+  auto *bits = static_cast<const uint8_t *>(weight.indices.data);
+  std::vector<int64_t> places = {0};
+  for (int64_t column = 0; column < weightColumns(type); ++column) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < bytes; ++i)
+      kept += __builtin_popcount(bits[column * bytes + i]);
+    places.push_back(places.back() + kept);
+  }
+  return places;
+}
+
 namespace {
 /// The kept units of a condensed weight.
 struct UnitWalk {
@@ -116,8 +136,38 @@ struct UnitWalk {
     return ((unitRow * pattern.bk + row) * blocks + block) * pattern.bn;
   }
   int64_t unitRows() const { return pattern.unitRows(k); }
+
+  /// Of unstructured weights.
+  std::vector<int64_t> places = firstPlaces(type, weight);
+  bool keeps(int64_t row, int64_t column) const {
+    auto *bits = static_cast<const uint8_t *>(weight.indices.data);
+    return bits[column * bitmapColumnBytes(k) + row / 8] >> row % 8 & 1;
+  }
 };
 } // namespace
+
+/// Calls `add` with the block column, and where its first value is, of each
+/// block of `edge` rows that the column `column` of a weight keeps.
+template <typename Add>
+static void forKept(const UnitWalk &walk, int64_t column, int64_t edge,
+                    Add add) {
+  const Pattern &pattern = walk.pattern;
+  if (pattern.isUnstructured()) {
+    int64_t place = walk.places[column];
+    for (int64_t row = 0; row < walk.k; ++row)
+      if (walk.keeps(row, column))
+        add(row, place++);
+    return;
+  }
+  int64_t block = column / pattern.bn, inside = column % pattern.bn;
+  for (int64_t unitRow = 0; unitRow < walk.unitRows(); ++unitRow)
+    for (int64_t row = 0; row < pattern.bk; row += edge) {
+      int64_t position = walk.firstRow(unitRow, block) + row;
+      // Padding of the last window.
+      if (position < walk.k)
+        add(position / edge, walk.valueAt(unitRow, row, block) + inside);
+    }
+}
 
 template <typename Word>
 static void scatterWords(const UnitWalk &walk, const Tensor &dense) {
@@ -125,6 +175,12 @@ static void scatterWords(const UnitWalk &walk, const Tensor &dense) {
   auto *from = static_cast<const Word *>(walk.weight.values.data);
   auto *to = static_cast<Word *>(dense.data);
   int64_t rowStride = dense.strides[0], columnStride = dense.strides[1];
+  if (pattern.isUnstructured())
+    return forParts(walk.n, 1, [&](int64_t column, int64_t) {
+      forKept(walk, column, 1, [&](int64_t row, int64_t value) {
+        to[row * rowStride + column * columnStride] = from[value];
+      });
+    });
   // A window's units go to its own rows.
   forParts(pattern.windows(walk.k), 1, [&](int64_t window, int64_t) {
     for (int64_t slot = 0; slot < pattern.n; ++slot) {
@@ -162,22 +218,6 @@ void nm::scatterWeight(const TensorType &type, const Weight &weight,
 //===----------------------------------------------------------------------===//
 // Compressed rows
 //===----------------------------------------------------------------------===//
-
-/// Calls `add` with the block column, and where its first value is, of each
-/// block of `edge` rows that the column `column` of a weight keeps.
-template <typename Add>
-static void forKept(const UnitWalk &walk, int64_t column, int64_t edge,
-                    Add add) {
-  const Pattern &pattern = walk.pattern;
-  int64_t block = column / pattern.bn, inside = column % pattern.bn;
-  for (int64_t unitRow = 0; unitRow < walk.unitRows(); ++unitRow)
-    for (int64_t row = 0; row < pattern.bk; row += edge) {
-      int64_t position = walk.firstRow(unitRow, block) + row;
-      // Padding of the last window.
-      if (position < walk.k)
-        add(position / edge, walk.valueAt(unitRow, row, block) + inside);
-    }
-}
 
 template <typename Word>
 static void fillRows(const UnitWalk &walk, CompressedRows &rows) {
@@ -285,6 +325,12 @@ std::vector<double> nm::multiplyRow(const std::vector<double> &row,
   std::vector<double> sum(walk.n, 0.0);
   int64_t blocksPerTask = std::max<int64_t>(kStripe / pattern.bn, 1);
   withLoad(weight.values, [&](auto load) {
+    if (pattern.isUnstructured())
+      return forParts(walk.n, 1, [&](int64_t column, int64_t) {
+        forKept(walk, column, 1, [&](int64_t position, int64_t value) {
+          sum[column] += row[position] * load(value);
+        });
+      });
     forParts(walk.blocks, blocksPerTask, [&](int64_t begin, int64_t end) {
       for (int64_t unitRow = 0; unitRow < walk.unitRows(); ++unitRow)
         for (int64_t i = 0; i < pattern.bk; ++i)

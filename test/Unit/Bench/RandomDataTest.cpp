@@ -27,7 +27,9 @@ static std::vector<TensorType> weightTypes() {
           weightType(64, 64, {2, 4, 4, 4}, ElementType::BF16),
           // Ragged in k, in n, and in both.
           weightType(70, 96, {8, 32}), weightType(64, 37, {8, 32, 1, 32}),
-          weightType(70, 37, {1, 2, 4, 4})};
+          weightType(70, 37, {1, 2, 4, 4}),
+          weightType(70, 37, Pattern::unstructured(300)),
+          weightType(64, 96, Pattern::unstructured(), ElementType::F16)};
 }
 
 TEST(RandomData, DrawsValidWeights) {
@@ -77,6 +79,33 @@ TEST(RandomData, ScattersAsTheRuntimeDecompresses) {
     for (int64_t i = 0; i < got->tensor().elements(); ++i)
       ASSERT_EQ(loadAsDouble(got->tensor().data, type.element, i),
                 loadAsDouble(expected->tensor().data, type.element, i))
+          << type.str() << " at " << i;
+  }
+}
+
+TEST(RandomData, CompressesRowsOfTheTranspose) {
+  for (const TensorType &type : weightTypes()) {
+    if (type.element == ElementType::I8)
+      continue;
+    int64_t k = type.shape[0], n = type.shape[1];
+    Result<Weight> weight = drawWeight(type, 3);
+    ASSERT_TRUE(weight);
+    Result<Buffer> expected = Buffer::allocate(type.element, type.shape);
+    ASSERT_TRUE(decompressWeight(type, *weight, expected->tensor()));
+    Result<CompressedRows> rows = compressRows(type, *weight);
+    ASSERT_TRUE(rows) << type.str();
+    auto *offsets = static_cast<const int32_t *>(rows->offsets.tensor().data);
+    auto *columns = static_cast<const int32_t *>(rows->columns.tensor().data);
+    std::vector<double> got(k * n, 0.0);
+    int64_t edge = rows->block;
+    for (int64_t row = 0; row < n / edge; ++row)
+      for (int64_t at = offsets[row]; at < offsets[row + 1]; ++at)
+        for (int64_t i = 0; i < edge * edge; ++i)
+          got[(columns[at] * edge + i % edge) * n + row * edge + i / edge] =
+              loadAsDouble(rows->values.tensor().data, type.element,
+                           at * edge * edge + i);
+    for (int64_t i = 0; i < k * n; ++i)
+      ASSERT_EQ(got[i], loadAsDouble(expected->tensor().data, type.element, i))
           << type.str() << " at " << i;
   }
 }
