@@ -12,6 +12,9 @@ static constexpr int64_t kL1Bytes = 32 * 1024;
 static constexpr int64_t kL2Bytes = 256 * 1024;
 /// Sums in registers beside which four rows leave a vector of values each.
 static constexpr int64_t kRowsOfSums = 4;
+/// The time of weights of bf16 that a BLAS reads for tiles, over that of
+/// memory.
+static constexpr double kReadForTiles = 1.25;
 /// Fewer columns a task do not pay for laying A out again.
 static constexpr int64_t kLeastTaskColumns = 64;
 
@@ -138,7 +141,8 @@ static double cyclesPerWeight(const CpuProduct &product,
     double load = product.pattern.bn > 1 ? 1.0 : 1.55;
     double all =
         product.pattern.bn > 1 ? std::max(0.6, multiply) : 0.6 + 1.2 * multiply;
-    return convert + (isNarrow ? std::max(load, all) : all);
+    return convert +
+           target.vectorCycles * (isNarrow ? std::max(load, all) : all);
   }
   return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.5 + multiply;
 }
@@ -185,8 +189,9 @@ static double cyclesPerVector(const CpuProduct &product,
   if (target.multipliesTwoWide()) {
     // Of a Zen 5. What is streamed is for four rows at a time.
     double passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
-    return isShared ? 1.0 * passes + 0.35 * rows
-                    : 1.2 * passes + 0.18 * (lookUp + 2) * rows;
+    return target.vectorCycles *
+           (isShared ? 1.0 * passes + 0.35 * rows
+                     : 1.2 * passes + 0.18 * (lookUp + 2) * rows);
   }
   return 1 + (isShared ? 2 : lookUp + 2) * halves * rows;
 }
@@ -270,7 +275,7 @@ double CpuTarget::denseRate(ElementType type) const {
 double CpuTarget::denseLayout(ElementType type) const {
   // A unit for 16 bits takes B as it is.
   bool isNarrow = type == ElementType::BF16 || type == ElementType::F16;
-  if (isNarrow && denseRate(type) != 1)
+  if (isNarrow && denseRate(type) > 1)
     return 0.04;
   return multipliesTwoWide() ? 0.15 : 0.5;
 }
@@ -279,6 +284,10 @@ double nm::denseProductTime(const CpuProduct &product,
                             const CpuTarget &target) {
   double elements = double(product.k) * product.n;
   double read = readTime(elements * elementSize(product.type), target);
+  // Weights for tiles are laid out anew at each call, for a quarter of the
+  // time.
+  if (target.tiles && product.type == ElementType::BF16)
+    read += read / 4;
   double flopsPerMicrosecond =
       peakFlopsPerMicrosecond(target) * target.denseRate(product.type) * 0.93;
   double compute = 2 * elements * rowsOf(product) / flopsPerMicrosecond;

@@ -107,23 +107,30 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
   schedule.blockN = roundUp(ceilDiv(product.n, columnTasks), step);
 }
 
-/// Cycles of all tasks.
-static double cyclesOf(const CpuProduct &product, const CpuSchedule &schedule) {
+/// Cycles of all tasks for rows of A that weights choose, behind what says
+/// which.
+static double gatherCycles(const CpuProduct &product) {
   const Pattern &pattern = product.pattern;
+  if (keepsAll(pattern))
+    return 0;
+  return double(pattern.condensedRows(product.k)) / 2 *
+         ceilDiv(product.n, pattern.bn) * ceilDiv(rowsOf(product), 2 * kTile) *
+         5;
+}
+
+/// Cycles of all tasks for all else, which reading weights is hidden behind.
+static double otherCycles(const CpuProduct &product,
+                          const CpuSchedule &schedule) {
   double rows = rowsOf(product), vectors = ceilDiv(rowsOf(product), kTile);
-  double kept = double(pattern.condensedRows(product.k));
-  double steps = double(ceilDiv(pattern.condensedRows(product.k), kTileRows)) *
-                 ceilDiv(product.n, kTile) * vectors;
+  double steps =
+      double(ceilDiv(product.pattern.condensedRows(product.k), kTileRows)) *
+      ceilDiv(product.n, kTile) * vectors;
   // Loads of tiles are hidden behind products where there are two of either.
   double multiply = steps * (vectors > 1 ? 20 : 26);
-  double gather = 0;
-  if (!keepsAll(pattern))
-    gather = kept / 2 * ceilDiv(product.n, pattern.bn) *
-             ceilDiv(rowsOf(product), 2 * kTile) * 5;
   double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
-  double write = rows * product.n * (0.8 + 0.1 * kTiles);
-  return multiply + gather + layOut + write;
+  double write = rows * product.n * (1.25 + 0.1 * kTiles);
+  return multiply + layOut + write;
 }
 
 CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
@@ -133,11 +140,12 @@ CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
   schedule.packing = choosePacking(product);
   chooseTasks(product, target, schedule);
   schedule.blockK = chooseBlockK(product, schedule.blockM);
-  double compute =
-      cyclesOf(product, schedule) /
-      (target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads));
+  double cyclesPerMicrosecond =
+      target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads);
   schedule.sparseMicroseconds =
-      std::max(compute, weightReadTime(product, target, schedule.packing));
+      gatherCycles(product) / cyclesPerMicrosecond +
+      std::max(otherCycles(product, schedule) / cyclesPerMicrosecond,
+               weightReadTime(product, target, schedule.packing));
   schedule.denseMicroseconds = denseProductTime(product, target);
   return schedule;
 }

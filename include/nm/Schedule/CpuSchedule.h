@@ -37,6 +37,9 @@ struct CpuTarget {
   double bf16Rate = 1;
   double f16Rate = 1;
   double i8Rate = 1;
+  /// Cycles of a sparse product by vectors beside those of a Zen 5, where
+  /// multipliesTwoWide, and else of a Zen 4.
+  double vectorCycles = 1;
   /// Whether there is a tile unit for bf16 (AMX).
   bool tiles = false;
   /// What one core, and all of them together, read from memory, GB/s.

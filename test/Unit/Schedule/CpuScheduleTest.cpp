@@ -193,6 +193,57 @@ TEST(CpuSchedule, EstimatesWhatWasMeasuredOfTwoWidePipes) {
   }
 }
 
+/// A Sapphire Rapids beside PyTorch 2.11: how many times as fast as the dense
+/// layer, the mean of one and two threads, of 16 rows, and of 128 and 1024.
+TEST(CpuSchedule, EstimatesWhatWasMeasuredOfSapphireRapids) {
+  CpuTarget target;
+  target.fmaBitsPerCycle = 1024;
+  target.vectorCycles = 1.6;
+  constexpr ElementType kF32 = ElementType::F32, kBF16 = ElementType::BF16;
+  constexpr Pattern kPairs{2, 4, 1, 1}, kOne{1, 4, 1, 1}, kBlocks{8, 32, 1, 32};
+  // Tiles take 2:4 with its zeros.
+  constexpr Pattern kWide{1, 1, 1, 8192}, kSquare{1, 1, 1, 4096};
+  struct {
+    bool tiles;
+    ElementType type;
+    Pattern pattern;
+    int64_t n, k;
+    double few, many;
+  } measured[] = {
+      {false, kF32, kPairs, 8192, 2048, 1.12, 0.84},
+      {false, kF32, kPairs, 4096, 4096, 0.99, 0.84},
+      {false, kF32, kBlocks, 8192, 2048, 3.64, 2.49},
+      {false, kF32, kBlocks, 4096, 4096, 3.64, 2.75},
+      {false, kF32, kOne, 8192, 2048, 1.94, 1.88},
+      {false, kF32, kOne, 4096, 4096, 1.84, 1.60},
+      {true, kBF16, kWide, 8192, 2048, 1.12, 0.77},
+      {true, kBF16, kSquare, 4096, 4096, 1.32, 0.98},
+      {true, kBF16, kBlocks, 8192, 2048, 2.85, 1.15},
+      {true, kBF16, kBlocks, 4096, 4096, 3.44, 1.45},
+      // With avx512_bf16 and without AMX, PyTorch 2.15, two threads.
+      {false, kBF16, kPairs, 4096, 4096, 1.24, 1.54},
+      {false, kBF16, kOne, 4096, 4096, 2.45, 2.58},
+      {false, kBF16, kBlocks, 4096, 4096, 3.33, 3.60},
+  };
+  for (const auto &each : measured)
+    for (bool isFew : {true, false}) {
+      target.tiles = each.tiles;
+      target.bf16Rate = each.tiles ? 16 : 0.55;
+      CpuProduct product{each.pattern, each.type,
+                         isFew ? 16 : CpuProduct::kUnknown, each.n, each.k};
+      CpuSchedule schedule = selectCpuSchedule(product, target);
+      double speedup = schedule.denseMicroseconds / schedule.sparseMicroseconds;
+      double expected = isFew ? each.few : each.many;
+      SCOPED_TRACE(each.pattern.str() + " " +
+                   std::string(elementName(each.type)) +
+                   (each.tiles ? ", tiles, n = " : ", n = ") +
+                   std::to_string(each.n) + (isFew ? ", few" : ", many"));
+      EXPECT_NEAR(speedup / expected, 1, 0.35);
+      if (std::abs(expected - 1) > 0.1)
+        EXPECT_EQ(speedup > 1, expected > 1);
+    }
+}
+
 TEST(CpuSchedule, DenseIsNoSlowerWhereNothingIsPruned) {
   CpuProduct product{{4, 4, 1, 1}, ElementType::F32, 256, 4096, 4096};
   CpuSchedule schedule = selectCpuSchedule(product, CpuTarget());

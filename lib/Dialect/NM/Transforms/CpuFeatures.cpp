@@ -93,16 +93,21 @@ static void setDenseRates(const StringMap<bool> &features, CpuTarget &target) {
   // Libraries compute f32 by vectors of 256 bits on AMD's processors, and f16
   // without a unit for it one element after the other.
   bool isWide = target.multipliesTwoWide();
+  bool isWideIntel = isWide && !has("sse4a");
   target.f32Rate = isWide && has("sse4a") ? 0.45 : 1;
   target.bf16Rate = has("amx-bf16")     ? kTiles16
                     : has("bf16")       ? 4
+                    : isWideIntel       ? 0.55
                     : has("avx512bf16") ? 2
                                         : 1;
   target.f16Rate = has("amx-fp16")                        ? kTiles16
+                   : isWideIntel                          ? 0.7
                    : has("avx512fp16") || has("fullfp16") ? 2
                    : isWide                               ? 0.13
                                                           : 0.25;
   bool dots = has("avx512vnni") || has("avxvnni") || has("dotprod");
+  // A Sapphire Rapids permutes on one port, which multiplies, too.
+  target.vectorCycles = isWideIntel ? 1.6 : 1;
   target.i8Rate = has("amx-int8") ? kTiles8 : has("i8mm") ? 8 : dots ? 4 : 1;
 }
 
