@@ -129,7 +129,7 @@ static double otherCycles(const CpuProduct &product,
   double multiply = steps * (vectors > 1 ? 20 : 26);
   double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
-  double write = rows * product.n * (1.25 + 0.1 * kTiles);
+  double write = rows * product.n * (10 + kTiles) / 8;
   return multiply + layOut + write;
 }
 
