@@ -80,6 +80,33 @@ class Reproduce(unittest.TestCase):
         self.assertIn("--ablate --shape=4096x4096x4096", ablation)
         self.assertNotIn("--m=7", ablation)
 
+    def test_a_run_goes_on(self):
+        """By an nm-bench that adds a line to the file that it goes on with."""
+        bench = self.out / "bench"
+        bench.write_text(f'#!/bin/sh\necho "$@" >> {self.out}/log\n'
+                         "for each; do case $each in --csv=*)\n"
+                         f"[ -e ${{each#--csv=}} ] || head -5 {PAPERS}/study/measured.csv "
+                         "> ${each#--csv=}\n"
+                         f"tail -1 {PAPERS}/study/ieee.csv >> ${{each#--csv=}};; esac; done\n")
+        bench.chmod(0o755)
+        options = ["study", f"--out={self.out}", f"--bench={bench}", "--target=cuda:sm_90a"]
+        self.assertEqual(run(*options, "--commit=0a1b2c3d").returncode, 0)
+        # Of four lines CUDA cores multiplied three; the last one is nm-bench's.
+        with open(self.out / "study" / "ieee.csv", newline="") as file:
+            self.assertEqual([row["m"] for row in csv.DictReader(file)],
+                             ["64", "128", "256", "8192"])
+        chosen, ieee, _ = (self.out / "log").read_text().splitlines()
+        self.assertNotIn("--resume", chosen)
+        self.assertIn("--arithmetic=ieee --resume", ieee.replace(
+            " --target=cuda:sm_90a --sparse-blas=none", ""))
+        (self.out / "log").unlink()
+        self.assertEqual(run(*options, "--commit=4d5e6f70", "--resume").returncode, 0)
+        self.assertEqual((self.out / "log").read_text().count("--resume"), 3)
+        with open(self.out / "study" / "ieee.csv", newline="") as file:
+            self.assertEqual(len(list(csv.DictReader(file))), 5)
+        self.assertIn("commit 0a1b2c3d, the rest 4d5e6f70, ",
+                      (self.out / "study.md").read_text(encoding="utf-8"))
+
     def test_examples_are_run_on_a_gpu(self):
         """By an nm-bench that gives what was measured, and a Python that writes down what
         it runs."""
