@@ -69,22 +69,37 @@ def cases():
         for window in (4, 32, 64, 128, 256):
             found.append(Case("gemv", kind, f"{window // 4}:{window}", m=1, k=2048,
                               may_conflict=window > 32))
-    found += [Case("gemv", "f32", "8:32, block = 1x32", m=1, k=2048),
+    found += [*(Case("gemv", "f32", pattern, m=1, k=2048) for pattern in (
+                  "8:32, block = 1x4", "8:32, block = 1x32", "8:32, block = 1x128",
+                  "2:8, block = 4x4", "1:4, block = 64x64")),
+              # A window has 128 rows.
+              Case("gemv", "f32", "8:32, block = 4x4", m=1, k=2048, may_conflict=True),
               Case("gemv", "f16", "8:32", m=8, k=2048),
+              Case("gemv", "f16", "8:32, block = 1x32", m=8, k=2048),
+              # A tenth of the weights, anywhere. Sums of a tile of C change places once.
+              *(Case("simt_columns", "f32", "unstructured, kept = 13107", options=IEEE,
+                     is_m_major=is_m_major, may_conflict=True)
+                for is_m_major in (True, False)),
               # Threads read A to split it, in the order that tensor cores want.
               Case("wgmma", "f32", "8:32, block = 1x128", may_conflict=True),
               Case("wgmma", "f16", "8:32, block = 1x64", is_m_major=True),
               Case("wgmma", "f16", "8:32, block = 1x128", is_m_major=True),
               Case("wgmma", "f16", "1:4, block = 64x64", is_m_major=True),
+              Case("wgmma", "f16", "8:32, block = 1x64"),
+              Case("wgmma", "i8", "1:4, block = 64x64"),
               Case("wgmma_sp", "f32", "2:4", may_conflict=True), Case("wgmma_sp", "f16", "2:4"),
               Case("wgmma_sp", "f16", "1:4"), Case("wgmma_sp", "i8", "2:4"),
               Case("wgmma_select", "i8", "2:8, block = 1x64"),
-              Case("mma_sync", "f16", "8:32, block = 1x32", is_m_major=True,
-                   target="sim:sm_80"),
+              *(Case("mma_sync", "f16", f"8:32, block = {block}", is_m_major=is_m_major,
+                     target="sim:sm_80") for block in ("1x32", "1x64", "1x128")
+                for is_m_major in (True, False)),
+              Case("mma_sync", "f16", "1:4, block = 64x64", target="sim:sm_80"),
               Case("mma_sp", "f16", "2:4", target="sim:sm_80"),
               Case("mma_sp", "i8", "2:4", target="sim:sm_80"),
               Case("mma_sp", "f16", "2:4", m=16), Case("mma_bitmap", "f16", "4:8", m=16),
               Case("mma_bitmap", "f16", "8:32", m=16),
+              *(Case("mma_bitmap", "f16", f"8:32, block = {block}", m=16)
+                for block in ("1x4", "1x32", "1x64")),
               # Rows of k have 16 or 32 bytes, and those that an ldmatrix reads share banks.
               *(Case("mma_bitmap", "bf16", "5:8", m=m, is_m_major=True, may_conflict=True)
                 for m in (8, 16))]
