@@ -105,17 +105,43 @@ def product(rows, pattern="2:4", n=4096, k=4096, dtype="bf16"):
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("n, counts", [(4096, (1, 7, 300)), (28672, (512, 1))])
 def test_few_rows_read_what_all_can(chip, n, counts):
-    target, kept = f"cuda:{chip}", []
-    for rows in counts:
-        each = product(rows, n=n)
-        own = _kernels.compile_product(each, rows, target).only_function()
-        kept.append(_forms.choose_function(
-            own, kept, _forms.common_schedule(each, target),
-            lambda schedule, each=each, rows=rows: _kernels._try_schedule(
-                each, rows, target, schedule)))
-    forms = [_forms.form_of(function) for function in kept]
+    forms = take_forms([product(rows, n=n) for rows in counts], f"cuda:{chip}")
     assert forms[0] and (chip == "sm_80" or len(set(forms)) == 1)
     assert n != 4096 or forms[0] == forms[1]
+
+
+@pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
+def test_one_form_of_f32():
+    """Few rows read what many have packed, where a weight may have no other."""
+    nm.set_packed_forms(1)
+    forms = take_forms([product(rows, dtype="f32") for rows in (512, 1, 16)], "cuda:sm_90a")
+    assert len(set(forms)) == 1 and "splits = 3" in forms[0][0][0]
+
+
+def take_forms(products, target):
+    """The forms that calls with them read, one after the other."""
+    kept = []
+    for each in products:
+        own = _kernels.compile_product(each, each.rows, target).only_function()
+        kept.append(_forms.choose_function(
+            own, kept, _forms.common_schedule(each, target),
+            lambda schedule, each=each: _kernels._try_schedule(
+                each, each.rows, target, schedule)))
+    return [_forms.form_of(function) for function in kept]
+
+
+@pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
+@pytest.mark.parametrize("dtype, few, many", [("f32", 0.53, 0.78), ("bf16", 0.56, 0.56)])
+def test_shares_of_dense_weights(dtype, few, many):
+    """What the page on memory says of 2:4: three parts of bf16 are 6 bytes for each kept f32."""
+    sizes = {"f32": 4, "bf16": 2, "i8": 1}
+    for rows, share in ((1, few), (512, many)):
+        each = product(rows, dtype=dtype)
+        function = _kernels.compile_product(each, rows, "cuda:sm_90a").only_function()
+        weight, = function._entry["pack"]["weights"]
+        size = sum(sizes[part["dtype"]] * np.prod(part["shape"])
+                   for part in (weight["values"], weight["indices"]))
+        assert size / (4096 * 4096 * sizes[dtype]) == pytest.approx(share, abs=0.005)
 
 
 def test_what_all_rows_can_read():

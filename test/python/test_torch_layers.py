@@ -179,6 +179,7 @@ def test_folded_layers(kind):
         x, nm.prune(layer.weight.detach(), "2:4", axis=1).weight, layer.bias.detach())
     report = sparsify(model, "2:4", prune=True)
     assert "folded" in report.layers[0].reason and len(report.layers) == 1
+    assert report.layers[0].shape == (8, 16)
     assert set(model[0].state_dict()) == {"values", "indices", "bias", "_extra_state"}
     assert model[0].values.requires_grad
     assert_close(model(x), expected)

@@ -167,6 +167,10 @@ def _weights(module: nn.Module) -> Iterator[tuple[str, tuple[int, ...]]]:
         for name in module.parametrizations:
             if getattr(module, name).dim() > 1:
                 yield name, tuple(getattr(module, name).shape)
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, WeightNorm):
+            # Before its parts, of which one is as small as the norms.
+            yield hook.name, tuple(getattr(module, f"{hook.name}_v").shape)
     for name, parameter in module._parameters.items():
         if isinstance(parameter, UninitializedTensorMixin):
             yield name, ()
