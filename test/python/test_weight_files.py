@@ -61,6 +61,26 @@ def test_an_index_beats_a_file_that_is_no_shard(shards, tmp_path, name):
     np.testing.assert_array_equal(nm.io.open_weights(tmp_path / "out")["a.weight"], a)
 
 
+@pytest.mark.parametrize("others", [
+    ["consolidated.safetensors"], ["adapter_model.safetensors"], ["model.fp16.safetensors"],
+    ["model.fp32-00001-of-00002.safetensors", "model.fp32-00002-of-00002.safetensors"]])
+def test_other_forms_beside_a_whole_model(draw, tmp_path, others):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    a = draw.weight((16, 32), "2:4", axis=1)
+    for name in others:
+        write(folder / name, a__weight=np.ones((16, 32), np.float32))
+    if len(others) == 1:
+        # Alone it is the model.
+        np.testing.assert_array_equal(nm.io.open_weights(folder)["a.weight"], 1)
+    write(folder / "model.safetensors", a__weight=a)
+    with pytest.warns(nm.FileWarning, match=f"{others[-1]}: passed over, as another form"):
+        np.testing.assert_array_equal(nm.io.open_weights(folder)["a.weight"], a)
+    with pytest.warns(nm.FileWarning, match="passed over"):
+        nm.convert(folder, tmp_path / "out")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["model.safetensors"]
+
+
 def test_an_index_in_place_of_its_folder_leaves_others_out(shards):
     folder, a, _ = shards
     add_stray(folder)

@@ -41,9 +41,10 @@ def shards_of(path: Path) -> list[Path]:
     if not files:
         raise FileFormatError(f"{path}: expected a folder with .safetensors "
                               "files, but found none")
-    _check_numbers(path, files)
-    _check_once({each: SafetensorsFile(each) for each in files}, {})
-    return files
+    own = _without_others(path, files)
+    _check_numbers(path, own)
+    _check_once({each: SafetensorsFile(each) for each in own}, {})
+    return own
 
 
 def check_shards(files: Iterable[str | os.PathLike]) -> None:
@@ -66,10 +67,8 @@ def _check_others(index: Path, others: list[Path]) -> None:
         raise FileFormatError(f"{index.parent}: expected {whole} or {index.name}, but found "
                               "both, and readers take one or the other; move the one "
                               "away that is not meant")
-    # Mistral's own form of a model, adapters of PEFT, and variants of transformers.
-    stem = re.escape(whole.removesuffix(".safetensors"))
-    known = re.compile(rf"(consolidated.*|adapter_model|{stem}\.[^.]+)\.safetensors")
-    strays = [name for name in names if not known.fullmatch(name)]
+    stem = whole.removesuffix(".safetensors")
+    strays = [name for name in names if not _is_other(name, {stem})]
     if strays:
         raise FileFormatError(
             f"{index.parent}: expected the files that {index.name} names alone, but found "
@@ -78,6 +77,26 @@ def _check_others(index: Path, others: list[Path]) -> None:
     if names:
         warnings.warn(f"{index.parent}: {', '.join(names)}: passed over, as {index.name} "
                       "does not name it", FileWarning, stacklevel=4)
+
+
+def _is_other(name: str, stems: set[str]) -> bool:
+    """Whether a file is no part of the models whose files begin so: Mistral's own form of
+    one, an adapter of PEFT, or a variant of transformers, as model.fp16.safetensors."""
+    name = name.removesuffix(".safetensors")
+    stem, dot, variant = name.partition(".")
+    return bool(re.fullmatch("consolidated.*|adapter_model", name)
+                or (dot and stem in stems and "." not in variant))
+
+
+def _without_others(folder: Path, files: list[Path]) -> list[Path]:
+    """The files of a folder without an index that are the model's; others are told of."""
+    stems = {re.sub(r"-\d+-of-\d+$", "", each.stem) for each in files if "." not in each.stem}
+    others = [each for each in files if _is_other(each.name, stems)]
+    if not others or len(others) == len(files):
+        return files
+    warnings.warn(f"{folder}: {', '.join(each.name for each in others)}: passed over, as "
+                  "another form of the model, or an adapter", FileWarning, stacklevel=4)
+    return [each for each in files if each not in others]
 
 
 def _places(path: Path) -> dict[str, str]:
