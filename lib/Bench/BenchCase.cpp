@@ -76,7 +76,15 @@ double BenchCase::leastBytes() const {
   double activations =
       double(elementSize(type)) * double(shape.m) * double(shape.k) +
       double(elementSize(resultType())) * double(shape.m * shape.n);
-  double weights = double(elementSize(type)) * double(countKept(*this));
+  if (epilogue.hasResidual)
+    activations +=
+        double(elementSize(resultType())) * double(shape.m * shape.n);
+  double bits =
+      quantization ? double(quantization->bits) : 8 * double(elementSize(type));
+  double weights = bits / 8 * double(countKept(*this));
+  if (quantization)
+    weights += double(elementSize(type)) * double(shape.n) *
+               std::ceil(double(shape.k) / double(quantization->group));
   // A bit for each weight.
   if (pattern.isUnstructured())
     return activations + weights + double(shape.k * shape.n) / 8;
@@ -93,11 +101,36 @@ bool BenchCase::canResultIn(ElementType result) const {
           result == ElementType::BF16);
 }
 
+std::string CaseQuantization::str() const {
+  return "i" + std::to_string(bits) + "/" + std::to_string(group);
+}
+
+Result<CaseQuantization> CaseQuantization::parse(std::string_view text) {
+  CaseQuantization quantization;
+  const char *end = text.data() + text.size();
+  if (text.substr(0, 3) == "i4/" || text.substr(0, 3) == "i8/") {
+    quantization.bits = text[1] - '0';
+    auto [next, code] =
+        std::from_chars(text.data() + 3, end, quantization.group);
+    if (code == std::errc() && next == end && quantization.group > 0 &&
+        quantization.group <= ProductShape::kMaxSide)
+      return quantization;
+  }
+  return Error{"expected quantized weights such as i4/128 or i8/128, of 4 or 8 "
+               "bits and with a scale for so many of k, but got '" +
+               std::string(text) + "'"};
+}
+
+std::string BenchCase::typeText() const {
+  return std::string(elementName(type)) +
+         (quantization ? " x " + quantization->str() : "");
+}
+
 std::string BenchCase::str() const {
-  return shape.str() + " " + pattern.str() + " " +
-         std::string(elementName(type)) + (isMMajor ? " m-major" : "") +
+  return shape.str() + " " + pattern.str() + " " + typeText() +
+         (isMMajor ? " m-major" : "") +
          (givenResult ? " to " + std::string(elementName(*givenResult)) : "") +
-         (hasFastAccum ? " fast accumulation" : "") +
+         (hasFastAccum ? " fast accumulation" : "") + epilogue.str() +
          (schedule.empty() ? "" : " (" + schedule + ")");
 }
 
@@ -116,6 +149,10 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
               text + "'"};
   std::string rest = text;
   BenchCase bench;
+  Result<CaseEpilogue> epilogue = CaseEpilogue::take(rest);
+  if (!epilogue)
+    return epilogue.error();
+  bench.epilogue = *epilogue;
   bench.hasFastAccum = takeLast(rest, " fast accumulation");
   if (size_t to = rest.rfind(" to "); to != std::string::npos) {
     Result<ElementType> result = parseBenchType(rest.substr(to + 4));
@@ -125,6 +162,14 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
     rest.resize(to);
   }
   bench.isMMajor = takeLast(rest, " m-major");
+  if (size_t by = rest.rfind(" x "); by != std::string::npos) {
+    Result<CaseQuantization> quantization =
+        CaseQuantization::parse(std::string_view(rest).substr(by + 3));
+    if (!quantization)
+      return quantization.error();
+    bench.quantization = *quantization;
+    rest.resize(by);
+  }
   size_t first = rest.find(' '), last = rest.rfind(' ');
   if (first == std::string::npos || first == last)
     return error;
@@ -140,7 +185,13 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
   bool isPossible =
       (!bench.givenResult || bench.canResultIn(*bench.givenResult)) &&
       (!bench.hasFastAccum || isFloat8(bench.type)) &&
-      (!bench.isMMajor || bench.shape.m > 1);
+      (!bench.isMMajor || bench.shape.m > 1) &&
+      // A scale of an integer is of A's type, of 16 bits, and for whole
+      // windows. What is computed on sums is in f32.
+      (!bench.quantization ||
+       ((bench.type == ElementType::F16 || bench.type == ElementType::BF16) &&
+        bench.quantization->group % bench.pattern.windowRows() == 0)) &&
+      (bench.epilogue.isNone() || isFloat(bench.resultType()));
   return isPossible ? Result<BenchCase>(bench) : Result<BenchCase>(error);
 }
 
@@ -162,52 +213,6 @@ std::string nm::granularityName(const Pattern &pattern) {
   if (pattern.bk == 1)
     return "VW" + std::to_string(pattern.bn);
   return "BW" + std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn);
-}
-
-/// `tensor<4096x4096xf32>`, with `encoding` before the end.
-static std::string tensorText(const std::vector<int64_t> &shape,
-                              ElementType type,
-                              const std::string &encoding = "") {
-  std::string text = "tensor<";
-  for (int64_t size : shape)
-    text += std::to_string(size) + "x";
-  return text + std::string(elementName(type)) +
-         (encoding.empty() ? "" : ", " + encoding) + ">";
-}
-
-std::string BenchCase::moduleText() const {
-  std::string a = tensorText(isMMajor ? std::vector<int64_t>{shape.k, shape.m}
-                                      : shape.rowsOf(shape.k),
-                             type);
-  std::string maps = isMMajor
-                         ? " indexing_maps = [affine_map<(m, n, k) -> (k, m)>, "
-                           "affine_map<(m, n, k) -> (k, n)>, "
-                           "affine_map<(m, n, k) -> (m, n)>]"
-                         : "";
-  std::string sums =
-      hasFastAccum ? " {nm.arithmetic = #nm.arithmetic<fast_accum>}" : "";
-  std::string b = tensorText({shape.k, shape.n}, type,
-                             "#nm.encoding<" + pattern.str() + ">");
-  // Products have the operands' type or that of the sums; another is made of
-  // the latter behind the product.
-  bool isCast = resultType() != type && resultType() != sumType();
-  ElementType made = isCast ? sumType() : resultType();
-  std::string c = tensorText(shape.rowsOf(shape.n), made);
-  std::string result = tensorText(shape.rowsOf(shape.n), resultType());
-  std::string element(elementName(made));
-  std::string zero = isFloat(made) ? "0.0" : "0";
-  return "func.func @product(%a: " + a + ", %b: " + b + ") -> " + result +
-         " {\n"
-         "  %zero = arith.constant " +
-         zero + " : " + element + "\n  %empty = tensor.empty() : " + c +
-         "\n  %init = linalg.fill ins(%zero : " + element +
-         ") outs(%empty : " + c + ") -> " + c + "\n  %c = linalg." +
-         (shape.m == 1 ? "vecmat" : "matmul") + maps + sums +
-         " ins(%a, %b : " + a + ", " + b + ") outs(%init : " + c + ") -> " + c +
-         "\n" +
-         (isCast ? "  %r = arith.truncf %c : " + c + " to " + result + "\n"
-                 : "") +
-         "  return %" + (isCast ? "r" : "c") + " : " + result + "\n}\n";
 }
 
 std::vector<BenchCase> nm::crossCases(const std::vector<ProductShape> &shapes,

@@ -3,6 +3,7 @@
 #ifndef NM_LIB_BENCH_BENCHCASE_H
 #define NM_LIB_BENCH_BENCHCASE_H
 
+#include "CaseEpilogue.h"
 #include "nm/Format/ElementType.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Support/Error.h"
@@ -32,6 +33,17 @@ struct ProductShape {
   static Result<ProductShape> parse(std::string_view text);
 };
 
+/// Weights of 4 or 8 bits, which stand for integers times the scales of their
+/// columns and groups of k.
+struct CaseQuantization {
+  int64_t bits = 8;
+  int64_t group = 128;
+
+  /// `i4/128`.
+  std::string str() const;
+  static Result<CaseQuantization> parse(std::string_view text);
+};
+
 struct BenchCase {
   ProductShape shape;
   Pattern pattern;
@@ -47,11 +59,17 @@ struct BenchCase {
   std::optional<ElementType> givenResult = {};
   /// Whether sums of 8-bit floats may stay as the tensor cores make them.
   bool hasFastAccum = false;
+  /// The weights' own form, where they are not of A's type.
+  std::optional<CaseQuantization> quantization = {};
+  CaseEpilogue epilogue = {};
 
-  /// `256x4096x4096 8:32, block = 1x32 f32`, with `m-major` where A is, `to
-  /// f16` where C was chosen, `fast accumulation` where sums may have it, and
-  /// the schedule where it has one.
+  /// `256x4096x4096 8:32, block = 1x32 f32`, with `x i4/128` behind the type
+  /// where weights are quantized, `m-major` where A is, `to f16` where C was
+  /// chosen, `fast accumulation` where sums may have it, what is done with the
+  /// sums, and the schedule where it has one.
   std::string str() const;
+  /// `f16`, or `f16 x i4/128`.
+  std::string typeText() const;
   /// Parses what `str` prints of a case without a schedule.
   static Result<BenchCase> parse(const std::string &text);
   /// Whether the weights are read from memory, not from a cache, in each call:
@@ -79,7 +97,9 @@ struct BenchCase {
   /// Whether C can be of `result`: where products of floats of at most 16 bits
   /// are summed in f32, of f32, f16 and bf16.
   bool canResultIn(ElementType result) const;
-  /// The module that is compiled, with one function, @product(A, B).
+  /// The module that is compiled, with one function, @product(A, B, scales,
+  /// bias, residual), of which the last three are there where the case has
+  /// them.
   std::string moduleText() const;
 };
 

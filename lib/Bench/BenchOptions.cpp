@@ -148,7 +148,10 @@ static const OptionEntry<Given> kOptions[] = {
     {{"case", Takes::Value, "TEXT",
       "Measure one product, as --list prints it: \"256x4096x4096 8:32, block "
       "=\n"
-      "1x32 f16 to f16\"; may be given several times"},
+      "1x32 f16 to f16\", with \"x i4/128\" behind f16 where weights are of 4\n"
+      "bits with a scale for 128 of k, and \"+ bias + gelu + residual\" at "
+      "the\n"
+      "end, of which each may be left out; may be given several times"},
      [](Given &g, const std::string &v) {
        return append(g.cases, BenchCase::parse(v));
      }},
@@ -475,6 +478,18 @@ static Status setResultType(Given &given) {
   return Status::success();
 }
 
+/// Refuses what a CPU makes floats of at each call: no schedule is of it.
+static Status checkQuantized(Given &given) {
+  if (given.options.target.kind != Target::Kind::Cpu)
+    return Status::success();
+  for (const BenchCase &bench : given.options.cases)
+    if (bench.quantization)
+      return Error{"expected --target=cuda for quantized weights, but got cpu "
+                   "for " +
+                   bench.str()};
+  return Status::success();
+}
+
 /// Completes what --tune takes.
 static Status setTuning(Given &given) {
   BenchOptions &options = given.options;
@@ -559,7 +574,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
     return options;
   }
   for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
-                    setResultType, setTuning})
+                    setResultType, checkQuantized, setTuning})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())

@@ -179,7 +179,7 @@ static void printResult(const CaseResult &result) {
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
   printRow({bench.shape.str(), bench.pattern.str(),
             format("%.1f%%", 100 * bench.sparsity()),
-            std::string(elementName(bench.type)), timeText(result.timings),
+            bench.typeText() + bench.epilogue.str(), timeText(result.timings),
             dense, ratio, format("%.1f", bench.flops() / median / 1e9),
             format("%.1f", result.bytes / median / 1e9),
             format("%.1f%% %s", 100 * result.rooflineShare(),
@@ -196,8 +196,8 @@ static void printSame(const CaseResult &result) {
                              : "the schedule of " + result.sameAs);
   printRow({bench.shape.str(), bench.pattern.str(),
             format("%.1f%%", 100 * bench.sparsity()),
-            std::string(elementName(bench.type)), "-", "-", "-", "-", "-", "-",
-            "-", what});
+            bench.typeText() + bench.epilogue.str(), "-", "-", "-", "-", "-",
+            "-", "-", what});
   std::fflush(stdout);
 }
 

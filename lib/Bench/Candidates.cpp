@@ -80,6 +80,11 @@ void ScheduleText::set(const std::string &name, const std::string &value) {
   fields.emplace_back(name, value);
 }
 
+bool ScheduleText::has(const std::string &name) const {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const auto &field) { return field.first == name; });
+}
+
 /// `[64, 32]` or `4`, as numbers; none where it has other words.
 static std::vector<int64_t> numbersOf(const std::string &value) {
   std::string_view text = value;

@@ -22,6 +22,7 @@ struct ScheduleText {
   /// Without the dialect's name, as the option takes it.
   std::string str() const;
   void set(const std::string &name, const std::string &value);
+  bool has(const std::string &name) const;
 };
 
 /// The candidates that tuning compiles first: the cost model's choice, its

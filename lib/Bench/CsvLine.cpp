@@ -190,6 +190,12 @@ static const Column kColumns[] = {
                                                : "row-major");
      }},
     {"arithmetic", [](R r) { return r.arithmetic; }},
+    {"quantization",
+     [](R r) {
+       return r.bench.quantization ? r.bench.quantization->str() : "";
+     }},
+    {"epilogue",
+     [](R r) { return csvText(r.bench.epilogue.className(r.bench.shape.m)); }},
     {"as_is", [](R r) { return integer(r.isAsIs); }},
     {"kernels", [](R) { return integer(kKernelVersion); }},
     {"remark", [](R r) { return csvText(r.remark); }},

@@ -99,14 +99,15 @@ struct GpuBench::Operands {
   DeviceCopies values, indices, lists;
   /// Into those.
   std::vector<Weight> weights;
+  GpuData::EpilogueOperands epilogue;
   CudaBuffer c, denseC;
   std::vector<DenseSide> dense;
   std::optional<CusparseLt::Product> sparse;
   double sparseError = 0;
   std::optional<Cusparse::Product> csr;
   double csrError = 0;
-  /// The sum of C's rows, in float64.
-  std::vector<double> rowSum;
+  /// The sum of the product's rows, and what is checked of C, in float64.
+  std::vector<double> rowSum, expected;
 
   int64_t copies() const { return int64_t(weights.size()); }
 };
@@ -143,6 +144,11 @@ Status GpuBench::drawOperands(const BenchCase &bench, Operands &operands) {
     return status;
   operands.rowSum =
       multiplyRow(operands.a->rowSum, operands.b->type, operands.b->condensed);
+  if (Status status = store(operands.epilogue, data.epilogueOperands(bench));
+      !status)
+    return status;
+  operands.expected = data.expected(bench, *operands.a, *operands.b,
+                                    operands.epilogue, operands.rowSum);
   return Status::success();
 }
 
@@ -330,7 +336,7 @@ CudaWork GpuBench::denseWork(const BenchCase &bench, const Operands &operands,
 Status GpuBench::packWeights(const BenchCase &bench,
                              const CompiledCase &compiled, Operands &operands) {
   Result<std::vector<Weight>> packed =
-      compiled.function.pack({operands.b->condensed});
+      compiled.function.pack({operands.b->stored()});
   if (!packed)
     return packed.error();
   const Weight &weight = packed->front();
@@ -373,9 +379,15 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
   std::vector<CudaWork> works(1);
   works[0].copies = operands.copies();
   works[0].call = [&](int64_t i) {
-    return compiled.function.call(
-        {Argument(a.tensor()), Argument(operands.weights[i])},
-        {operands.c.tensor()});
+    std::vector<Argument> arguments{Argument(a.tensor()),
+                                    Argument(operands.weights[i])};
+    if (bench.quantization)
+      arguments.emplace_back(operands.b->scales.tensor());
+    if (bench.epilogue.hasBias)
+      arguments.emplace_back(operands.epilogue.bias.tensor());
+    if (bench.epilogue.hasResidual)
+      arguments.emplace_back(operands.epilogue.residual.tensor());
+    return compiled.function.call(arguments, {operands.c.tensor()});
   };
   for (const DenseSide &side : operands.dense)
     works.push_back(denseWork(bench, operands, side));
@@ -490,9 +502,9 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
     return status.error();
   if (Status status = timeCase(bench, compiled, operands, result); !status)
     return status.error();
-  if (Status status =
-          store(result.relativeError, errorOf(operands.c.tensor(), operands));
-      !status)
-    return status.error();
+  Result<std::vector<double>> got = data.checkable(bench, operands.c.tensor());
+  if (!got)
+    return got.error();
+  result.relativeError = relativeDifference(*got, operands.expected);
   return result;
 }

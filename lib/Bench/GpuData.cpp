@@ -73,6 +73,26 @@ Result<Tensor> GpuData::scratch(ElementType type, const Shape &shape) {
   return view;
 }
 
+/// Rows of C that are checked where a sum of all is not.
+static std::vector<int64_t> checkedRows(const BenchCase &bench) {
+  constexpr int64_t kMostRows = 8;
+  return sampleRows(bench.shape.m, kMostRows);
+}
+
+Result<Tensor> GpuData::drawTo(CudaBuffer &buffer, ElementType type,
+                               const Shape &shape, uint64_t salt) {
+  Result<Tensor> host = scratch(type, shape);
+  if (!host)
+    return host;
+  fillQuickly(*host, 2 * seed + salt);
+  if (Status status = store(buffer, CudaBuffer::allocate(device, type, shape));
+      !status)
+    return status.error();
+  if (Status status = copyAcross(*host, buffer.tensor()); !status)
+    return status.error();
+  return host;
+}
+
 /// A row-major matrix with rows and columns exchanged.
 static Result<Buffer> transpose(const Tensor &matrix) {
   int64_t rows = matrix.shape[0], columns = matrix.shape[1];
@@ -106,36 +126,50 @@ GpuData::activations(const BenchCase &bench) {
   if (!drawnActivations.empty() && drawnActivations.begin()->first.compare(
                                        0, sizes.size() + 1, sizes + " ") != 0)
     drawnActivations.clear();
-  Result<Tensor> host = scratch(bench.type, bench.shape.rowsOf(bench.shape.k));
+  Activations drawn;
+  Result<Tensor> host = drawTo(drawn.tensor, bench.type,
+                               bench.shape.rowsOf(bench.shape.k), /*salt=*/0);
   if (!host)
     return host.error();
-  fillQuickly(*host, 2 * seed);
-  auto upload = [&](const Tensor &drawn, CudaBuffer &buffer) -> Status {
-    if (Status status = store(
-            buffer, CudaBuffer::allocate(device, drawn.type, drawn.shape));
-        !status)
-      return status;
-    return copyAcross(drawn, buffer.tensor());
-  };
-  Activations drawn;
   drawn.rowSum = sumRows(*host);
-  if (Status status = upload(*host, drawn.tensor); !status)
-    return status.error();
+  drawn.rows = takeRows(*host, checkedRows(bench));
   if (bench.isMMajor) {
     Result<Buffer> transposed = transpose(*host);
     if (!transposed)
       return transposed.error();
-    if (Status status = upload(transposed->tensor(), drawn.transposed); !status)
+    const Tensor &matrix = transposed->tensor();
+    if (Status status =
+            store(drawn.transposed,
+                  CudaBuffer::allocate(device, matrix.type, matrix.shape));
+        !status)
+      return status.error();
+    if (Status status = copyAcross(matrix, drawn.transposed.tensor()); !status)
       return status.error();
   }
   auto added = drawnActivations.emplace(key, std::move(drawn));
   return &added.first->second;
 }
 
+Status GpuData::drawIntegers(int64_t group) {
+  Result<QuantizedWeight> drawn =
+      drawQuantized(drawnWeights.type, group, 2 * seed + 1);
+  if (!drawn)
+    return drawn.error();
+  drawnWeights.condensed = std::move(drawn->floats);
+  drawnWeights.integers = std::move(drawn->integers);
+  const Tensor &scales = drawn->scales.tensor();
+  if (Status status =
+          store(drawnWeights.scales,
+                CudaBuffer::allocate(device, scales.type, scales.shape));
+      !status)
+    return status;
+  return copyAcross(scales, drawnWeights.scales.tensor());
+}
+
 Result<const GpuData::Weights *> GpuData::weights(const BenchCase &bench) {
   std::string key = std::to_string(bench.shape.k) + "x" +
                     std::to_string(bench.shape.n) + " " + bench.pattern.str() +
-                    " " + std::string(elementName(bench.type));
+                    " " + bench.typeText();
   if (key == weightsKey)
     return &drawnWeights;
   weightsKey.clear();
@@ -143,10 +177,12 @@ Result<const GpuData::Weights *> GpuData::weights(const BenchCase &bench) {
   drawnWeights.type.element = bench.type;
   drawnWeights.type.shape = {bench.shape.k, bench.shape.n};
   drawnWeights.type.encoding = Encoding{bench.pattern, 0};
-  Result<Weight> drawn = drawWeight(drawnWeights.type, 2 * seed + 1);
-  if (!drawn)
-    return drawn.error();
-  drawnWeights.condensed = std::move(*drawn);
+  Status status = bench.quantization
+                      ? drawIntegers(bench.quantization->group)
+                      : store(drawnWeights.condensed,
+                              drawWeight(drawnWeights.type, 2 * seed + 1));
+  if (!status)
+    return status.error();
   weightsKey = key;
   return &drawnWeights;
 }
@@ -182,4 +218,72 @@ Result<std::vector<double>> GpuData::rowSum(const Tensor &result) {
   if (Status status = copyAcross(result, *host); !status)
     return status.error();
   return sumRows(*host);
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+Result<GpuData::EpilogueOperands>
+GpuData::epilogueOperands(const BenchCase &bench) {
+  constexpr uint64_t kBias = 12345, kResidual = 54321;
+  EpilogueOperands operands;
+  ElementType type = bench.resultType();
+  if (bench.epilogue.hasBias) {
+    Result<Tensor> bias = drawTo(operands.bias, type, {bench.shape.n}, kBias);
+    if (!bias)
+      return bias.error();
+    operands.ofColumns = takeRows(*bias, {0});
+  }
+  if (bench.epilogue.hasResidual) {
+    Result<Tensor> residual = drawTo(
+        operands.residual, type, bench.shape.rowsOf(bench.shape.n), kResidual);
+    if (!residual)
+      return residual.error();
+    operands.residualSum = sumRows(*residual);
+    operands.residualRows = takeRows(*residual, checkedRows(bench));
+  }
+  return operands;
+}
+
+static bool isSummed(const BenchCase &bench) {
+  return bench.epilogue.activation == CaseEpilogue::Activation::None;
+}
+
+std::vector<double> GpuData::expected(const BenchCase &bench,
+                                      const Activations &a, const Weights &b,
+                                      const EpilogueOperands &operands,
+                                      std::vector<double> sums) const {
+  const CaseEpilogue &epilogue = bench.epilogue;
+  auto n = size_t(bench.shape.n), k = size_t(bench.shape.k);
+  if (isSummed(bench)) {
+    double signs = sumOfSigns(bench.shape.m);
+    for (size_t i = 0; i < n; ++i)
+      sums[i] += (epilogue.hasBias ? signs * operands.ofColumns[i] : 0) +
+                 (epilogue.hasResidual ? operands.residualSum[i] : 0);
+    return sums;
+  }
+  std::vector<double> rows;
+  for (size_t row = 0; row * k < a.rows.size(); ++row) {
+    std::vector<double> ofA(a.rows.begin() + row * k,
+                            a.rows.begin() + (row + 1) * k);
+    std::vector<double> product = multiplyRow(ofA, b.type, b.condensed);
+    for (size_t i = 0; i < n; ++i)
+      rows.push_back(epilogue.apply(
+          product[i], epilogue.hasBias ? operands.ofColumns[i] : 0,
+          epilogue.hasResidual ? operands.residualRows[row * n + i] : 0));
+  }
+  return rows;
+}
+
+Result<std::vector<double>> GpuData::checkable(const BenchCase &bench,
+                                               const Tensor &c) {
+  if (isSummed(bench))
+    return rowSum(c);
+  Result<Tensor> host = scratch(c.type, c.shape);
+  if (!host)
+    return host.error();
+  if (Status status = copyAcross(c, *host); !status)
+    return status.error();
+  return takeRows(*host, checkedRows(bench));
 }

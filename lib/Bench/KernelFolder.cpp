@@ -16,15 +16,9 @@
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 6";
+static constexpr const char *kListHead = "nm-bench kernels 7";
 /// The last line: the CRC-32 of those before it.
 static constexpr const char *kSumHead = "crc32\t";
-/// The layouts of A.
-static constexpr const char *kMMajor = "m-major", *kRowMajor = "row-major";
-/// The type of C where none was chosen.
-static constexpr std::string_view kUsualResult = "usual";
-/// What sums are: fast accumulation, or not.
-static constexpr const char *kFastAccum = "fast-accum", *kUsualSums = "usual";
 
 static std::string listPath(const std::string &folder) {
   return folder + "/" + kListName;
@@ -49,24 +43,19 @@ static uint32_t hash(const std::string &text) {
   return state;
 }
 
+/// `bench` without what makes a schedule of it.
+static std::string productText(BenchCase bench) {
+  bench.schedule.clear();
+  return bench.str();
+}
+
 static std::string fileName(const BenchCase &bench) {
   const Pattern &pattern = bench.pattern;
-  std::string name = bench.shape.str() + "_" + std::to_string(pattern.n) +
-                     "of" + std::to_string(pattern.m) + "_" +
-                     granularityName(pattern) + "_" +
-                     std::string(elementName(bench.type));
-  if (bench.isMMajor)
-    name += "_m-major";
-  if (bench.givenResult)
-    name += "_to_" + std::string(elementName(*bench.givenResult));
-  if (bench.hasFastAccum)
-    name += "_fast-accum";
-  if (!bench.schedule.empty()) {
-    char digits[16];
-    std::snprintf(digits, sizeof digits, "_%08x", hash(bench.schedule));
-    name += digits;
-  }
-  return name + ".so";
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%08x", hash(bench.str()));
+  return bench.shape.str() + "_" + std::to_string(pattern.n) + "of" +
+         std::to_string(pattern.m) + "_" + granularityName(pattern) + "_" +
+         std::string(elementName(bench.type)) + "_" + digits + ".so";
 }
 
 Result<KernelFolder> KernelFolder::create(const std::string &path,
@@ -80,29 +69,16 @@ Result<KernelFolder> KernelFolder::create(const std::string &path,
 
 Status KernelFolder::readCase(const std::string &line) {
   std::vector<std::string> parts = columns(line);
-  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP, "
-              "LAYOUT, RESULT and SUMS between tabs, but got '" +
-              line + "'"};
-  if (parts.size() != 10 || (parts[7] != kMMajor && parts[7] != kRowMajor) ||
-      (parts[9] != kFastAccum && parts[9] != kUsualSums))
-    return error;
-  Result<ProductShape> shape = ProductShape::parse(parts[1]);
-  Result<Pattern> pattern = Pattern::parse(parts[2]);
-  Result<ElementType> type = parseBenchType(parts[3]);
-  if (!shape || !pattern || !type)
-    return error;
-  BenchCase bench{*shape,   *pattern, *type,
-                  parts[5], parts[6], parts[7] == kMMajor};
-  if (parts[8] != kUsualResult) {
-    Result<ElementType> result = parseBenchType(parts[8]);
-    if (!result || !bench.canResultIn(*result))
-      return error;
-    bench.givenResult = *result;
-  }
-  bench.hasFastAccum = parts[9] == kFastAccum;
-  if (bench.hasFastAccum && !isFloat8(bench.type))
-    return error;
-  add(bench, std::strtod(parts[4].c_str(), nullptr));
+  if (parts.size() != 5)
+    return Error{"expected FILE, PRODUCT, SECONDS, SCHEDULE and STEP between "
+                 "tabs, but got '" +
+                 line + "'"};
+  Result<BenchCase> bench = BenchCase::parse(parts[1]);
+  if (!bench)
+    return bench.error();
+  bench->schedule = parts[3];
+  bench->step = parts[4];
+  add(*bench, std::strtod(parts[2].c_str(), nullptr));
   return Status::success();
 }
 
@@ -162,12 +138,9 @@ Status KernelFolder::writeList() const {
   std::ostringstream list;
   list << kListHead << '\t' << compiledFor << '\n';
   for (const BenchCase &bench : inOrder)
-    list << fileName(bench) << '\t' << bench.shape.str() << '\t'
-         << bench.pattern.str() << '\t' << elementName(bench.type) << '\t'
+    list << fileName(bench) << '\t' << productText(bench) << '\t'
          << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
-         << bench.step << '\t' << (bench.isMMajor ? kMMajor : kRowMajor) << '\t'
-         << (bench.givenResult ? elementName(*bench.givenResult) : kUsualResult)
-         << '\t' << (bench.hasFastAccum ? kFastAccum : kUsualSums) << '\n';
+         << bench.step << '\n';
   std::ofstream file(listPath(path), std::ios::binary);
   if (!(file << list.str() << sumLine(list.str())).flush())
     return Error{listPath(path) +

@@ -51,11 +51,18 @@ private:
 static Measurement measurementOf(const Row &row) {
   Pattern pattern{row.integer("pattern_n"), row.integer("pattern_m"),
                   row.integer("block_k"), row.integer("block_n")};
+  std::string type = row.text("type"), quantized = row.text("quantization"),
+              epilogue = row.text("epilogue");
   Measurement measured;
-  measured.product = {
-      row.integer("m"),   row.integer("n"), row.integer("k"),
-      pattern.str(),      row.text("type"), row.text("result_type"),
-      row.text("layout"), "none",           row.text("arithmetic")};
+  measured.product = {row.integer("m"),
+                      row.integer("n"),
+                      row.integer("k"),
+                      pattern.str(),
+                      quantized.empty() ? type : type + " x " + quantized,
+                      row.text("result_type"),
+                      row.text("layout"),
+                      epilogue.empty() ? "none" : epilogue,
+                      row.text("arithmetic")};
   measured.device = row.text("device");
   measured.kernels = row.integer("kernels");
   measured.schedule = row.text("mapped_by");
@@ -109,14 +116,10 @@ TableProduct nm::tableProductOf(const BenchCase &bench,
   std::string layout = bench.shape.m == 1 ? "vector"
                        : bench.isMMajor   ? "m-major"
                                           : "row-major";
-  return {bench.shape.m,
-          bench.shape.n,
-          bench.shape.k,
-          bench.pattern.str(),
-          std::string(elementName(bench.type)),
-          std::string(elementName(bench.resultType())),
-          layout,
-          "none",
+  return {bench.shape.m,    bench.shape.n,
+          bench.shape.k,    bench.pattern.str(),
+          bench.typeText(), std::string(elementName(bench.resultType())),
+          layout,           bench.epilogue.className(bench.shape.m),
           arithmetic};
 }
 

@@ -215,6 +215,59 @@ void nm::scatterWeight(const TensorType &type, const Weight &weight,
   }
 }
 
+/// Makes floats of integers: each times its scale, rounded to the type.
+static void dequantize(const TensorType &type, int64_t group,
+                       const QuantizedWeight &weight) {
+  UnitWalk walk{type, weight.integers};
+  const Pattern &pattern = walk.pattern;
+  auto *integers = static_cast<const int8_t *>(weight.integers.values.data);
+  const void *scales = weight.scales.tensor().data;
+  void *floats = weight.floats.values.data;
+  forParts(walk.unitRows(), 1, [&](int64_t unitRow, int64_t) {
+    for (int64_t row = 0; row < pattern.bk; ++row)
+      for (int64_t block = 0; block < walk.blocks; ++block) {
+        int64_t position = walk.firstRow(unitRow, block) + row;
+        int64_t at = walk.valueAt(unitRow, row, block);
+        for (int64_t i = 0; i < pattern.bn; ++i) {
+          int64_t column = block * pattern.bn + i;
+          // Padding has no scale.
+          bool isInside = position < walk.k && column < walk.n;
+          double scale = isInside
+                             ? loadAsDouble(scales, type.element,
+                                            position / group * walk.n + column)
+                             : 0;
+          storeFromDouble(floats, type.element, at + i,
+                          integers[at + i] * scale);
+        }
+      }
+  });
+}
+
+Result<QuantizedWeight> nm::drawQuantized(const TensorType &type, int64_t group,
+                                          uint64_t seed) {
+  QuantizedWeight weight;
+  TensorType stored = type;
+  stored.element = ElementType::I8;
+  int64_t groups = (weightRows(type) + group - 1) / group;
+  if (Status status = store(weight.integers, drawWeight(stored, seed)); !status)
+    return status.error();
+  if (Status status =
+          store(weight.floats, allocateWeight(condensedValuesType(type),
+                                              condensedIndicesType(type)));
+      !status)
+    return status.error();
+  if (Status status =
+          store(weight.scales,
+                Buffer::allocate(type.element, {groups, weightColumns(type)}));
+      !status)
+    return status.error();
+  fillQuickly(weight.scales.tensor(), ~seed);
+  std::memcpy(weight.floats.indices.data, weight.integers.indices.data,
+              size_t(weight.floats.indices.bytes()));
+  dequantize(type, group, weight);
+  return weight;
+}
+
 //===----------------------------------------------------------------------===//
 // Compressed rows
 //===----------------------------------------------------------------------===//
@@ -288,6 +341,13 @@ static double sign(int64_t row) {
   return (uint64_t(row) * 0x9e3779b97f4a7c15ull) >> 63 ? -1.0 : 1.0;
 }
 
+double nm::sumOfSigns(int64_t rows) {
+  double sum = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    sum += sign(row);
+  return sum;
+}
+
 /// Calls `body` with a function that loads an element as a float64.
 template <typename Body>
 static void withLoad(const Tensor &tensor, Body body) {
@@ -296,6 +356,28 @@ static void withLoad(const Tensor &tensor, Body body) {
     return body([=](int64_t i) { return double(data[i]); });
   }
   body([&](int64_t i) { return loadAsDouble(tensor.data, tensor.type, i); });
+}
+
+std::vector<int64_t> nm::sampleRows(int64_t m, int64_t most) {
+  int64_t count = std::min(m, most);
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t begin = i * m / count, size = (i + 1) * m / count - begin;
+    // Knuth's multiplicative hash, so that no vector lane is left out.
+    rows.push_back(begin + i * 2654435761 % size);
+  }
+  return rows;
+}
+
+std::vector<double> nm::takeRows(const Tensor &matrix,
+                                 const std::vector<int64_t> &rows) {
+  int64_t columns = matrix.shape.back();
+  std::vector<double> taken;
+  for (int64_t row : rows)
+    for (int64_t column = 0; column < columns; ++column)
+      taken.push_back(
+          loadAsDouble(matrix.data, matrix.type, row * columns + column));
+  return taken;
 }
 
 /// Columns that one task sums: what they sum to stays in the cache.

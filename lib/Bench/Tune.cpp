@@ -115,6 +115,10 @@ static bool isAsIs(const BenchCase &bench, const CompiledCase &compiled,
   if (ops.size() != 1 || mayTranspose)
     return false;
   const OpInfo &op = ops.front();
+  // A kernel before it may make floats of the integers, for the schedule of a
+  // product of floats.
+  if (bench.quantization && !ScheduleText::parse(op.schedule).has("bits"))
+    return false;
   return !op.fallsBack && op.strategy != "cublas" && op.strategy != "loops" &&
          op.pattern == bench.pattern.str() &&
          op.dtype == elementName(bench.type) && op.n == bench.shape.n &&

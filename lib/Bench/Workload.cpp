@@ -107,6 +107,24 @@ Status Workload::createSparse(const BenchCase &bench,
   return copyWeights(weight, countCopies(bench, weight.bytes()));
 }
 
+Status Workload::createEpilogue(const BenchCase &bench, uint64_t seed) {
+  constexpr uint64_t kBias = 12345, kResidual = 54321;
+  epilogue = bench.epilogue;
+  ElementType type = bench.resultType();
+  if (epilogue.hasBias) {
+    if (Status status = allocate(bias, type, {shape.n}); !status)
+      return status;
+    fillRandom(bias.tensor(), seed + kBias);
+  }
+  if (epilogue.hasResidual) {
+    if (Status status = allocate(residual, type, shape.rowsOf(shape.n));
+        !status)
+      return status;
+    fillRandom(residual.tensor(), seed + kResidual);
+  }
+  return Status::success();
+}
+
 Status Workload::createDense(const BenchCase &bench) {
   if (Status status = allocate(denseA, ElementType::F32, a.tensor().shape);
       !status)
@@ -130,20 +148,6 @@ Status Workload::createDense(const BenchCase &bench) {
   for (int64_t i = 1; i < denseCopies; ++i)
     std::memcpy(data + i * elements, data, elements * sizeof(float));
   return Status::success();
-}
-
-/// The rows that results are checked in: all of them, or, where there are many,
-/// one drawn from each of as many equal parts of m.
-static std::vector<int64_t> chooseRows(int64_t m) {
-  constexpr int64_t kMostRows = 256;
-  int64_t count = std::min(m, kMostRows);
-  std::vector<int64_t> rows;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t begin = i * m / count, size = (i + 1) * m / count - begin;
-    // Knuth's multiplicative hash, so that no vector lane is left out.
-    rows.push_back(begin + i * 2654435761 % size);
-  }
-  return rows;
 }
 
 /// Copies `rows` of the row-major `from` to `buffer`, which it allocates.
@@ -179,7 +183,8 @@ struct ReferenceJob {
 } // namespace
 
 Status Workload::createReference(const BenchCase &bench) {
-  checkedRows = chooseRows(shape.m);
+  constexpr int64_t kMostRows = 256;
+  checkedRows = sampleRows(shape.m, kMostRows);
   auto rows = int64_t(checkedRows.size());
   Buffer dense, checkedA;
   if (Status status = allocate(dense, bench.type, {shape.k, shape.n}); !status)
@@ -193,16 +198,34 @@ Status Workload::createReference(const BenchCase &bench) {
   Shape resultShape = c.tensor().shape;
   if (resultShape.size() == 2)
     resultShape[0] = rows;
-  if (Status status = allocate(reference, ElementType::F64, resultShape);
-      !status)
+  if (Status status = allocate(sums, ElementType::F64, resultShape); !status)
     return status;
   ReferenceJob job{
       ActivationView::rowMajor(checkedA.tensor().data, bench.type, rows,
                                shape.k),
       DenseView::rowMajor(dense.tensor().data, bench.type, shape.k, shape.n),
-      static_cast<double *>(reference.tensor().data)};
+      static_cast<double *>(sums.tensor().data)};
   nmParallelFor((rows + ReferenceJob::kRows - 1) / ReferenceJob::kRows,
                 ReferenceJob::run, &job);
+  return finishReference(bench);
+}
+
+Status Workload::finishReference(const BenchCase &bench) {
+  if (Status status =
+          allocate(reference, ElementType::F64, sums.tensor().shape);
+      !status)
+    return status;
+  auto *from = static_cast<const double *>(sums.tensor().data);
+  auto *to = static_cast<double *>(reference.tensor().data);
+  std::vector<double> ofColumns, ofElements;
+  if (epilogue.hasBias)
+    ofColumns = takeRows(bias.tensor(), {0});
+  if (epilogue.hasResidual)
+    ofElements = takeRows(residual.tensor(), checkedRows);
+  auto n = size_t(bench.shape.n);
+  for (size_t i = 0; i < checkedRows.size() * n; ++i)
+    to[i] = epilogue.apply(from[i], epilogue.hasBias ? ofColumns[i % n] : 0,
+                           epilogue.hasResidual ? ofElements[i] : 0);
   return Status::success();
 }
 
@@ -213,6 +236,8 @@ Result<Workload> Workload::create(const BenchCase &bench,
   workload.compiled = &compiled;
   workload.shape = bench.shape;
   if (Status status = workload.createSparse(bench, compiled, seed); !status)
+    return status.error();
+  if (Status status = workload.createEpilogue(bench, seed); !status)
     return status.error();
   if (Status status = workload.createReference(bench); !status)
     return status.error();
@@ -229,8 +254,12 @@ Result<Workload> Workload::create(const BenchCase &bench,
 Status Workload::multiply() {
   const Weight &weight = weights[nextWeight];
   nextWeight = (nextWeight + 1) % weights.size();
-  return compiled->function.call({Argument(a.tensor()), Argument(weight)},
-                                 {c.tensor()});
+  std::vector<Argument> arguments{Argument(a.tensor()), Argument(weight)};
+  if (epilogue.hasBias)
+    arguments.emplace_back(bias.tensor());
+  if (epilogue.hasResidual)
+    arguments.emplace_back(residual.tensor());
+  return compiled->function.call(arguments, {c.tensor()});
 }
 
 void Workload::multiplyDense(const Blas &blas) {
@@ -241,22 +270,25 @@ void Workload::multiplyDense(const Blas &blas) {
                 static_cast<float *>(denseC.tensor().data));
 }
 
-Result<double> Workload::errorOf(const Tensor &result) const {
+Result<double> Workload::errorOf(const Tensor &result,
+                                 const Buffer &expected) const {
   Buffer checked;
   if (Status status = gatherRows(result, checkedRows, checked); !status)
     return status.error();
-  return compareTensors(checked.tensor(), reference.tensor()).relativeError;
+  return compareTensors(checked.tensor(), expected.tensor()).relativeError;
 }
 
-Result<double> Workload::relativeError() const { return errorOf(c.tensor()); }
+Result<double> Workload::relativeError() const {
+  return errorOf(c.tensor(), reference);
+}
 
 Result<double> Workload::denseRelativeError() const {
-  return errorOf(denseC.tensor());
+  return errorOf(denseC.tensor(), sums);
 }
 
 double Workload::cancellation() const {
-  auto *outputs = static_cast<const double *>(reference.tensor().data);
-  std::vector<double> all(outputs, outputs + reference.tensor().elements());
+  auto *outputs = static_cast<const double *>(sums.tensor().data);
+  std::vector<double> all(outputs, outputs + sums.tensor().elements());
   const Pattern &pattern = compiled->function.args()[1].encoding->pattern;
   return measureCancellation(all, double(all.size()) *
                                       double(pattern.condensedRows(shape.k)));
@@ -264,5 +296,7 @@ double Workload::cancellation() const {
 
 double Workload::bytes() const {
   const Weight &weight = weights.front();
-  return double(a.tensor().bytes() + c.tensor().bytes() + weight.bytes());
+  int64_t more = epilogue.hasResidual ? residual.tensor().bytes() : 0;
+  return double(a.tensor().bytes() + c.tensor().bytes() + weight.bytes() +
+                more);
 }

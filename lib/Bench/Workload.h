@@ -42,17 +42,20 @@ private:
   Status createSparse(const BenchCase &bench, const CompiledCase &compiled,
                       uint64_t seed);
   Status createDense(const BenchCase &bench);
+  Status createEpilogue(const BenchCase &bench, uint64_t seed);
   Status createReference(const BenchCase &bench);
-  Result<double> errorOf(const Tensor &result) const;
+  Status finishReference(const BenchCase &bench);
+  Result<double> errorOf(const Tensor &result, const Buffer &expected) const;
   Status copyWeights(const Weight &packed, int64_t copies);
 
   const CompiledCase *compiled = nullptr;
   ProductShape shape;
+  CaseEpilogue epilogue;
   Weight condensed;
-  Buffer a, c;
-  /// Rows of C, and what they should be.
+  Buffer a, c, bias, residual;
+  /// Rows of C, and what they and the products' sums should be.
   std::vector<int64_t> checkedRows;
-  Buffer reference;
+  Buffer reference, sums;
   /// The copies lie one behind the other.
   std::vector<Weight> weights;
   size_t nextWeight = 0;

@@ -204,11 +204,27 @@ static int64_t bucketOfSize(int64_t size) {
   return int64_t(std::floor(std::log2(double(size)) * kParts));
 }
 
+static constexpr std::string_view kNone = "none", kActivation = "activation";
+
+std::string nm::epilogueClass(std::string_view operands, bool isActivation) {
+  std::string text(isActivation && operands == kNone ? "" : operands);
+  if (isActivation)
+    text += (text.empty() ? "" : " and ") + std::string(kActivation);
+  return text;
+}
+
+/// The operands of a class of epilogues.
+static std::string_view operandsOf(std::string_view epilogue) {
+  return epilogue == kActivation ? kNone
+                                 : epilogue.substr(0, epilogue.find(' '));
+}
+
 bool TableProduct::hasLightEpilogue() const {
   // A column has k weights, and m elements of an operand.
   constexpr int64_t kWeights = 128;
-  return epilogue == "none" || epilogue == "columns" ||
-         (epilogue == "matrix" && m > 0 && m * kWeights <= k);
+  std::string_view operands = operandsOf(epilogue);
+  return operands == kNone || operands == "columns" ||
+         (operands == "matrix" && m > 0 && m * kWeights <= k);
 }
 
 bool TableProduct::isLike(const TableProduct &other) const {
@@ -217,7 +233,7 @@ bool TableProduct::isLike(const TableProduct &other) const {
       std::tie(pattern, type, result, arithmetic) !=
           std::tie(other.pattern, other.type, other.result, other.arithmetic) ||
       (layout != other.layout && !isOneRow) ||
-      (epilogue != other.epilogue &&
+      (operandsOf(epilogue) != operandsOf(other.epilogue) &&
        !(hasLightEpilogue() && other.hasLightEpilogue())))
     return false;
   return bucketOfRows(m) == bucketOfRows(other.m) &&

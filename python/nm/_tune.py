@@ -27,6 +27,9 @@ class Product:
             ``"f8E4M3FN"``, ``"f8E5M2"``.
         result: of C; None for that of the sums.
         m_major: whether A is stored as [k x m].
+        bits, group: of quantized weights: 4 or 8 bits, and a scale for so many of k.
+        epilogue: what is done with the sums: ``"bias + gelu + residual"``, of which each
+            may be left out; the activation is relu, gelu or silu.
     """
 
     m: int
@@ -36,14 +39,19 @@ class Product:
     dtype: str = "f32"
     result: str | None = None
     m_major: bool = False
+    bits: int | None = None
+    group: int = 128
+    epilogue: str = ""
 
     @property
     def case(self) -> str:
         """As nm-bench takes and prints it."""
         text = f"{self.m}x{self.n}x{self.k} {self.pattern} {self.dtype}"
+        text += f" x i{self.bits}/{self.group}" if self.bits is not None else ""
         text += " m-major" if self.m_major else ""
         sums = "i32" if self.dtype == "i8" else "f32"
-        return text if self.result in (None, sums) else f"{text} to {self.result}"
+        text += "" if self.result in (None, sums) else f" to {self.result}"
+        return f"{text} + {self.epilogue}" if self.epilogue else text
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ def tune(what: Tunable, example: Any = None, *, target: str = "cpu",
 
     Args:
         what: a Product, the text of one as nm-bench prints it, or several; the path of a
-            module of MLIR; or a PyTorch model with NMLinear layers.
+            module of MLIR; or a PyTorch model with NMLinear or NMQuantizedLinear layers.
         example: an input of the model: a tensor, a tuple of arguments or a dict.
         target: ``"cpu"`` or ``"cuda"``.
         seconds: what it may take in all.
@@ -208,8 +216,10 @@ def _of_model(model: Any, example: Any, target: str, arithmetic: str | None
     """The products that a model's layers compute for an example."""
     import torch
 
+    from ._arrays import element_name
     from ._matmul_text import Product as LayerProduct
-    from .torch import NMLinear
+    from ._quantized_matmul import QuantizedProduct
+    from .torch import NMLinear, NMQuantizedLinear
     if example is None:
         raise Error("expected an example input beside the model")
     texts: dict[str, None] = {}
@@ -217,12 +227,18 @@ def _of_model(model: Any, example: Any, target: str, arithmetic: str | None
     def note(module, args):
         x = args[0]
         rows = x.numel() // x.shape[-1]
-        if rows:
-            texts[LayerProduct(module._weight(), rows, module.activation,
-                               module.bias is not None, scale=False).text(rows)] = None
+        if not rows:
+            return
+        has_bias = module.bias is not None
+        product = (LayerProduct(module._weight(), rows, module.activation, has_bias,
+                                scale=False) if isinstance(module, NMLinear) else
+                   QuantizedProduct(module.sparse_weight(), rows, has_bias,
+                                    element_name(module.scales.dtype), module.bits,
+                                    module.group))
+        texts[product.text(rows)] = None
 
     handles = [module.register_forward_pre_hook(note) for module in model.modules()
-               if isinstance(module, NMLinear)]
+               if isinstance(module, (NMLinear, NMQuantizedLinear))]
     training = model.training
     model.eval()
     try:

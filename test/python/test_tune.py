@@ -102,9 +102,71 @@ def test_what_no_table_has_is_not_tuned():
     unstructured = TEXT.replace("2:4", "unstructured")
     case, = _of_module(unstructured, "cpu", None, None)
     assert case.startswith("24x96x64 1:1")
-    matrix = TEXT.replace("  return %r", "  %s = arith.addf %r, %y : "
-                          "tensor<24x96xf32>\n  return %s")
-    assert not list(_of_module(matrix, "cpu", None, None))
+    # Integers are scaled behind their sums, which no case has.
+    scaled = TEXT.replace("f32", "i8").replace("24x96xi8", "24x96xi32").replace(
+        "  return %r", "  %s = arith.addi %r, %y : tensor<24x96xi32>\n  return %s")
+    assert not list(_of_module(scaled, "cpu", None, None))
+
+
+@pytest.mark.parametrize("lines, expected", [
+    ("%s = arith.addf %r, %y : T", " + residual"),
+    ("%s = math.exp %r : T", " + gelu"),
+    ("%x1 = math.exp %r : T\n  %s = arith.addf %x1, %y : T", " + gelu + residual"),
+    ("%s = arith.mulf %r, %r : T", "")])
+def test_a_module_has_its_products_epilogues(lines, expected):
+    zeros = """
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x96xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<24x96xf32>) -> tensor<24x96xf32>
+  %r ="""
+    text = TEXT.replace("\n  %r =", zeros).replace("outs(%y", "outs(%f").replace(
+        "  return %r", f"  {lines}\n  return %s".replace("T", "tensor<24x96xf32>"))
+    assert list(_of_module(text, "cpu", None, None)) == [CASE + expected]
+
+
+def quantized_text(bits, bias):
+    from nm._quantized_matmul import QuantizedProduct
+    weight = nm.compress(np.eye(96, 64, dtype=np.int8), "2:4", axis=1)
+    return QuantizedProduct(weight, 24, bias, "f16", bits, 32).text(24)
+
+
+def test_a_module_has_its_products_quantized_weights():
+    for bits, bias in ((4, True), (8, False)):
+        assert list(_of_module(quantized_text(bits, bias), "cuda:sm_90a", None, None)) == [
+            f"24x96x64 2:4 f16 x i{bits}/32 to f16{' + bias' if bias else ''}"]
+
+
+def test_a_table_answers_for_quantized_weights(tmp_path):
+    """By the class of the product: no entry of other bits, or of floats."""
+    table = tmp_path / "t.yaml"
+    for kind, source in (("f16 x i4/32", "table"), ("f16 x i8/32", "model"),
+                         ("f16", "model")):
+        table.write_text("""version: 1
+kernels: 1
+device: { name: NVIDIA H200, chip: sm_90a, units: 132, ghz: 1.98, gb_per_s: 4814 }
+entries:
+  - product: { m: 24, n: 96, k: 64, pattern: '2:4', type: '%s', result: f16, epilogue: columns }
+    schedule: '#nm.mma_sp<block = [32, 32, 64], stages = 4>'
+    us: 3.5
+""" % kind)
+        module = nm.compile(quantized_text(4, True), "cuda:sm_90a", dense_fallback=False,
+                            schedule_table=str(table))
+        record = module.functions["matmul"].ops[0]
+        assert record.source == source
+        assert ("block = [32, 32, 64]" in record.schedule) == (source == "table")
+
+
+def test_a_product_with_an_epilogue_is_tuned(tmp_path):
+    report = nm.tune(nm.Product(24, 96, 64, "2:4", epilogue="bias + silu + residual"),
+                     table=tmp_path / "t.yaml", seconds=8, quiet=True)
+    assert [each.product for each in report.products] == [
+        CASE + " + bias + silu + residual"]
+    assert "epilogue: matrix and activation" in report.table.read_text()
+    text = TEXT.replace("  return %r", """  %e = math.exp %r : tensor<24x96xf32>
+  %s = arith.addf %e, %y : tensor<24x96xf32>
+  return %s""")
+    compiled = nm.compile(text, schedule_table=str(report.table))
+    assert compiled.functions["f"].ops[0].source == "table"
 
 
 def test_an_interrupt_keeps_what_there_is(tmp_path):
@@ -165,6 +227,12 @@ def test_products_are_written_as_they_are_read():
     product = nm.Product(16, 64, 96, "2:4", "f16", "f16", m_major=True)
     assert product.case == "16x64x96 2:4 f16 m-major to f16"
     assert nm.Product(16, 64, 96, "2:4", "i8", "i32").case == "16x64x96 2:4 i8"
+    quantized = nm.Product(16, 64, 96, "2:4", "f16", "f16", bits=4, epilogue="bias + gelu")
+    assert quantized.case == "16x64x96 2:4 f16 x i4/128 to f16 + bias + gelu"
+    for each in (product, quantized):
+        assert subprocess.run(
+            [find_program(), "--target=cuda:sm_90a", "--list", f"--case={each.case}"],
+            capture_output=True, text=True, check=True).stdout.strip() == each.case
 
 
 def test_determinism_is_a_setting():

@@ -50,8 +50,7 @@ struct TableProduct {
   std::string type, result;
   /// `row-major`, `m-major` or `vector`.
   std::string layout;
-  /// The class of the epilogue: `none`; `columns` where each column has
-  /// operands of its own; `matrix` where each element has.
+  /// The class of the epilogue, as epilogueClass names it.
   std::string epilogue = "none";
   /// As #nm.arithmetic names it.
   std::string arithmetic = "f32";
@@ -59,12 +58,18 @@ struct TableProduct {
   bool operator==(const TableProduct &other) const;
   /// Whether both are in the same bucket: equal but for sizes, m within the
   /// same power of two, n and k within the same quarter of one. One row is a
-  /// vector, too, and light epilogues change little.
+  /// vector, too, and light epilogues and activations change little.
   bool isLike(const TableProduct &other) const;
   /// Whether what the epilogue reads is next to nothing beside the weights:
   /// operands of columns, or of the elements of few rows.
   bool hasLightEpilogue() const;
 };
+
+/// The class of an epilogue with `operands`: `none`; `columns` where each column
+/// has operands of its own; `matrix` where each element has. Where it computes a
+/// function such as an exponential of each sum, `activation` or `columns and
+/// activation`.
+std::string epilogueClass(std::string_view operands, bool isActivation);
 
 struct TableEntry {
   TableProduct product;

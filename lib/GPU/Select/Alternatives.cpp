@@ -75,7 +75,8 @@ Alternative Enumeration::describe(Operands operands) {
   ScheduleAttrInterface given = options.given;
   if (own.operands == Operands::InRegisters && !given)
     given = getEmptyMmaSpSchedule(op->getContext());
-  return chooseGpuSchedule({op, own.product, query.chip, given, own.packs});
+  return chooseGpuSchedule({op, own.product, query.chip, given, own.packs,
+                            /*asksTables=*/!options.given});
 }
 
 /// A strategy whose model does not tell layouts of A apart well enough is taken

@@ -20,6 +20,9 @@ struct ScheduleRequest {
   /// Whether weights may be packed before the product: not those that are dense
   /// and come with each call.
   bool packs = true;
+  /// Whether tables of measured schedules are asked first: no option says
+  /// anything.
+  bool asksTables = !given;
 };
 
 /// A schedule, and the estimate that it was chosen by.

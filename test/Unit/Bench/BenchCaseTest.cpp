@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 using namespace nm;
@@ -95,6 +96,56 @@ TEST(BenchCase, WritesAVectorProduct) {
       << text;
   EXPECT_NE(text.find("linalg.vecmat"), std::string::npos);
   EXPECT_NE(text.find("arith.constant 0 : i32"), std::string::npos);
+}
+
+TEST(BenchCase, ParsesWhatItPrints) {
+  for (const char *text :
+       {"5x37x70 2:4 f32", "5x37x70 2:4 f32 + bias", "5x37x70 2:4 f32 + gelu",
+        "5x37x70 8:32, block = 1x32 f16 m-major to bf16 + relu + residual",
+        "5x37x70 2:4 f16 x i4/128 to f16",
+        "1x37x70 2:4 bf16 x i8/4 + bias + silu + residual",
+        "5x37x70 2:4 f8E5M2 to f16 fast accumulation + bias"}) {
+    Result<BenchCase> bench = BenchCase::parse(text);
+    ASSERT_TRUE(bench) << text << ": " << bench.error().message;
+    EXPECT_EQ(bench->str(), text);
+  }
+}
+
+TEST(BenchCase, RefusesOtherText) {
+  for (const char *text :
+       {"5x37x70 2:4 f32 +", "5x37x70 2:4 f32 + ", "5x37x70 2:4 f32 + tanh",
+        "5x37x70 2:4 f32 + gelu + bias", "5x37x70 2:4 f32 + bias + bias",
+        "5x37x70 2:4 f32 + relu + gelu", "5x37x70 2:4 i8 + bias",
+        // Scales of 16 bits, for whole windows.
+        "5x37x70 2:4 f32 x i4/128", "5x37x70 2:4 f16 x i5/128",
+        "5x37x70 2:4 f16 x i4/0", "5x37x70 2:4 f16 x i4/6",
+        "5x37x70 2:4 f16 x i4", "5x37x70 2:4 f16 x "})
+    EXPECT_FALSE(BenchCase::parse(text)) << text;
+}
+
+TEST(BenchCase, ClassesOfEpiloguesAreThoseOfTables) {
+  auto classOf = [](const std::string &text, int64_t m) {
+    std::string rest = text;
+    return CaseEpilogue::take(rest)->className(m);
+  };
+  EXPECT_EQ(classOf("", 5), "none");
+  EXPECT_EQ(classOf("x + relu", 5), "none");
+  EXPECT_EQ(classOf("x + gelu", 5), "activation");
+  EXPECT_EQ(classOf("x + bias + silu", 5), "columns and activation");
+  EXPECT_EQ(classOf("x + bias + residual", 5), "matrix");
+  EXPECT_EQ(classOf("x + residual", 1), "columns");
+}
+
+TEST(CaseEpilogue, ComputesInItsOrder) {
+  auto apply = [](std::string text) {
+    return CaseEpilogue::take(text)->apply(-2, 0.5, 10);
+  };
+  EXPECT_EQ(apply("x"), -2);
+  EXPECT_EQ(apply("x + bias + residual"), 8.5);
+  EXPECT_EQ(apply("x + relu + residual"), 10);
+  // -1.5 times the distribution function of the normal distribution there.
+  EXPECT_NEAR(apply("x + bias + gelu"), -1.5 * 0.0668072, 1e-6);
+  EXPECT_NEAR(apply("x + bias + silu"), -1.5 / (1 + std::exp(1.5)), 1e-12);
 }
 
 TEST(Presets, HaveCasesThatFit) {

@@ -29,6 +29,9 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   BenchCase fourth{{4, 64, 32}, {2, 4}, ElementType::F8E5M2};
   BenchCase fast = fourth;
   fast.hasFastAccum = true;
+  BenchCase quantized = first;
+  quantized.quantization = CaseQuantization{4, 32};
+  quantized.epilogue = {true, CaseEpilogue::Activation::Gelu, true};
   EXPECT_NE(folder->file(first), folder->file(second));
   EXPECT_NE(folder->file(fourth), folder->file(fast));
   folder->add(first, 0.5);
@@ -36,13 +39,16 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   folder->add(first, 0.75);
   folder->add(third, 0.75);
   folder->add(fast, 0.75);
+  folder->add(quantized, 0.75);
+  EXPECT_NE(folder->file(first), folder->file(quantized));
   EXPECT_NE(folder->file(first), folder->file(third));
   ASSERT_TRUE(folder->writeList());
 
   Result<KernelFolder> read = KernelFolder::open(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->target(), "cuda:sm_90a");
-  ASSERT_EQ(read->cases().size(), 4u);
+  ASSERT_EQ(read->cases().size(), 5u);
+  EXPECT_EQ(read->cases()[4].str(), quantized.str());
   EXPECT_EQ(read->cases()[0].str(), "4x64x32 8:32, block = 1x32 f16");
   EXPECT_EQ(read->cases()[1].str(), second.str());
   EXPECT_EQ(read->cases()[1].step, "+ packing");
@@ -74,33 +80,20 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 6\tcuda\na.so\t4x4x4\n")
-                .find(":2: expected FILE, SHAPE"),
+  auto read = [&](const std::string &line) {
+    return write("nm-bench kernels 7\tcuda\n" + line + "\n");
+  };
+  EXPECT_NE(read("a.so\t4x4x4 2:4 f32").find(":2: expected FILE, PRODUCT"),
             std::string::npos);
-  EXPECT_NE(
-      write("nm-bench kernels "
-            "6\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n")
-          .find(":2"),
-      std::string::npos);
-  EXPECT_NE(write("nm-bench kernels "
-                  "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\tusual\n")
-                .find(":2"),
+  EXPECT_NE(read("a.so\t4x4 2:4 f32\t1\t\t").find(":2: expected a product"),
             std::string::npos);
-  EXPECT_EQ(
-      write("nm-bench kernels "
-            "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"),
-      "no error");
+  EXPECT_EQ(read("a.so\t4x4x4 2:4 f32\t1\t\t"), "no error");
   // Only sums of 8-bit floats have fast accumulation.
-  EXPECT_NE(write("nm-bench kernels 6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t"
-                  "row-major\tusual\tfast-accum\n")
-                .find(":2"),
+  EXPECT_NE(read("a.so\t4x4x4 2:4 f32 fast accumulation\t1\t\t").find(":2"),
             std::string::npos);
   // Sums of f32 stay f32.
-  EXPECT_NE(
-      write("nm-bench kernels "
-            "6\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\tusual\n")
-          .find(":2"),
-      std::string::npos);
+  EXPECT_NE(read("a.so\t4x4x4 2:4 f32 to f16\t1\t\t").find(":2"),
+            std::string::npos);
 }
 
 TEST(KernelFolder, EveryByteOfTheListCounts) {

@@ -59,6 +59,17 @@ TEST(Measurements, LinesComeBack) {
   EXPECT_EQ(all[0].kernels, kKernelVersion);
 }
 
+TEST(Measurements, EpiloguesAndQuantizedWeightsComeBack) {
+  CaseResult result = drawResult("gemv", "#nm.gemv", 12.5);
+  result.bench.quantization = CaseQuantization{4, 128};
+  result.bench.epilogue = {true, CaseEpilogue::Activation::Silu, false};
+  std::vector<Measurement> all = measure({result});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].product, tableProductOf(result.bench, "f32"));
+  EXPECT_EQ(all[0].product.type, "f16 x i4/128");
+  EXPECT_EQ(all[0].product.epilogue, "columns and activation");
+}
+
 TEST(Measurements, GoOnBehindTheLastWholeLine) {
   TemporaryFolder folder;
   std::string path = folder.path("m.csv");

@@ -63,10 +63,11 @@ TEST(MutatedArguments, ValuesAreTakenOrRefused) {
 }
 
 TEST(MutatedArguments, ListOfKernelsIsReadOrRefused) {
-  Mutator mutator({"nm-bench kernels 6\tcuda:sm_90a\n"
-                   "a.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"
-                   "b.so\t4x64x32\t8:32, block = 1x32\tf16\t0.25\tstages=2\t+ "
-                   "packing\tm-major\tbf16\tusual\n"});
+  Mutator mutator(
+      {"nm-bench kernels 7\tcuda:sm_90a\n"
+       "a.so\t4x4x4 2:4 f32\t1\t\t\n"
+       "b.so\t4x64x32 8:32, block = 1x32 f16 x i4/32 m-major to bf16 "
+       "+ bias + relu\t0.25\tstages=2\t+ packing\n"});
   TemporaryFolder folder;
   int64_t read = 0;
   for (int64_t i = fuzzExecutions(4000) / 16; i > 0; --i) {

@@ -32,6 +32,46 @@ static std::vector<TensorType> weightTypes() {
           weightType(64, 96, Pattern::unstructured(), ElementType::F16)};
 }
 
+TEST(RandomData, DrawsQuantizedWeights) {
+  for (TensorType type : weightTypes()) {
+    type.element = ElementType::F16;
+    const Pattern &pattern = type.encoding->pattern;
+    int64_t group = pattern.windowRows(), n = type.shape[1];
+    Result<QuantizedWeight> weight = drawQuantized(type, group, 3);
+    ASSERT_TRUE(weight) << type.str() << ": " << weight.error().message;
+    TensorType stored = type;
+    stored.element = ElementType::I8;
+    EXPECT_TRUE(verifyWeight(stored, weight->integers, "w"));
+    EXPECT_TRUE(verifyWeight(type, weight->floats, "w"));
+    // As dense matrices, element by element.
+    int64_t elements = type.shape[0] * n;
+    std::vector<int8_t> integers(elements);
+    std::vector<float> floats(elements);
+    Tensor asIntegers(integers.data(), ElementType::I8, type.shape),
+        asFloats(floats.data(), ElementType::F32, type.shape);
+    ASSERT_TRUE(decompressWeight(stored, weight->integers, asIntegers));
+    ASSERT_TRUE(decompressWeight(type, weight->floats, asFloats));
+    const Tensor &scales = weight->scales.tensor();
+    for (int64_t i = 0; i < elements; ++i) {
+      double scale = loadAsDouble(scales.data, ElementType::F16,
+                                  i / n / group * n + i % n);
+      EXPECT_GE(integers[i], -8);
+      EXPECT_LE(integers[i], 7);
+      EXPECT_NEAR(floats[i], integers[i] * scale, 4e-3) << type.str();
+    }
+  }
+}
+
+TEST(RandomData, SamplesRows) {
+  EXPECT_EQ(sampleRows(3, 8), (std::vector<int64_t>{0, 1, 2}));
+  std::vector<int64_t> rows = sampleRows(1000, 8);
+  ASSERT_EQ(rows.size(), 8u);
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_GE(rows[i], i * 125);
+    EXPECT_LT(rows[i], (i + 1) * 125);
+  }
+}
+
 TEST(RandomData, DrawsValidWeights) {
   for (const TensorType &type : weightTypes()) {
     Result<Weight> weight = drawWeight(type, 3);

@@ -126,6 +126,15 @@ TEST(ScheduleTable, ClassesAreApart) {
   EXPECT_FALSE(product == other);
   other.epilogue = "matrix";
   EXPECT_FALSE(product.isLike(other));
+  // An activation is one beside others, whatever they read.
+  other.epilogue = "activation";
+  EXPECT_TRUE(product.isLike(other));
+  EXPECT_FALSE(product == other);
+  product.epilogue = "matrix";
+  other.epilogue = "matrix and activation";
+  EXPECT_TRUE(product.isLike(other));
+  other.epilogue = "columns and activation";
+  EXPECT_FALSE(product.isLike(other));
   // Those of few rows are light, too.
   product = other = drawProduct(32, 4096, 4096);
   other.epilogue = "matrix";
@@ -134,6 +143,13 @@ TEST(ScheduleTable, ClassesAreApart) {
   product = other = drawProduct(1, 4096, 4096);
   other.layout = "vector";
   EXPECT_TRUE(product.isLike(other));
+}
+
+TEST(ScheduleTable, NamesClassesOfEpilogues) {
+  EXPECT_EQ(epilogueClass("none", false), "none");
+  EXPECT_EQ(epilogueClass("none", true), "activation");
+  EXPECT_EQ(epilogueClass("columns", false), "columns");
+  EXPECT_EQ(epilogueClass("matrix", true), "matrix and activation");
 }
 
 TEST(ScheduleTable, MergesByDeviceAndProduct) {

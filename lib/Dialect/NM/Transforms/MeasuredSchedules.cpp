@@ -6,6 +6,9 @@
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Chrono.h"
 #include "llvm/Support/FileSystem.h"
@@ -129,8 +132,8 @@ static std::string describeType(SparseProductOpInterface op) {
   return text;
 }
 
-/// The class of what is done with sums.
-static StringRef describeEpilogue(SparseProductOpInterface op) {
+/// The class of the operands of what is done with sums.
+static StringRef describeOperands(SparseProductOpInterface op) {
   StringRef most = "none";
   for (size_t i = 0, e = op.getEpilogueOperands().size(); i < e; ++i) {
     if (getEpilogueMap(op, i).getNumResults() > 1)
@@ -138,6 +141,16 @@ static StringRef describeEpilogue(SparseProductOpInterface op) {
     most = "columns";
   }
   return most;
+}
+
+/// Whether what is done with sums takes many instructions: a function of MLIR's
+/// math dialect, or a division.
+static bool hasActivation(SparseProductOpInterface op) {
+  return op.hasEpilogue() &&
+         llvm::any_of(op.getEpilogue(), [](Operation &inner) {
+           return isa<arith::DivFOp>(inner) ||
+                  isa_and_present<math::MathDialect>(inner.getDialect());
+         });
 }
 
 TableProduct mlir::nm::getTableProduct(SparseProductOpInterface op) {
@@ -154,7 +167,8 @@ TableProduct mlir::nm::getTableProduct(SparseProductOpInterface op) {
   product.layout = !spmm                  ? "vector"
                    : spmm.getTransposeA() ? "m-major"
                                           : "row-major";
-  product.epilogue = describeEpilogue(op).str();
+  product.epilogue =
+      ::nm::epilogueClass(describeOperands(op), hasActivation(op));
   product.arithmetic = stringifyArithmetic(op.getArithmetic()).str();
   return product;
 }
@@ -166,18 +180,30 @@ bool mlir::nm::isInTables(SparseProductOpInterface op) {
          n > 0 && k > 0;
 }
 
+/// An epilogue of the class that `op` has, as a case of nm-bench has it.
+static std::string describeCaseEpilogue(SparseProductOpInterface op) {
+  StringRef operands = describeOperands(op);
+  std::string text = operands == "columns" ? " + bias" : "";
+  text += hasActivation(op) ? " + gelu" : "";
+  return text + (operands == "matrix" ? " + residual" : "");
+}
+
 std::string mlir::nm::getTuneCase(SparseProductOpInterface op) {
   TableProduct product = getTableProduct(op);
-  if (op.getNumBatchDims() != 0 || op.getQuantizationAttr() ||
-      !product.hasLightEpilogue() || product.n < 1 || product.k < 1)
+  std::string epilogue = describeCaseEpilogue(op);
+  std::string sums = product.type == "i8" ? "i32" : "f32";
+  bool isI8 = product.type == "i8";
+  bool isWide = isI8 || product.type == "f32";
+  if (op.getNumBatchDims() != 0 || product.n < 1 || product.k < 1 ||
+      (isWide && product.result != sums) || (isI8 && !epilogue.empty()))
     return "";
   std::string rows = product.m < 0 ? "?" : std::to_string(product.m);
-  std::string sums = product.type == "i8" ? "i32" : "f32";
   return rows + "x" + std::to_string(product.n) + "x" +
          std::to_string(product.k) + " " + product.pattern + " " +
          product.type + (product.layout == "m-major" ? " m-major" : "") +
          (product.result == sums ? "" : " to " + product.result) +
-         (product.arithmetic == "fast_accum" ? " fast accumulation" : "");
+         (product.arithmetic == "fast_accum" ? " fast accumulation" : "") +
+         epilogue;
 }
 
 /// The distance of the sizes of two products of a bucket.

@@ -66,9 +66,9 @@ findMeasuredSchedule(ArrayRef<std::string> files, const DeviceQuery &device,
 ::nm::TableProduct getTableProduct(SparseProductOpInterface op);
 
 /// The product as `nm-bench --case` takes it, with `?` for an m that is not
-/// known: `16x4096x4096 2:4 f16 to f16`. Empty for one that no table answers
-/// for: of a batch, with quantized weights, or with an epilogue that is not
-/// light.
+/// known: `16x4096x4096 2:4 f16 to f16 + bias`, with one epilogue of its class.
+/// Empty for one that is not tuned: of a batch, or of integers whose sums more
+/// is done with.
 std::string getTuneCase(SparseProductOpInterface op);
 
 /// Whether `op` is looked up: one without a batch, of known sizes.
