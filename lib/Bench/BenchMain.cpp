@@ -9,6 +9,7 @@
 #include "CpuBench.h"
 #include "GpuBench.h"
 #include "Measure.h"
+#include "Probe.h"
 #include "Program.h"
 #include "Tune.h"
 #include "nm-c/Runtime.h"
@@ -210,6 +211,41 @@ static int compileForTuning(const BenchOptions &options) {
 }
 
 //===----------------------------------------------------------------------===//
+// Probing
+//===----------------------------------------------------------------------===//
+
+/// A rate beside what the chip's own file has; 0 where there is none.
+static void printRates(const ProbedChip &probed) {
+  Result<GpuChip> known = GpuChip::get(probed.device.chip);
+  ProbedChip ships{kChipFileVersion, probed.device,
+                   known ? known->rates : GpuRates()};
+  std::printf("%-16s %10s %10s\n", "rate", "measured", "by model");
+  forEachRate(probed.rates, [&](const char *name, double rate) {
+    forEachRate(ships.rates, [&](const char *other, double shipped) {
+      if (std::string_view(name) == other)
+        std::printf("%-16s %10.4g %10.4g\n", name, rate, shipped);
+    });
+  });
+}
+
+static int probeChip(const BenchOptions &options) {
+  Result<TableDevice> facts = GpuBench::facts(options);
+  if (!facts)
+    return kProgram.fail(facts.error());
+  Result<GpuRates> rates =
+      probeRates(Device::cuda(int(options.device)), *facts);
+  if (!rates)
+    return kProgram.fail(rates.error());
+  ProbedChip probed{kChipFileVersion, *facts, *rates};
+  if (Status status = addToChipFile(options.chipFile, probed); !status)
+    return kProgram.fail(status.error());
+  printRates(probed);
+  std::printf("%s: rates of %s\n", options.chipFile.c_str(),
+              facts->name.c_str());
+  return kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
 
@@ -227,6 +263,8 @@ static int runWhole(const BenchOptions &options) {
       std::printf("%s\n", bench.str().c_str());
     return kSuccess;
   }
+  if (!options.chipFile.empty())
+    return probeChip(options);
   if (options.threads > 0)
     nmSetNumThreads(int32_t(options.threads));
   if (!options.table.empty())

@@ -2,45 +2,11 @@
 
 #include "BenchOptions.h"
 
-#include "Ablation.h"
-#include "KernelFolder.h"
+#include "GivenOptions.h"
 #include "Presets.h"
 #include "nm/Support/OptionTable.h"
-#include "nm/Tables/ScheduleTable.h"
-
-#include <algorithm>
-#include <filesystem>
-#include <set>
-
-#include <regex.h>
 
 using namespace nm;
-
-namespace {
-/// The options as they are given, before cases are made of them.
-struct Given {
-  BenchOptions options;
-  std::vector<BenchCase> presets;
-  std::vector<ProductShape> shapes;
-  std::vector<Pattern> patterns;
-  std::vector<ElementType> types;
-  std::vector<std::string> schedules;
-  /// In place of the sizes that cases of presets have.
-  std::optional<int64_t> m, n, k;
-  std::string filter;
-  std::string arithmetic;
-  bool ablates = false;
-  bool tunes = false;
-  std::optional<double> budget;
-  std::optional<int64_t> candidates, draws;
-  std::vector<BenchCase> cases;
-  bool isMMajor = false;
-  bool hasFastAccum = false;
-  std::optional<ElementType> result;
-  std::optional<int64_t> device;
-  std::optional<double> seconds;
-};
-} // namespace
 
 /// Appends `parsed` to `list`, or gives its error.
 template <typename T>
@@ -49,11 +15,6 @@ static Status append(std::vector<T> &list, Result<T> parsed) {
     return parsed.error();
   list.push_back(*parsed);
   return Status::success();
-}
-
-static void addAll(std::vector<BenchCase> &cases,
-                   const std::vector<BenchCase> &more) {
-  cases.insert(cases.end(), more.begin(), more.end());
 }
 
 static Status storeSize(std::optional<int64_t> &size, const std::string &text) {
@@ -163,6 +124,21 @@ static const OptionEntry<Given> kOptions[] = {
       "earlier run with the same --csv was ended"},
      [](Given &g, const std::string &) {
        g.tunes = true;
+       return Status::success();
+     }},
+    {{"probe", Takes::Nothing, "",
+      "Measure the rates that cost models go by on the GPU that is here, in "
+      "some\n"
+      "seconds, and write them to --chip-file"},
+     [](Given &g, const std::string &) {
+       g.probes = true;
+       return Status::success();
+     }},
+    {{"chip-file", Takes::Value, "FILE",
+      "The file that --probe writes, or adds to (default the user's, which\n"
+      "compilations read: chips.yaml in NM_CACHE_DIR or ~/.cache/nm)"},
+     [](Given &g, const std::string &v) {
+       g.options.chipFile = v;
        return Status::success();
      }},
     {{"table", Takes::Value, "FILE",
@@ -336,230 +312,6 @@ static Status refusePlain(Given &, const std::string &arg) {
   return Error{"expected options only, but got '" + arg + "'"};
 }
 
-//===----------------------------------------------------------------------===//
-// Cases
-//===----------------------------------------------------------------------===//
-
-/// The cases of presets, with the sizes, patterns and types that were given in
-/// place of their own; of those that are then equal, one.
-static std::vector<BenchCase> presetsAsGiven(const Given &given) {
-  std::vector<BenchCase> cases;
-  std::set<std::string> known;
-  for (BenchCase bench : given.presets) {
-    bench.takeShape({given.m.value_or(bench.shape.m),
-                     given.n.value_or(bench.shape.n),
-                     given.k.value_or(bench.shape.k)});
-    const std::vector<Pattern> own{bench.pattern};
-    const std::vector<ElementType> ownType{bench.type};
-    for (ElementType type : given.types.empty() ? ownType : given.types)
-      for (const Pattern &pattern :
-           given.patterns.empty() ? own : given.patterns) {
-        bench.type = type;
-        bench.pattern = pattern;
-        if (known.insert(bench.str()).second)
-          cases.push_back(bench);
-      }
-  }
-  return cases;
-}
-
-static std::vector<BenchCase> shapesAsGiven(const Given &given) {
-  return crossCases(
-      given.shapes,
-      given.patterns.empty() ? std::vector<Pattern>{{2, 4}} : given.patterns,
-      given.types.empty() ? std::vector<ElementType>{ElementType::F32}
-                          : given.types);
-}
-
-/// Adds the cases of --preset, --shape and --ablate.
-static Status addCases(Given &given) {
-  bool hasSizes = given.m || given.n || given.k;
-  if (given.ablates && given.presets.empty() && given.shapes.empty())
-    given.presets = ablationProducts();
-  if (hasSizes && given.presets.empty())
-    return Error{"expected --preset beside --m, --n and --k"};
-  if (given.presets.empty() && given.shapes.empty() &&
-      !(given.patterns.empty() && given.types.empty()))
-    return Error{"expected --preset, --shape or --ablate beside --pattern and "
-                 "--type"};
-  std::vector<BenchCase> &cases = given.options.cases;
-  cases = presetsAsGiven(given);
-  addAll(cases, shapesAsGiven(given));
-  addAll(cases, given.cases);
-  for (const BenchCase &bench : cases)
-    if (bench.pattern.bk > bench.shape.k || bench.pattern.bn > bench.shape.n)
-      return Error{"expected blocks to fit in k x n, but got the pattern " +
-                   bench.pattern.str() + " for the shape " + bench.shape.str()};
-  if (given.ablates)
-    cases = ablate(cases);
-  if (!given.arithmetic.empty()) {
-    std::string &options = given.options.compileOptions;
-    given.options.arithmetic = given.arithmetic;
-    options = "arithmetic=" + given.arithmetic +
-              (options.empty() ? "" : " " + options);
-  }
-  return Status::success();
-}
-
-/// Takes the cases, and the target, of the folder where none are given.
-static Status addKernels(Given &given) {
-  BenchOptions &options = given.options;
-  if (options.kernels.empty()) {
-    if (options.compileOnly)
-      return Error{"expected --kernels=DIR beside --compile-only"};
-    return Status::success();
-  }
-  if (options.compileOnly)
-    return Status::success();
-  Result<KernelFolder> folder = KernelFolder::open(options.kernels);
-  if (!folder)
-    return folder.error();
-  Result<Target> target = Target::parse(folder->target());
-  if (!target)
-    return Error{options.kernels + ": " + target.error().message};
-  options.target = *target;
-  if (options.cases.empty())
-    options.cases = folder->cases();
-  return Status::success();
-}
-
-/// Sets the number of the GPU, where the cases are measured on one.
-static Status setDevice(Given &given) {
-  bool onCpu = given.options.target.kind == Target::Kind::Cpu;
-  if (onCpu && given.device)
-    return Error{"expected --device beside a target of cuda, but the target "
-                 "is cpu"};
-  given.options.device = given.device.value_or(0);
-  return Status::success();
-}
-
-/// Lets A be m-major in all cases, where it is to be.
-static Status setLayout(Given &given) {
-  if (!given.isMMajor)
-    return Status::success();
-  if (given.options.target.kind == Target::Kind::Cpu)
-    return Error{"expected --m-major beside a target of cuda, but the target "
-                 "is cpu"};
-  for (BenchCase &bench : given.options.cases) {
-    if (bench.shape.m == 1)
-      return Error{"expected more rows than one for --m-major, but got " +
-                   bench.str()};
-    bench.isMMajor = true;
-  }
-  return Status::success();
-}
-
-/// Lets all cases have fast accumulation, if that was asked for.
-static Status setFastAccum(Given &given) {
-  if (!given.hasFastAccum)
-    return Status::success();
-  for (BenchCase &bench : given.options.cases) {
-    if (!isFloat8(bench.type))
-      return Error{"expected products of f8E4M3FN or f8E5M2 for --fast-accum, "
-                   "but got " +
-                   bench.str()};
-    bench.hasFastAccum = true;
-  }
-  return Status::success();
-}
-
-/// Lets C have the type that was given in all cases.
-static Status setResultType(Given &given) {
-  if (!given.result)
-    return Status::success();
-  for (BenchCase &bench : given.options.cases) {
-    if (!bench.canResultIn(*given.result))
-      return Error{"expected --result-type f32, f16 or bf16 for products of "
-                   "f16, bf16, f8E4M3FN or f8E5M2, but got " +
-                   std::string(elementName(*given.result)) + " for " +
-                   bench.str()};
-    bench.givenResult = given.result;
-  }
-  return Status::success();
-}
-
-/// Refuses what a CPU makes floats of at each call: no schedule is of it.
-static Status checkQuantized(Given &given) {
-  if (given.options.target.kind != Target::Kind::Cpu)
-    return Status::success();
-  for (const BenchCase &bench : given.options.cases)
-    if (bench.quantization)
-      return Error{"expected --target=cuda for quantized weights, but got cpu "
-                   "for " +
-                   bench.str()};
-  return Status::success();
-}
-
-/// Completes what --tune takes.
-static Status setTuning(Given &given) {
-  BenchOptions &options = given.options;
-  bool hasOther = !options.table.empty() || given.budget || given.candidates ||
-                  given.draws || !options.merged.empty() ||
-                  !options.summary.empty();
-  if (!given.tunes && hasOther)
-    return Error{"expected --tune beside --table, --merge, --budget, "
-                 "--candidates, --draws and --summary"};
-  if (!given.tunes)
-    return Status::success();
-  if (given.ablates || !given.schedules.empty())
-    return Error{"expected --tune to choose schedules, but got --schedule or "
-                 "--ablate"};
-  if (options.table.empty())
-    options.table = userTable();
-  if (options.table.empty())
-    return Error{"expected --table=FILE, for there is no home folder"};
-  if (options.csv.empty())
-    options.csv =
-        std::filesystem::path(options.table).replace_extension(".csv").string();
-  std::error_code ignored;
-  if (auto folder = std::filesystem::path(options.table).parent_path();
-      !folder.empty())
-    std::filesystem::create_directories(folder, ignored);
-  constexpr double kBudget = 300;
-  constexpr int64_t kCandidates = 12;
-  options.budget = given.budget.value_or(kBudget);
-  options.candidates = given.candidates.value_or(kCandidates);
-  options.draws = given.draws.value_or(0);
-  return Status::success();
-}
-
-static void crossSchedules(Given &given) {
-  if (given.schedules.empty())
-    return;
-  std::vector<BenchCase> cases;
-  for (const BenchCase &bench : given.options.cases)
-    for (const std::string &schedule : given.schedules) {
-      cases.push_back(bench);
-      cases.back().schedule = schedule;
-    }
-  given.options.cases = std::move(cases);
-}
-
-static Status filterCases(Given &given) {
-  if (given.filter.empty())
-    return Status::success();
-  regex_t expression;
-  if (int code = regcomp(&expression, given.filter.c_str(),
-                         REG_EXTENDED | REG_NOSUB)) {
-    char reason[256];
-    regerror(code, &expression, reason, sizeof reason);
-    return Error{"--filter: expected an extended regular expression, but got "
-                 "'" +
-                 given.filter + "': " + reason};
-  }
-  std::vector<BenchCase> &cases = given.options.cases;
-  cases.erase(std::remove_if(cases.begin(), cases.end(),
-                             [&](const BenchCase &bench) {
-                               return regexec(&expression, bench.str().c_str(),
-                                              0, nullptr, 0) != 0;
-                             }),
-              cases.end());
-  regfree(&expression);
-  if (cases.empty())
-    return Error{"--filter: no case matches '" + given.filter + "'"};
-  return Status::success();
-}
-
 Result<BenchOptions>
 nm::parseBenchOptions(const std::vector<std::string> &args) {
   Given given;
@@ -568,23 +320,17 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
+  if (given.probes || !options.chipFile.empty()) {
+    if (Status status = setProbe(given); !status)
+      return status.error();
+    return options;
+  }
   if (given.tunes && !options.merged.empty()) {
     if (Status status = setTuning(given); !status)
       return status.error();
     return options;
   }
-  for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
-                    setResultType, checkQuantized, setTuning})
-    if (Status status = add(given); !status)
-      return status.error();
-  if (options.cases.empty())
-    return Error{"expected a --preset, a --shape, a --case or --ablate"};
-  if (options.resume && (given.tunes || options.csv.empty()))
-    return Error{given.tunes ? "expected no --resume beside --tune, which goes "
-                               "on where its --csv ends"
-                             : "expected --csv=FILE beside --resume"};
-  crossSchedules(given);
-  if (Status status = filterCases(given); !status)
+  if (Status status = completeOptions(given); !status)
     return status.error();
   constexpr double kCpuSeconds = 2, kGpuSeconds = 0.02, kOfCandidate = 0.5;
   bool onCpu = options.target.kind == Target::Kind::Cpu;

@@ -2,20 +2,13 @@
 
 #include "nm/Tables/ScheduleTable.h"
 
-#include "nm/Support/TemporaryPath.h"
+#include "TableText.h"
 
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLTraits.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <tuple>
 
 using namespace nm;
@@ -28,23 +21,6 @@ LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(nm::ScheduleTable)
 //===----------------------------------------------------------------------===//
 
 namespace llvm::yaml {
-template <>
-struct MappingTraits<TableDevice> {
-  static void mapping(IO &io, TableDevice &device) {
-    io.mapRequired("name", device.name);
-    io.mapRequired("chip", device.chip);
-    io.mapRequired("units", device.units);
-    io.mapOptional("ghz", device.clock, 0.0);
-    io.mapOptional("gb_per_s", device.bandwidth, 0.0);
-  }
-  static std::string validate(IO &, TableDevice &device) {
-    return device.name.empty() || device.units < 1
-               ? "expected a device with a name and one unit at least"
-               : "";
-  }
-  static constexpr bool flow = true;
-};
-
 template <>
 struct MappingTraits<TableProduct> {
   static void mapping(IO &io, TableProduct &product) {
@@ -101,29 +77,14 @@ struct MappingTraits<ScheduleTable> {
 
 Result<std::vector<ScheduleTable>> nm::readTables(std::string_view text,
                                                   const std::string &name) {
-  std::string message;
-  auto keepFirst = [](const llvm::SMDiagnostic &diagnostic, void *to) {
-    auto &message = *static_cast<std::string *>(to);
-    if (message.empty())
-      message = std::to_string(diagnostic.getLineNo()) + ": " +
-                diagnostic.getMessage().str();
-  };
-  llvm::yaml::Input input(
-      llvm::MemoryBufferRef(llvm::StringRef(text.data(), text.size()), name),
-      nullptr, keepFirst, &message);
-  std::vector<ScheduleTable> tables;
-  input >> tables;
-  if (input.error())
-    return Error{name + ":" + (message.empty() ? " no table" : message)};
-  return tables;
+  return readDocuments<ScheduleTable>(text, name, "table");
 }
 
 Result<std::vector<ScheduleTable>> nm::readTableFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return Error{path + ": cannot be read: " + buffer.getError().message()};
-  llvm::StringRef text = (*buffer)->getBuffer();
-  return readTables(std::string_view(text.data(), text.size()), path);
+  Result<std::string> text = readWholeFile(path);
+  if (!text)
+    return text.error();
+  return readTables(*text, path);
 }
 
 std::string nm::hostProcessor() { return llvm::sys::getHostCPUName().str(); }
@@ -142,31 +103,12 @@ std::string nm::userTable() {
 }
 
 std::string nm::writeTables(const std::vector<ScheduleTable> &tables) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  // Lines are not broken: a schedule stays on one.
-  llvm::yaml::Output output(os, nullptr, /*WrapColumn=*/0);
-  std::vector<ScheduleTable> copy = tables;
-  output << copy;
-  return text;
+  return writeDocuments(tables);
 }
 
 Status nm::writeTableFile(const std::string &path,
                           const std::vector<ScheduleTable> &tables) {
-  std::string text = writeTables(tables);
-  int descriptor = -1;
-  Result<TemporaryPath> beside =
-      TemporaryPath::file(path + ".", ".new", /*mode=*/0666, &descriptor);
-  if (!beside)
-    return Error{path + ": cannot be written: " + beside.error().message};
-  std::FILE *file = fdopen(descriptor, "wb");
-  bool isWritten =
-      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  isWritten = file && std::fclose(file) == 0 && isWritten;
-  if (!isWritten || std::rename(beside->str().c_str(), path.c_str()) != 0)
-    return Error{path + ": cannot be written: " + std::strerror(errno)};
-  beside->release();
-  return Status::success();
+  return replaceFile(path, writeTables(tables));
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,7 +19,7 @@ def make_model(dtype=torch.float32):
 def test_a_models_layers_are_tuned(tmp_path, monkeypatch):
     model, x = make_model(), torch.randn(4, 64)
     expected = model(x)
-    report = nm.tune(model, x, table=tmp_path / "t.yaml", seconds=12, quiet=True)
+    report = nm.tune(model, x, table=tmp_path / "t.yaml", seconds=60, quiet=True)
     assert {each.product for each in report.products} == {
         "4x96x64 2:4 f32 + bias", "4x64x96 2:4 f32 + bias"}
     # What the layers then compile is by the table.
@@ -32,10 +32,10 @@ def test_a_models_layers_are_tuned(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("dtype, text", [(torch.float16, "f16 to f16"),
                                          (torch.bfloat16, "bf16 to bf16")])
-def test_results_have_the_layers_type(tmp_path, dtype, text):
-    report = nm.tune(make_model(dtype), {"input": torch.randn(2, 3, 64, dtype=dtype)},
-                     table=tmp_path / "t.yaml", seconds=5, quiet=True)
-    assert f"6x96x64 2:4 {text} + bias" in {each.product for each in report.products}
+def test_results_have_the_layers_type(dtype, text):
+    example = {"input": torch.randn(2, 3, 64, dtype=dtype)}
+    assert f"6x96x64 2:4 {text} + bias" in list(
+        _of_model(make_model(dtype), example, "cpu", None))
 
 
 def test_quantized_layers_are_products():

@@ -65,10 +65,10 @@ struct TableProduct {
   bool hasLightEpilogue() const;
 };
 
-/// The class of an epilogue with `operands`: `none`; `columns` where each column
-/// has operands of its own; `matrix` where each element has. Where it computes a
-/// function such as an exponential of each sum, `activation` or `columns and
-/// activation`.
+/// The class of an epilogue with `operands`: `none`; `columns` where each
+/// column has operands of its own; `matrix` where each element has. Where it
+/// computes a function such as an exponential of each sum, `activation` or
+/// `columns and activation`.
 std::string epilogueClass(std::string_view operands, bool isActivation);
 
 struct TableEntry {
