@@ -190,6 +190,7 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
       // windows. What is computed on sums is in f32.
       (!bench.quantization ||
        ((bench.type == ElementType::F16 || bench.type == ElementType::BF16) &&
+        !bench.pattern.isUnstructured() &&
         bench.quantization->group % bench.pattern.windowRows() == 0)) &&
       (bench.epilogue.isNone() || isFloat(bench.resultType()));
   return isPossible ? Result<BenchCase>(bench) : Result<BenchCase>(error);

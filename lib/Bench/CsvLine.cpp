@@ -195,7 +195,10 @@ static const Column kColumns[] = {
        return r.bench.quantization ? r.bench.quantization->str() : "";
      }},
     {"epilogue",
-     [](R r) { return csvText(r.bench.epilogue.className(r.bench.shape.m)); }},
+     [](R r) {
+       std::string text = r.bench.epilogue.str();
+       return text.empty() ? text : csvText(text.substr(3));
+     }},
     {"as_is", [](R r) { return integer(r.isAsIs); }},
     {"kernels", [](R) { return integer(kKernelVersion); }},
     {"remark", [](R r) { return csvText(r.remark); }},

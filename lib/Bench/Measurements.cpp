@@ -52,7 +52,10 @@ static Measurement measurementOf(const Row &row) {
   Pattern pattern{row.integer("pattern_n"), row.integer("pattern_m"),
                   row.integer("block_k"), row.integer("block_n")};
   std::string type = row.text("type"), quantized = row.text("quantization"),
-              epilogue = row.text("epilogue");
+              text = row.text("epilogue");
+  text = text.empty() ? text : " + " + text;
+  Result<CaseEpilogue> read = CaseEpilogue::take(text);
+  CaseEpilogue epilogue = read ? *read : CaseEpilogue();
   Measurement measured;
   measured.product = {row.integer("m"),
                       row.integer("n"),
@@ -61,7 +64,7 @@ static Measurement measurementOf(const Row &row) {
                       quantized.empty() ? type : type + " x " + quantized,
                       row.text("result_type"),
                       row.text("layout"),
-                      epilogue.empty() ? "none" : epilogue,
+                      epilogue.className(row.integer("m")),
                       row.text("arithmetic")};
   measured.device = row.text("device");
   measured.kernels = row.integer("kernels");

@@ -10,16 +10,24 @@ using namespace nm;
 
 /// The columns that say which case a line is of.
 static constexpr const char *kCaseColumns =
-    "m,n,k,pattern_n,pattern_m,block_k,block_n,type,result_type,step,schedule";
+    "m,n,k,pattern_n,pattern_m,block_k,block_n,type,result_type,step,schedule,"
+    "quantization,epilogue";
 
-/// Where the columns of a case are in a file with `header`.
+/// Columns that files of before them have not: of all their cases they are
+/// empty.
+static bool isNewer(const std::string &column) {
+  return column == "quantization" || column == "epilogue";
+}
+
+/// Where the columns of a case are in a file with `header`; past its end those
+/// that it lacks.
 static Result<std::vector<size_t>> placesIn(const std::string &csv,
                                             const std::string &header) {
   std::vector<std::string> names = csvFields(header);
   std::vector<size_t> places;
   for (const std::string &name : csvFields(kCaseColumns)) {
     auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end())
+    if (at == names.end() && !isNewer(name))
       return Error{csv + ":1: expected a column " + name +
                    ", as nm-bench --csv writes it, but found none"};
     places.push_back(size_t(at - names.begin()));
