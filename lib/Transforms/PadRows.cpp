@@ -23,20 +23,34 @@ namespace mlir::nm {
 
 using namespace mlir;
 
-/// Whether a product reads rows of `memref` as those of an m-major A.
-static bool isMMajorOperand(Value memref) {
-  return llvm::any_of(memref.getUsers(), [&](Operation *user) {
-    if (auto product = dyn_cast<mlir::nm::SpMMOp>(user))
-      return product.getTransposeA() && product.getA() == memref;
-    return isa<ViewLikeOpInterface>(user) &&
-           isMMajorOperand(user->getResult(0));
-  });
+/// The products whose A `memref` is, or a view of it.
+static void findProducts(Value memref,
+                         SmallVectorImpl<mlir::nm::SpMMOp> &products) {
+  for (Operation *user : memref.getUsers()) {
+    if (auto product = dyn_cast<mlir::nm::SpMMOp>(user)) {
+      if (product.getA() == memref)
+        products.push_back(product);
+    } else if (isa<ViewLikeOpInterface>(user)) {
+      findProducts(user->getResult(0), products);
+    }
+  }
 }
 
-/// Elements that rows of `alloc` are padded to a multiple of.
+/// Elements that rows of `alloc` are padded to a multiple of: as the schedules
+/// of products that read it say; for other products and ops, of a fast access.
 static int64_t getChunk(memref::AllocOp alloc) {
-  return mlir::nm::getPaddedChunk(alloc.getType().getShape().back(),
-                                  isMMajorOperand(alloc.getResult()));
+  int64_t columns = alloc.getType().getShape().back(),
+          chunk = mlir::nm::getPaddedChunk(columns, /*isMMajorA=*/false);
+  SmallVector<mlir::nm::SpMMOp> products;
+  findProducts(alloc.getResult(), products);
+  for (mlir::nm::SpMMOp product : products) {
+    mlir::nm::ScheduleAttrInterface schedule = product.getScheduleAttr();
+    int64_t padA = schedule ? schedule.getTiling().padA : 0;
+    chunk = std::max(chunk, padA != 0 ? padA
+                                      : mlir::nm::getPaddedChunk(
+                                            columns, product.getTransposeA()));
+  }
+  return chunk;
 }
 
 /// Whether rows of `alloc` may start anywhere, and are read by 16 bytes: those

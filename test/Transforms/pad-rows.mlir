@@ -32,6 +32,15 @@ func.func @m_major(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: m
   return
 }
 
+// As the schedules of products say.
+// CHECK-LABEL: func @scheduled
+// CHECK: memref.alloc() : memref<64x80xf16>
+func.func @scheduled(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>) {
+  %t = memref.alloc() : memref<64x77xf16>
+  nm.spmm <2:4> transpose_a schedule #nm.simt<pad_a = 16> ins(%t, %values, %indices : memref<64x77xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  return
+}
+
 // CHECK-LABEL: func @unknown
 // CHECK-SAME: %[[A:.*]]: memref<?x64xf16>, %[[M:.*]]: index
 // CHECK: %[[COUNT:.*]] = arith.ceildivui %[[M]], %c8

@@ -10,14 +10,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-std::optional<int64_t> AttentionAccess::findDim(Operand operand,
-                                                unsigned loop) {
-  SmallVector<unsigned> of = getLoopsOf(op.getMap(numberOf(operand)));
-  const auto *at = llvm::find(of, loop);
-  return at == of.end() ? std::nullopt
-                        : std::optional<int64_t>(at - of.begin());
-}
-
 bool AttentionAccess::runsAlong(Operand operand, unsigned loop) {
   return findDim(operand, loop).has_value();
 }
@@ -29,20 +21,8 @@ bool AttentionAccess::isContiguousAlong(Operand operand, unsigned loop) {
 }
 
 Value AttentionAccess::sizeOf(unsigned loop) {
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
-    const auto *at = llvm::find(of, loop);
-    if (at != of.end())
-      return e.dim(op->getOperand(i), at - of.begin());
-  }
-  llvm_unreachable("each loop is an operand's");
-}
-
-int64_t AttentionAccess::getStaticSize(unsigned loop) {
-  for (Operand operand : {Q, K, V})
-    if (std::optional<int64_t> dim = findDim(operand, loop))
-      return cast<MemRefType>(valueOf(operand).getType()).getDimSize(*dim);
-  llvm_unreachable("each loop is an operand's");
+  auto [operand, dim] = findSize(loop);
+  return e.dim(operand, dim);
 }
 
 Value AttentionAccess::leftOf(unsigned loop, Value at) {
@@ -50,14 +30,6 @@ Value AttentionAccess::leftOf(unsigned loop, Value at) {
   if (!ShapedType::isDynamic(size) && size % e.lanes == 0)
     return e.index(e.lanes);
   return e.sub(sizeOf(loop), at);
-}
-
-SmallVector<Value> AttentionAccess::indicesOf(Operand operand,
-                                              const Place &place) {
-  SmallVector<Value> indices;
-  for (unsigned loop : getLoopsOf(op.getMap(numberOf(operand))))
-    indices.push_back(place[loop]);
-  return indices;
 }
 
 Value AttentionAccess::load(Operand operand, const Place &place) {

@@ -10,29 +10,22 @@
 namespace mlir::nm {
 
 /// Reads and writes the operands of an attention on memrefs by its loops.
-class AttentionAccess {
+class AttentionAccess : public AttentionOperands {
 public:
-  enum Operand : unsigned { Q, K, V, Mask, O };
-  /// A value for each loop; null where the loop's value is not known.
-  using Place = SmallVector<Value>;
-
   AttentionAccess(VectorEmitter &emitter, AttentionOp op)
-      : e(emitter), op(op), loops(getAttentionLoops(op)) {}
+      : AttentionOperands(op), e(emitter) {}
 
   bool hasMask() { return bool(op.getMask()); }
   /// Whether the operand has a dimension along `loop`.
   bool runsAlong(Operand operand, unsigned loop);
   /// Whether neighbours along `loop` are neighbours in memory.
   bool isContiguousAlong(Operand operand, unsigned loop);
-  Type getElement() { return op.getOperandType(0).getElementType(); }
   unsigned getRow() const { return loops.rows.back(); }
   /// A constant where it is static.
   Value sizeOf(unsigned loop);
-  int64_t getStaticSize(unsigned loop);
   /// The number of iterations of `loop` from `at` on, a multiple of the lanes,
   /// that are left for lanes: a constant where all vectors are whole.
   Value leftOf(unsigned loop, Value at);
-  Place createPlace() { return Place(op.getMap(0).getNumDims()); }
 
   /// The element, as f32.
   Value load(Operand operand, const Place &place);
@@ -43,16 +36,6 @@ public:
   void storeOutput(Value vector, const Place &place, Value width);
 
   VectorEmitter &e;
-  AttentionOp op;
-  const AttentionLoops loops;
-
-private:
-  unsigned numberOf(Operand operand) {
-    return operand == O ? op->getNumOperands() - 1 : operand;
-  }
-  Value valueOf(Operand operand) { return op->getOperand(numberOf(operand)); }
-  std::optional<int64_t> findDim(Operand operand, unsigned loop);
-  SmallVector<Value> indicesOf(Operand operand, const Place &place);
 };
 
 /// Tiles of rows, which lanes run along, by tiles of keys.

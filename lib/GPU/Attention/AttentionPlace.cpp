@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 AttentionPlace::AttentionPlace(ThreadEmitter &emitter, AttentionOp op)
-    : e(emitter), op(op), loops(getAttentionLoops(op)) {
+    : AttentionOperands(op), e(emitter) {
   heads = product(loops.batches);
   groups = product(ArrayRef(loops.rows).drop_back());
   rows = sizeOf(loops.rows.back());
@@ -19,29 +19,9 @@ AttentionPlace::AttentionPlace(ThreadEmitter &emitter, AttentionOp op)
   keys = sizeOf(loops.keys);
 }
 
-Value AttentionPlace::valueOf(Operand operand) {
-  return op->getOperand(operand == O ? op->getNumOperands() - 1 : operand);
-}
-
 Value AttentionPlace::sizeOf(unsigned loop) {
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
-    const auto *at = llvm::find(of, loop);
-    if (at != of.end())
-      return e.builder.createOrFold<memref::DimOp>(e.loc, op->getOperand(i),
-                                                   int64_t(at - of.begin()));
-  }
-  llvm_unreachable("each loop is an operand's");
-}
-
-int64_t AttentionPlace::getStaticSize(unsigned loop) {
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
-    const auto *at = llvm::find(of, loop);
-    if (at != of.end())
-      return op.getOperandType(i).getDimSize(at - of.begin());
-  }
-  llvm_unreachable("each loop is an operand's");
+  auto [operand, dim] = findSize(loop);
+  return e.builder.createOrFold<memref::DimOp>(e.loc, operand, dim);
 }
 
 Value AttentionPlace::product(ArrayRef<unsigned> over) {
@@ -51,17 +31,11 @@ Value AttentionPlace::product(ArrayRef<unsigned> over) {
   return count;
 }
 
-SmallVector<Value> AttentionPlace::indicesOf(Operand operand,
-                                             const Place &place) {
-  unsigned number = operand == O ? op->getNumOperands() - 1 : operand;
-  return llvm::map_to_vector(getLoopsOf(op.getMap(number)),
-                             [&](unsigned loop) { return place[loop]; });
-}
-
 int64_t AttentionPlace::getAlignment(Operand operand, unsigned loop) {
-  unsigned number = operand == O ? op->getNumOperands() - 1 : operand;
-  bool areRows = getLoopsOf(op.getMap(number)).back() == loop;
-  return areRows ? getRowAlignment(valueOf(operand)) : 1;
+  Value value = valueOf(operand);
+  bool areRows =
+      findDim(operand, loop) == cast<MemRefType>(value.getType()).getRank() - 1;
+  return areRows ? getRowAlignment(value) : 1;
 }
 
 Value AttentionPlace::split(Place &place, Value number,

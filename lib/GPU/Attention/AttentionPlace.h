@@ -11,26 +11,16 @@ namespace mlir::nm {
 
 /// The operands of an attention on memrefs by its loops. A list of all rows of
 /// a head of keys has, for each row, those of its groups side by side.
-class AttentionPlace {
+class AttentionPlace : public AttentionOperands {
 public:
-  enum Operand : unsigned { Q, K, V, Mask, O };
-  /// An index for each loop.
-  using Place = SmallVector<Value>;
-
   AttentionPlace(ThreadEmitter &emitter, AttentionOp op);
 
-  Value valueOf(Operand operand);
-  Type getElement() { return op.getOperandType(0).getElementType(); }
   int64_t getDepth() { return getStaticSize(loops.depth); }
   int64_t getWidth() { return getStaticSize(loops.width); }
-  int64_t getStaticSize(unsigned loop);
   Value sizeOf(unsigned loop);
-  /// The place's index for each dimension of the operand.
-  SmallVector<Value> indicesOf(Operand operand, const Place &place);
   /// Neighbours along `loop` that start at multiples of them, up to those of
   /// the widest access.
   int64_t getAlignment(Operand operand, unsigned loop);
-  Place createPlace() { return Place(op.getMap(0).getNumDims()); }
   /// Puts head `head` of keys, of which the last batch runs fastest.
   void putHead(Place &place, Value head);
   /// Puts row `row` of the list, and returns its number among those of its
@@ -38,8 +28,6 @@ public:
   Value putRow(Place &place, Value row);
 
   ThreadEmitter &e;
-  AttentionOp op;
-  const AttentionLoops loops;
   /// Heads of keys, heads of queries for each, rows of each, and rows of the
   /// list; and keys.
   Value heads, groups, rows, allRows, keys;

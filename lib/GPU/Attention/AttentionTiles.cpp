@@ -2,6 +2,8 @@
 
 #include "GPU/Attention/AttentionTiles.h"
 
+#include "GPU/Tile/SharedMemory.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,18 +39,10 @@ int64_t AttentionTiles::getBytes() const {
 void AttentionTiles::begin(const MmaLane &given, Value threadId) {
   lane = given;
   thread = e.toI32(threadId);
-  auto space = gpu::AddressSpaceAttr::get(e.builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  memory = gpu::DynamicSharedMemoryOp::create(
-      e.builder, e.loc,
-      MemRefType::get({ShapedType::kDynamic}, e.builder.getI8Type(),
-                      MemRefLayoutAttrInterface(), space));
-  auto view = [&](int64_t elements, int64_t first) -> Value {
-    return memref::ViewOp::create(
-        e.builder, e.loc,
-        MemRefType::get({elements}, element, MemRefLayoutAttrInterface(),
-                        space),
-        memory, e.index(first * kElementBytes), ValueRange());
+  memory = getLaunchMemory(e.builder, e.loc);
+  auto view = [&](int64_t elements, int64_t first) {
+    return viewLaunchMemory(e.builder, e.loc, memory, first * kElementBytes,
+                            {elements}, element);
   };
   int64_t keysSize = kStages * countKeys() * getStride(depth);
   keys = view(keysSize, 0);
@@ -56,12 +50,10 @@ void AttentionTiles::begin(const MmaLane &given, Value threadId) {
   values = view(valuesSize, keysSize);
   if (keepsQueries())
     return;
-  auto words = MemRefType::get(
-      {squares * depth / kSquareSide, kThreads, kWords}, e.builder.getI32Type(),
-      MemRefLayoutAttrInterface(), space);
-  queryWords = memref::ViewOp::create(
-      e.builder, e.loc, words, memory,
-      e.index((keysSize + valuesSize) * kElementBytes), ValueRange());
+  queryWords = viewLaunchMemory(
+      e.builder, e.loc, memory, (keysSize + valuesSize) * kElementBytes,
+      {squares * depth / kSquareSide, kThreads, kWords},
+      e.builder.getI32Type());
 }
 
 //===----------------------------------------------------------------------===//

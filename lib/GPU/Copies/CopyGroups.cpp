@@ -2,6 +2,8 @@
 
 #include "GPU/Copies/CopyGroups.h"
 
+#include "GPU/Tile/SharedMemory.h"
+
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,8 +86,7 @@ static void emitBarrier(RewriterBase &rewriter, Location loc, SyncScope scope) {
   if (scope == SyncScope::Block)
     gpu::BarrierOp::create(rewriter, loc);
   else if (scope == SyncScope::Warp)
-    NVVM::SyncWarpOp::create(
-        rewriter, loc, arith::ConstantIntOp::create(rewriter, loc, -1, 32));
+    syncWarp(rewriter, loc);
 }
 
 static void lowerAwait(RewriterBase &rewriter, AwaitOp op,

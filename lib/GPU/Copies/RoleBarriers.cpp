@@ -3,6 +3,7 @@
 #include "GPU/Copies/RoleBarriers.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
 
@@ -94,12 +95,8 @@ void RoleBarriers::initialize(RewriterBase &rewriter, Value thread,
                               BarriersOp ring, int64_t arrivals) {
   ThreadEmitter emitter{rewriter, ring.getLoc()};
   int64_t stages = ring.getType().getStages();
-  auto space = gpu::AddressSpaceAttr::get(rewriter.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  Value memory = memref::AllocOp::create(
-      rewriter, ring.getLoc(),
-      MemRefType::get({stages}, rewriter.getI64Type(),
-                      MemRefLayoutAttrInterface(), space));
+  Value memory =
+      allocShared(rewriter, ring.getLoc(), {stages}, rewriter.getI64Type());
   Value address = emitter.toI32(memref::ExtractAlignedPointerAsIndexOp::create(
       rewriter, ring.getLoc(), memory));
   addresses[ring] = address;
@@ -204,7 +201,7 @@ void RoleBarriers::lowerSignal(RewriterBase &rewriter, SignalOp op) {
   // What the lanes have read comes before one arrives for them. Products of a
   // warpgroup have been waited for by all of its warps.
   if (op.getScope() == SyncScope::Warp)
-    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emitter.i32(-1));
+    syncWarp(rewriter, op.getLoc());
   Value condition = emitter.both(op.getCondition(), arrives(emitter, op));
   emitter.onlyIf(condition, [&] {
     NVVM::MBarrierArriveOp::create(

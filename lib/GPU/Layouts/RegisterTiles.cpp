@@ -21,6 +21,7 @@
 #include "GPU/Layouts/Transposition.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
@@ -256,9 +257,7 @@ void RegisterTile::transposeReads(ArrayRef<int64_t> reads, bool isEdge) {
 /// LLVM does not know that inline assembly needs all lanes, and would copy it
 /// into both ways of a branch on what a lane may access. That it does not do
 /// with a block in which the warp synchronizes.
-void RegisterTile::keepTogether() {
-  NVVM::SyncWarpOp::create(builder, op.getLoc(), e.i32(-1));
-}
+void RegisterTile::keepTogether() { syncWarp(builder, op.getLoc()); }
 
 RegisterTile::Chunks RegisterTile::readAll(OpOperand &operand,
                                            ArrayRef<int64_t> reads,

@@ -10,6 +10,7 @@
 #include "GPU/Layouts/Transposition.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
 
@@ -27,10 +28,7 @@ static constexpr int64_t kMaxSharedBytes = 48 * 1024;
 static MemRefType getBufferType(OpOperand &operand) {
   auto type = cast<MemRefType>(operand.get().getType());
   int64_t perWord = std::max<int64_t>(32 / type.getElementTypeBitWidth(), 1);
-  auto space = gpu::AddressSpaceAttr::get(type.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  return MemRefType::get({kTile, kTile + perWord}, type.getElementType(),
-                         MemRefLayoutAttrInterface(), space);
+  return getWorkgroupType({kTile, kTile + perWord}, type.getElementType());
 }
 
 static int64_t getBytes(MemRefType type) {
@@ -94,18 +92,12 @@ SharedTile::SharedTile(OpBuilder &builder, const Transposition &op)
       launch(builder, op, kTile, kTile, kWarps * kWarpSize,
              countSharedBytes(op)),
       e{builder, op.getLoc()} {
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
-                               MemRefLayoutAttrInterface(), space);
-  Value memory =
-      gpu::DynamicSharedMemoryOp::create(builder, op.getLoc(), bytes);
+  Value memory = getLaunchMemory(builder, op.getLoc());
   int64_t offset = 0;
   for (OpOperand *operand : op.getTransposed()) {
     MemRefType type = getBufferType(*operand);
-    buffers.push_back(memref::ViewOp::create(builder, op.getLoc(), type, memory,
-                                             e.index(offset),
-                                             /*sizes=*/ValueRange()));
+    buffers.push_back(viewLaunchMemory(builder, op.getLoc(), memory, offset,
+                                       type.getShape(), type.getElementType()));
     offset += getBytes(type);
   }
 }

@@ -11,6 +11,7 @@
 #include "GPU/Layouts/SplitFloatTiles.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 #include "nm/Format/SparseOperand.h"
@@ -116,17 +117,9 @@ SplitFloatTile::SplitFloatTile(OpBuilder &builder, SplitFloatsOp op)
     batch.push_back(take(size));
   if (!isTransposed)
     return;
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto memory = gpu::DynamicSharedMemoryOp::create(
-      builder, loc,
-      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
-                      MemRefLayoutAttrInterface(), space));
-  shared = memref::ViewOp::create(
-      builder, loc,
-      MemRefType::get({kTileK, kSharedRow}, builder.getF32Type(),
-                      MemRefLayoutAttrInterface(), space),
-      memory, e.index(0), /*sizes=*/ValueRange());
+  shared = viewLaunchMemory(builder, loc, getLaunchMemory(builder, loc),
+                            /*offset=*/0, {kTileK, kSharedRow},
+                            builder.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//

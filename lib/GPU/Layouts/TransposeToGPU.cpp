@@ -131,8 +131,9 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
       Transposition::create(rewriter, *ordered);
   if (failed(transposition))
     return failure();
-  transposition =
-      Transposition::create(rewriter, joinLoops(rewriter, *ordered));
+  linalg::GenericOp joined = joinLoops(rewriter, *ordered);
+  if (joined != *ordered)
+    transposition = Transposition::create(rewriter, joined);
   if (failed(transposition))
     return failure();
   if (isNarrow(*transposition))

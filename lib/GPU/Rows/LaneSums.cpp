@@ -10,6 +10,7 @@
 #include "GPU/Rows/LaneSums.h"
 
 #include "GPU/Copies/ClusterBuffer.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Support/Warp.h"
 
@@ -54,11 +55,7 @@ LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,
     : e{builder, loc}, lanes(lanes), cluster(cluster), thread(thread) {
   if (getBytes(lanes, results) == 0)
     return;
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
-                               MemRefLayoutAttrInterface(), space);
-  memory = gpu::DynamicSharedMemoryOp::create(builder, loc, bytes);
+  memory = getLaunchMemory(builder, loc);
 }
 
 int64_t LaneSums::getBytes(int64_t lanes, int64_t results) {

@@ -15,6 +15,7 @@
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Rows/LaneSums.h"
 #include "GPU/Rows/RowBody.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/Support/Warp.h"
@@ -322,7 +323,7 @@ void RowKernel::orderStores(const RowOperand &output) {
   if (shape.lanes > kWarpSize)
     ClusterBuffer::meet(builder, loc, shape.cluster);
   else
-    NVVM::SyncWarpOp::create(builder, loc, e.i32(-1));
+    syncWarp(builder, loc);
 }
 
 Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {

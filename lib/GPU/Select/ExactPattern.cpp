@@ -21,10 +21,6 @@ StringRef mlir::nm::describeZeros(SparseProductOpInterface op,
   return {};
 }
 
-bool mlir::nm::skipsZeros(ScheduleAttrInterface schedule) {
-  return isa_and_present<SimtColumnsScheduleAttr>(schedule);
-}
-
 LogicalResult mlir::nm::checkExactPattern(SparseProductOpInterface op,
                                           ScheduleAttrInterface schedule) {
   if (!isa<FloatType>(op.getAccumulatorType()))

@@ -13,10 +13,6 @@ namespace mlir::nm {
 StringRef describeZeros(SparseProductOpInterface op,
                         ScheduleAttrInterface schedule);
 
-/// Whether kernels of `schedule` have no zeros at all, whatever the pattern of
-/// the weights: those are 1:1 before, and packed without their zeros.
-bool skipsZeros(ScheduleAttrInterface schedule);
-
 /// Checks that by `schedule` no pruned weight of `op` meets an activation,
 /// which may be infinite or NaN. Integers have no such activations.
 LogicalResult checkExactPattern(SparseProductOpInterface op,

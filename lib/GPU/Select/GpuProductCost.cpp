@@ -4,6 +4,7 @@
 
 #include "GPU/Layouts/LayoutCosts.h"
 #include "GPU/Select/MeasuredChoice.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -87,6 +88,29 @@ static bool isTemporary(Value value) {
          });
 }
 
+/// Whether `value`, or what it is a view of, comes with each call.
+static bool isArgument(Value value) {
+  while (isa_and_present<tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+                         tensor::ExpandShapeOp, tensor::CastOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+}
+
+int64_t mlir::nm::choosePadding(SparseProductOpInterface op,
+                                const GpuProduct &product) {
+  constexpr int64_t kBytes = 2;
+  if (product.isVector || ::nm::elementSize(product.type) != kBytes ||
+      (product.strideOfA == 0 && isArgument(op.getA())))
+    return 0;
+  int64_t columns = product.isMMajor ? op.getStaticM() : product.k,
+          chunk = getPaddedChunk(columns, product.isMMajor);
+  bool isWhole = !ShapedType::isDynamic(columns) && columns % chunk == 0;
+  return isWhole ? 0 : chunk;
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
                                    ActivationForm form) {
   GpuProduct product = getGpuProduct(op);
@@ -96,6 +120,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
     product.isMMajor = !product.isMMajor;
   product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.isMadeElementwise &= form == ActivationForm::Transposed;
+  product.hasSplitsOfA = false;
   return product;
 }
 
@@ -172,6 +197,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
   product.isMadeElementwise = isMadeElementwise(op.getA());
   product.storesByTensor = canStoreByTensor(op);
+  product.hasSplitsOfA = findSplitterOfA(op) != nullptr;
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {
     product.weightBits = quantization.getBits();
     product.scaleGroup = quantization.getGroup();

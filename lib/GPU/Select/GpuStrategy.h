@@ -69,6 +69,17 @@ public:
     return 1;
   }
 
+  /// The schedule of `fields`; null, and an error at `op`, for one that does
+  /// not verify.
+  virtual ScheduleAttrInterface
+  make(SparseProductOpInterface op,
+       const ::nm::ScheduleFields &fields) const = 0;
+
+  /// The schedule `request.given`, which an op came with, with the registers of
+  /// its warps' roles, where it leaves them out and these want some.
+  virtual ScheduleAttrInterface
+  addRoleRegisters(const ScheduleRequest &request) const = 0;
+
   /// Copies the operand tiles of `op`, on memrefs, to where the expansion reads
   /// them; nm-stage-shared-memory calls this. By default they stay.
   virtual LogicalResult stage(OpBuilder &builder, SpMMOp op) const {

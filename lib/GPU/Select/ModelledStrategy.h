@@ -8,6 +8,7 @@
 #ifndef NM_LIB_GPU_SELECT_MODELLEDSTRATEGY_H
 #define NM_LIB_GPU_SELECT_MODELLEDSTRATEGY_H
 
+#include "GPU/Select/GpuProductCost.h"
 #include "GPU/Select/GpuStrategy.h"
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
@@ -40,6 +41,27 @@ public:
       schedule = {};
     choice.schedule = schedule;
     return choice;
+  }
+
+  ScheduleAttrInterface
+  make(SparseProductOpInterface op,
+       const ::nm::ScheduleFields &fields) const override {
+    return getSchedule<AttrTy>([&] { return op->emitOpError(); },
+                               op->getContext(), fields);
+  }
+
+  ScheduleAttrInterface
+  addRoleRegisters(const ScheduleRequest &request) const override {
+    ::nm::GivenFields given = getGivenFields(request.given);
+    ::nm::ScheduleFields fields = getFields(request.given), whole = fields;
+    complete(request, given, whole);
+    if (whole.consumerRegisters == fields.consumerRegisters)
+      return request.given;
+    fields.producerRegisters = whole.producerRegisters;
+    fields.consumerRegisters = whole.consumerRegisters;
+    // What follows from the op where it is left out, too.
+    fields.overlap = whole.overlap;
+    return make(request.op, fields);
   }
 
 protected:
@@ -77,9 +99,9 @@ private:
                        const ::nm::GivenFields &given,
                        ::nm::ScheduleFields fields) const {
     complete(request, given, fields);
-    SparseProductOpInterface op = request.op;
-    return getSchedule<AttrTy>([&] { return op->emitOpError(); },
-                               op->getContext(), fields);
+    if (!given.padA)
+      fields.padA = choosePadding(request.op, request.product);
+    return cast_if_present<AttrTy>(make(request.op, fields));
   }
 };
 

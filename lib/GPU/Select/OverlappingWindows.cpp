@@ -107,6 +107,7 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
       getPaddedStride(product.isMMajor ? op.getStaticM() : groups.product.k,
                       product.isMMajor, ::nm::elementSize(product.type) * 8);
   groups.product.isMadeElementwise = true;
+  groups.product.hasSplitsOfA = false;
   groups.choice = choose(query, groups.product);
   groups.steps += "; windows of " + kept->str() +
                   " along k = " + std::to_string(product.k) +

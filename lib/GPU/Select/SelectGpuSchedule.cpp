@@ -5,6 +5,7 @@
 #include "GPU/Select/Alternatives.h"
 #include "GPU/Select/ExactPattern.h"
 #include "GPU/Select/SplitK.h"
+#include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
@@ -46,9 +47,7 @@ public:
 
   /// Parses the option `schedule`. Errors are at `where`.
   LogicalResult readOptions(Operation *where);
-  LogicalResult run(SparseProductOpInterface op, const GpuChip &gpu) {
-    return op.getScheduleAttr() ? takeGiven(op, gpu) : select(op, gpu);
-  }
+  LogicalResult run(SparseProductOpInterface op, const GpuChip &gpu);
 
 private:
   ScheduleSource getSource() const {
@@ -102,6 +101,30 @@ LogicalResult GpuScheduleSelection::readOptions(Operation *where) {
                      << given;
 }
 
+/// Where the schedule of `op` takes splits of A, blocks of `before` store them.
+static LogicalResult setSplitC(SparseProductOpInterface op,
+                               SparseProductOpInterface before) {
+  ScheduleAttrInterface own = op.getScheduleAttr(),
+                        schedule = before.getScheduleAttr();
+  PackedFormAttrInterface form =
+      own ? own.getPackedForm(op.getPattern()) : PackedFormAttrInterface();
+  if (!form || form.countSplits() == 1 || schedule.getTiling().splitC)
+    return success();
+  ::nm::ScheduleFields fields = getFields(schedule);
+  fields.splitC = true;
+  before.setScheduleAttr(findGpuStrategy(schedule)->make(before, fields));
+  return success(before.getScheduleAttr() != nullptr);
+}
+
+LogicalResult GpuScheduleSelection::run(SparseProductOpInterface op,
+                                        const GpuChip &gpu) {
+  SparseProductOpInterface before = findSplitterOfA(op);
+  if (failed(op.getScheduleAttr() ? takeGiven(op, gpu) : select(op, gpu)))
+    return failure();
+  // A product of f32 stays the same op.
+  return before ? setSplitC(op, before) : success();
+}
+
 LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
                                                  const GpuChip &gpu) {
   int64_t blocks = op.getScheduleAttr().getTiling().clusterK;
@@ -148,6 +171,14 @@ LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
   if (failed(checkCluster(op, gpu)) ||
       (options.exactPattern && failed(checkExactPattern(op, schedule))))
     return failure();
+  const GpuStrategy *strategy = findGpuStrategy(schedule);
+  if (strategy && schedule.getTiling().producers != 0 && !whyUnknown(op)) {
+    schedule =
+        strategy->addRoleRegisters({op, getGpuProduct(op), gpu, schedule});
+    if (!schedule)
+      return failure();
+    op.setScheduleAttr(schedule);
+  }
   ProductRecord record = makeRecord(op, gpu, ScheduleSource::Op,
                                     "as the schedule it came with says");
   addDenseEstimate(op, gpu, record);
@@ -286,7 +317,7 @@ LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,
     chosen.schedule = makeLibrarySchedule(op, gpu, best.inColumns);
   if (StringRef zeros = describeZeros(op, chosen.schedule); !zeros.empty())
     record.reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
-  bool skips = skipsZeros(chosen.schedule);
+  bool skips = chosen.schedule && chosen.schedule.skipsZeros();
   if (skips)
     record.reason += "; zeros are skipped, " + describeKept(best.product) +
                      " of the weights are kept";

@@ -16,14 +16,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
-                                      MemRefLayoutAttrInterface layout,
-                                      Type element) {
-  auto space = gpu::AddressSpaceAttr::get(element.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  return MemRefType::get(shape, element, layout, space);
-}
-
 /// A buffer in panels of `panel` columns, of which `xors` swizzles rows.
 static MemRefType getPanelType(ArrayRef<int64_t> shape, Type element,
                                int64_t panel, std::vector<::nm::BitXor> xors) {
@@ -35,11 +27,10 @@ static MemRefType getPanelType(ArrayRef<int64_t> shape, Type element,
   layout.panelStride = rows * panel;
   SmallVector<int64_t> strides = computeStrides(shape);
   strides[last - 1] = panel;
-  return getWorkgroupType(shape,
+  return getWorkgroupType(shape, element,
                           TileLayoutAttr::get(element.getContext(), strides,
                                               /*hasDynamicOffset=*/false,
-                                              layout),
-                          element);
+                                              layout));
 }
 
 MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
@@ -173,14 +164,13 @@ Value OperandCopies::finish() {
   return group;
 }
 
-SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op,
-                                 const GpuTile &tile, Value group,
+SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op, Value group,
                                  ArrayRef<Value> operands, size_t buffers,
                                  bool asyncProxy) {
   AwaitOp::create(builder, op.getLoc(), SyncScope::Block, asyncProxy, group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  stageStores(builder, staged, tile);
+  stageStores(builder, staged);
   if (isa<scf::ForOp>(op->getParentOp()))
     ReleaseOp::create(builder, op.getLoc(), SyncScope::Block,
                       operands.take_front(buffers));
@@ -191,9 +181,8 @@ SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op,
 uint64_t mlir::nm::countSharedBytes(SpMMOp op, const GpuTile &tile,
                                     ArrayRef<MemRefType> ofStage,
                                     ArrayRef<MemRefType> others) {
-  bool hasRoles = op.getScheduleAttr().getTiling().producers != 0;
-  uint64_t bytes =
-      getStoreBytes(op, tile) + (hasRoles ? ::nm::kRoleBarrierBytes : 0);
+  uint64_t bytes = ::nm::countSharedBytes(op.getScheduleAttr().getTiling(),
+                                          /*stageBytes=*/0);
   for (MemRefType buffer : ofStage)
     bytes = llvm::SaturatingMultiplyAdd<uint64_t>(getWorkgroupBytes(buffer),
                                                   tile.stages, bytes);

@@ -4,19 +4,16 @@
 #define NM_LIB_GPU_STAGE_STAGEDOPERANDS_H
 
 #include "GPU/Tile/RowsOfTile.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 namespace mlir::nm {
 
-/// The type of a buffer in workgroup memory.
-MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
-                            MemRefLayoutAttrInterface layout, Type element);
-
-/// That of an operand of wgmma, [... x rows x columns], in panels whose rows
-/// have `panelBytes`, 16, 32, 64 or 128. A row's 16-byte words are XORed with
-/// the number of the 128 bytes that it is in, modulo the words of a row: of
-/// rows of 128 bytes row r's with r mod 8, of 64 bytes with r/2 mod 4, of 32
+/// The type of an operand of wgmma, [... x rows x columns], in panels whose
+/// rows have `panelBytes`, 16, 32, 64 or 128. A row's 16-byte words are XORed
+/// with the number of the 128 bytes that it is in, modulo the words of a row:
+/// of rows of 128 bytes row r's with r mod 8, of 64 bytes with r/2 mod 4, of 32
 /// bytes with r/4 mod 2.
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
                            int64_t panelBytes = 128);
@@ -79,8 +76,8 @@ private:
 /// no fence before wgmma reads it. C leaves through the schedule's store
 /// buffers. The next tile is copied over the first `buffers` of the operands,
 /// once no one reads them.
-SpMMOp replaceByStaged(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
-                       Value group, ArrayRef<Value> operands, size_t buffers,
+SpMMOp replaceByStaged(OpBuilder &builder, SpMMOp op, Value group,
+                       ArrayRef<Value> operands, size_t buffers,
                        bool asyncProxy = false);
 
 /// Shared memory of a block of `op`: stages of such buffers, `others` that are

@@ -20,7 +20,7 @@ static int64_t countSlots(SpMMOp op) {
 
 /// The slots of all warpgroups, of the type of C that is stored; null where
 /// there are none.
-static MemRefType getStoreBufferViews(SpMMOp op, const GpuTile &tile) {
+static MemRefType getStoreBufferViews(SpMMOp op) {
   constexpr int64_t kSide = StageStoresOp::kSlotSide;
   int64_t slots = countSlots(op);
   if (slots == 0)
@@ -32,12 +32,7 @@ static MemRefType getStoreBufferViews(SpMMOp op, const GpuTile &tile) {
                          type.getElementType());
 }
 
-int64_t mlir::nm::getStoreBytes(SpMMOp op, const GpuTile &tile) {
-  MemRefType slots = getStoreBufferViews(op, tile);
-  return slots ? getWorkgroupBytes(slots) : 0;
-}
-
-LogicalResult mlir::nm::verifyStagedStores(SpMMOp op, const GpuTile &tile) {
+LogicalResult mlir::nm::verifyStagedStores(SpMMOp op) {
   if (countSlots(op) == 0)
     return success();
   constexpr int64_t kElementBits = 16;
@@ -54,8 +49,8 @@ LogicalResult mlir::nm::verifyStagedStores(SpMMOp op, const GpuTile &tile) {
   return success();
 }
 
-void mlir::nm::stageStores(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
-  MemRefType type = getStoreBufferViews(op, tile);
+void mlir::nm::stageStores(OpBuilder &builder, SpMMOp op) {
+  MemRefType type = getStoreBufferViews(op);
   if (!type)
     return;
   OpBuilder::InsertionGuard guard(builder);

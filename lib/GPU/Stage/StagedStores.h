@@ -7,16 +7,13 @@
 
 namespace mlir::nm {
 
-/// Bytes of the slots that the schedule of `op` has C's tile leave through.
-int64_t getStoreBytes(SpMMOp op, const GpuTile &tile);
-
 /// Checks that tensor copies can store the C of `op`, where its schedule says
 /// that they do.
-LogicalResult verifyStagedStores(SpMMOp op, const GpuTile &tile);
+LogicalResult verifyStagedStores(SpMMOp op);
 
 /// Lets what stores the C of `op`, the product or its epilogue, do so by way of
 /// slots, where its schedule says so.
-void stageStores(OpBuilder &builder, SpMMOp op, const GpuTile &tile);
+void stageStores(OpBuilder &builder, SpMMOp op);
 
 } // namespace mlir::nm
 

@@ -2,7 +2,7 @@
 
 #include "GPU/Sums/PartSums.h"
 
-#include "GPU/Tile/LaunchBlocks.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,14 +20,8 @@ static constexpr int64_t kLine = 4, kLineBytes = 16;
 /// lanes of a warp access neighbouring words.
 void PartSums::share(ArrayRef<Value> lines) {
   count = int64_t(lines.size());
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto type =
-      MemRefType::get({slices * count, threads, kLine}, builder.getF32Type(),
-                      MemRefLayoutAttrInterface(), space);
-  auto alloc = memref::AllocOp::create(builder, loc, type);
-  alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
-  buffer = alloc;
+  buffer = allocOverTiles(builder, loc, {slices * count, threads, kLine},
+                          builder.getF32Type());
   // Warps may still read the last tile.
   gpu::BarrierOp::create(builder, loc);
   Value first = mul(slice, count);

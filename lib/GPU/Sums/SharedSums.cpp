@@ -2,7 +2,7 @@
 
 #include "GPU/Sums/SharedSums.h"
 
-#include "GPU/Tile/LaunchBlocks.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Support/Warp.h"
 
@@ -24,15 +24,10 @@ SharedSums::SharedSums(ThreadEmitter given, int64_t rows, int64_t columns,
     : emitter(given), rows(rows), columns(columns), stride(columns + padding),
       blocks(blocks), slices(slices), type(sum) {
   OpBuilder &builder = emitter.builder;
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
   auto layout =
       StridedLayoutAttr::get(builder.getContext(), /*offset=*/0, {stride, 1});
-  auto alloc = memref::AllocOp::create(
-      builder, emitter.loc,
-      MemRefType::get({slices * rows, columns}, type, layout, space));
-  alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
-  buffer = alloc;
+  buffer = allocOverTiles(builder, emitter.loc, {slices * rows, columns}, type,
+                          layout);
   // Others may still read the last tile.
   gpu::BarrierOp::create(builder, emitter.loc);
 }

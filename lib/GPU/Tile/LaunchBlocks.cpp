@@ -8,6 +8,8 @@
 
 #include "GPU/Tile/LaunchBlocks.h"
 
+#include "GPU/Tile/SharedMemory.h"
+
 #include "nm/Dialect/NM/IR/BufferAlignment.h"
 #include "nm/GPU/Tile/BlockOrder.h"
 #include "nm/GPU/Tile/GpuTile.h"
@@ -79,13 +81,8 @@ static int64_t placeBuffers(RewriterBase &rewriter, scf::ForallOp loop) {
   SmallVector<memref::AllocOp> buffers = getWorkgroupBuffers(loop);
   if (buffers.empty())
     return 0;
-  auto space = gpu::AddressSpaceAttr::get(rewriter.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto bytesType = MemRefType::get({ShapedType::kDynamic}, rewriter.getI8Type(),
-                                   MemRefLayoutAttrInterface(), space);
   rewriter.setInsertionPointToStart(loop.getBody());
-  Value memory =
-      gpu::DynamicSharedMemoryOp::create(rewriter, loop.getLoc(), bytesType);
+  Value memory = getLaunchMemory(rewriter, loop.getLoc());
   auto [offsets, bytes] = layOutBuffers(buffers);
   for (auto [buffer, offset] : llvm::zip(buffers, offsets))
     placeBuffer(rewriter, buffer, memory, offset);

@@ -9,11 +9,6 @@
 
 namespace mlir::nm {
 
-/// On the allocation of a workgroup buffer: it may have the memory of the
-/// tiles, for it is used behind a barrier after which no thread reads a tile.
-/// Without the attribute the block takes more shared memory.
-inline constexpr llvm::StringLiteral kOverlaysTiles("nm.overlays_tiles");
-
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
 /// iteration, or of a cluster of such blocks, and its workgroup buffers by
 /// views of dynamic shared memory. Of a product with a `schedule`, this says

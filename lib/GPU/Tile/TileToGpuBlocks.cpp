@@ -217,7 +217,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))
     return failure();
-  SplitFloatsOp splits = findSplitFloatsOfC(narrowed, *tile);
+  SplitFloatsOp splits = findSplitFloatsOfC(narrowed);
   if (splits)
     narrowed = orderSplits(rewriter, narrowed, splits);
   if (narrowed.hasEpilogue())

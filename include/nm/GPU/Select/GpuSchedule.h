@@ -71,6 +71,9 @@ struct GpuProduct {
   /// Whether an elementwise op makes A, for this product alone, which writes it
   /// in whatever order the product takes it in.
   bool isMadeElementwise = false;
+  /// Whether the product before stores the splits of A, so that no kernel
+  /// makes them.
+  bool hasSplitsOfA = false;
   /// Whether tensor copies can store C: its rows are of 16-bit elements, and
   /// start at multiples of 16 bytes.
   bool storesByTensor = false;

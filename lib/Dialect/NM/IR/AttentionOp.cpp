@@ -72,6 +72,33 @@ AttentionLoops mlir::nm::getAttentionLoops(AttentionOp op) {
                             getOutputMap(op));
 }
 
+std::optional<int64_t> AttentionOperands::findDim(Operand operand,
+                                                  unsigned loop) {
+  SmallVector<unsigned> of = getLoopsOf(op.getMap(numberOf(operand)));
+  const auto *at = llvm::find(of, loop);
+  return at == of.end() ? std::nullopt
+                        : std::optional<int64_t>(at - of.begin());
+}
+
+std::pair<Value, int64_t> AttentionOperands::findSize(unsigned loop) {
+  for (Operand operand : {Q, K, V})
+    if (std::optional<int64_t> dim = findDim(operand, loop))
+      return {valueOf(operand), *dim};
+  llvm_unreachable(
+      "each loop is one of the keys', the values' or the queries'");
+}
+
+int64_t AttentionOperands::getStaticSize(unsigned loop) {
+  auto [operand, dim] = findSize(loop);
+  return cast<ShapedType>(operand.getType()).getDimSize(dim);
+}
+
+SmallVector<Value> AttentionOperands::indicesOf(Operand operand,
+                                                const Place &place) {
+  return llvm::map_to_vector(getLoopsOf(op.getMap(numberOf(operand))),
+                             [&](unsigned loop) { return place[loop]; });
+}
+
 std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
   // The depth of mma.sync, and the largest size of which registers have room
   // for the results.
@@ -79,11 +106,9 @@ std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
   Type type = getElementTypeOrSelf(op.getQ().getType());
   if (!type.isF16() && !type.isBF16())
     return "elements are not f16 or bf16";
-  AttentionLoops loops = getAttentionLoops(op);
-  for (auto [i, loop] : {std::pair(0u, loops.depth), {2u, loops.width}}) {
-    SmallVector<unsigned> of = getLoopsOf(op.getMap(i));
-    int64_t size =
-        op.getOperandType(i).getDimSize(llvm::find(of, loop) - of.begin());
+  AttentionOperands operands(op);
+  for (unsigned loop : {operands.loops.depth, operands.loops.width}) {
+    int64_t size = operands.getStaticSize(loop);
     if (ShapedType::isDynamic(size) || size % kStep != 0 || size > kMost)
       return "depth and width are not multiples of 16 up to 128";
   }

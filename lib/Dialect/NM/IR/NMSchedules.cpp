@@ -184,9 +184,11 @@ LogicalResult SimtScheduleAttr::verify(
     std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
     std::optional<CopyKind> copyA, std::optional<TileOrder>,
     std::optional<bool>, std::optional<bool>, std::optional<bool>,
-    std::optional<bool>, std::optional<bool>, PackingAttr packing) {
-  // (C1), (C2).
+    std::optional<bool>, std::optional<bool>, std::optional<int64_t> padA,
+    PackingAttr packing) {
+  // (C1), (C2), (C5).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
+      failed(verifyPadding(emitError, padA)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
       failed(verifyCount(emitError, "group_m", groupM, kMaxParts)))
     return failure();
@@ -257,7 +259,7 @@ ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
              getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
              getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
-             getPromote(), getLateLoads(), getPacking());
+             getPromote(), getLateLoads(), getPadA(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,8 +287,10 @@ LogicalResult GemvScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     ArrayRef<int64_t> thread, std::optional<int64_t> stages,
     std::optional<int64_t> splitK, std::optional<int64_t> sliceK,
-    std::optional<int64_t> earlyBytes, PackingAttr packing) {
+    std::optional<int64_t> earlyBytes, std::optional<int64_t> padA,
+    PackingAttr packing) {
   return failure(failed(verifyEarlyBytes(emitError, block, earlyBytes)) ||
+                 failed(verifyPadding(emitError, padA)) ||
                  failed(verifyTiles(emitError, block, warp, thread)) ||
                  failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
                  failed(verifyNoLists(emitError, packing)));
@@ -366,8 +370,9 @@ LogicalResult MmaSyncScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
     std::optional<bool> pack, std::optional<bool> promote, std::optional<bool>,
-    PackingAttr packing) {
+    std::optional<int64_t> padA, PackingAttr packing) {
   return failure(failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
+                 failed(verifyPadding(emitError, padA)) ||
                  failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
                  failed(verifyCluster(emitError, splitK, clusterK)) ||
                  failed(verifyMmaPromotion(emitError, warp, promote)) ||
@@ -398,7 +403,7 @@ LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
 ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getStages(), getSplitK(),
              getClusterK(), getSliceK(), /*pack=*/false, getPromote(),
-             getLateLoads(), getPacking());
+             getLateLoads(), getPadA(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//
@@ -410,7 +415,8 @@ LogicalResult MmaSpScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
     std::optional<int64_t> bits, std::optional<bool> pairs,
-    std::optional<bool> promote, std::optional<bool>) {
+    std::optional<bool> promote, std::optional<bool>,
+    std::optional<int64_t> padA) {
   // (C5).
   if (pairs.value_or(false) && bits)
     return emitError() << "expected no bits for 'pairs', but got " << *bits;
@@ -424,6 +430,7 @@ LogicalResult MmaSpScheduleAttr::verify(
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
       (bits && failed(verifyQuantizedBits(emitError, *bits))) ||
       failed(verifyMmaPromotion(emitError, warp, promote)) ||
+      failed(verifyPadding(emitError, padA)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
       failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
@@ -454,10 +461,12 @@ LogicalResult MmaBitmapScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<bool> promote, std::optional<bool>) {
+    std::optional<bool> promote, std::optional<bool>,
+    std::optional<int64_t> padA) {
   // (C1), (C2), (C3), (C4).
   return failure(
       failed(verifyMmaPromotion(emitError, warp, promote)) ||
+      failed(verifyPadding(emitError, padA)) ||
       failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||

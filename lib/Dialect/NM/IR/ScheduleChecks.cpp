@@ -46,6 +46,15 @@ LogicalResult mlir::nm::verifyCounts(EmitError emitError,
                  failed(verifyCount(emitError, "slice_k", sliceK, kMaxWarps)));
 }
 
+LogicalResult mlir::nm::verifyPadding(EmitError emitError,
+                                      std::optional<int64_t> padA) {
+  constexpr int64_t kStep = 8, kMost = 64;
+  if (!padA || (*padA >= 0 && *padA <= kMost && *padA % kStep == 0))
+    return success();
+  return emitError() << "expected 'pad_a' to be a multiple of " << kStep
+                     << " in 0.." << kMost << ", but got " << *padA;
+}
+
 LogicalResult mlir::nm::verifyCluster(EmitError emitError,
                                       std::optional<int64_t> splitK,
                                       std::optional<int64_t> clusterK) {

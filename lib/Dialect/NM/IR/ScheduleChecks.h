@@ -36,6 +36,9 @@ LogicalResult verifyCounts(EmitError emitError, std::optional<int64_t> stages,
                            std::optional<int64_t> splitK,
                            std::optional<int64_t> sliceK);
 
+/// Elements that rows of a temporary A start at multiples of.
+LogicalResult verifyPadding(EmitError emitError, std::optional<int64_t> padA);
+
 /// Blocks of clusters that have all parts of k.
 LogicalResult verifyCluster(EmitError emitError, std::optional<int64_t> splitK,
                             std::optional<int64_t> clusterK);

@@ -109,6 +109,16 @@ static LogicalResult verifyHasProducers(EmitError emitError,
   return success();
 }
 
+/// Checks that an op's schedule with tiling `tiling`, where its blocks store
+/// splits of C, keeps sums in the registers that they are stored from.
+static LogicalResult verifySplitC(EmitError emitError,
+                                  const BlockTiling &tiling) {
+  if (!tiling.splitC || tiling.storesFromRegisters())
+    return success();
+  return emitError() << "expected producers, k in one part and no "
+                        "store_buffers for 'split_c'";
+}
+
 /// Slots that C leaves through, where the schedule is given in part or whole.
 static LogicalResult verifyStoreBuffers(EmitError emitError,
                                         ArrayRef<int64_t> warpgroup,
@@ -175,7 +185,8 @@ LogicalResult WgmmaScheduleAttr::verify(
     std::optional<CopyKind> copyA, std::optional<bool>, std::optional<bool>,
     std::optional<int64_t> storeBuffers,
     std::optional<int64_t> producerRegisters,
-    std::optional<int64_t> consumerRegisters, PackingAttr packing) {
+    std::optional<int64_t> consumerRegisters, std::optional<bool>,
+    std::optional<int64_t> padA, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -191,9 +202,10 @@ LogicalResult WgmmaScheduleAttr::verify(
     return emitError()
            << "expected copy_a to be direct, tensor or bulk, but got "
            << stringifyCopyKind(*copyA);
-  // (C5), (C7), (C9).
+  // (C5), (C7), (C9), (C10).
   return failure(
       failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
+      failed(verifyPadding(emitError, padA)) ||
       failed(verifyRegisters(emitError, producers, producerRegisters,
                              consumerRegisters)) ||
       failed(verifyStoreBuffers(emitError, warpgroup, storeBuffers, producers,
@@ -238,8 +250,9 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
     return emitError() << "expected a packing with tile_rows where there are "
                           "producers, and only there, but got "
                        << *this;
-  // (C5), (C7).
-  if (failed(verifyHasProducers(emitError, getTiling())))
+  // (C5), (C7), (C10).
+  if (failed(verifyHasProducers(emitError, getTiling())) ||
+      failed(verifySplitC(emitError, getTiling())))
     return failure();
   // (C6).
   if ((isPromoted() || hasTensorCopies() || hasPanelsOfA()) &&
@@ -368,10 +381,12 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<bool>, std::optional<bool>,
     std::optional<int64_t> producerRegisters,
     std::optional<int64_t> consumerRegisters, std::optional<bool>,
-    std::optional<int64_t> boxRows) {
+    std::optional<int64_t> boxRows, std::optional<bool>,
+    std::optional<int64_t> padA) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C9).
-  if (failed(verifyBoxRows(emitError, boxRows)))
+  if (failed(verifyBoxRows(emitError, boxRows)) ||
+      failed(verifyPadding(emitError, padA)))
     return failure();
   // (C1), (C2), (C3).
   if (failed(
@@ -434,5 +449,7 @@ LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
   if (getOverlap().value_or(false) && countSplits() > 1)
     return emitError() << "expected no splits for 'overlap', but got " << *this;
   // (C4), (C6).
-  return verifyHasProducers(emitError, getTiling());
+  if (failed(verifyHasProducers(emitError, getTiling())))
+    return failure();
+  return verifySplitC(emitError, getTiling());
 }

@@ -59,10 +59,15 @@ std::optional<DenseConstant> DenseConstant::get(SparseProductOpInterface op) {
   return dense;
 }
 
-int64_t mlir::nm::countKept(SparseProductOpInterface op) {
-  std::optional<DenseConstant> dense = DenseConstant::get(op);
+/// The number of weights that `op` keeps at most, of which `dense` are known.
+static int64_t countKept(SparseProductOpInterface op,
+                         const std::optional<DenseConstant> &dense) {
   return dense ? ::nm::countNonZeros(dense->view)
                : op.getValuesType().getDimSize(1);
+}
+
+int64_t mlir::nm::countKept(SparseProductOpInterface op) {
+  return ::countKept(op, DenseConstant::get(op));
 }
 
 /// The pattern whose windows have what they keep at most, in the fewest bytes,
@@ -89,10 +94,13 @@ static ::nm::Pattern fitPattern(const ::nm::DenseView &dense,
 /// as dense weights do.
 static constexpr double kLeastSparsity = 2.5 / 32;
 
-std::string mlir::nm::fitWindows(SparseProductOpInterface op) {
+/// Gives `op`, of unstructured weights, of which `constant` are known, weights
+/// with a pattern that its kernel can have on a GPU. Returns why it is that
+/// one.
+static std::string fitWindows(SparseProductOpInterface op,
+                              const std::optional<DenseConstant> &constant) {
   ::nm::Pattern dense =
       getDensePattern(std::min(op.getStaticN(), ::nm::kMaxBlock));
-  std::optional<DenseConstant> constant = DenseConstant::get(op);
   if (!constant) {
     makeDense(op, dense);
     return "dense weights: where they are kept is not known when it is "
@@ -127,8 +135,9 @@ struct NMFitWindows : mlir::nm::impl::NMFitWindowsBase<NMFitWindows> {
     for (SparseProductOpInterface op : products) {
       // Asked before format ops take the place of what was loaded.
       bool isLoaded = areWeightsLoaded(op);
-      int64_t kept = countKept(op);
-      std::string reason = fitWindows(op);
+      std::optional<DenseConstant> constant = DenseConstant::get(op);
+      int64_t kept = ::countKept(op, constant);
+      std::string reason = fitWindows(op, constant);
       if (isLoaded)
         op->setDiscardableAttr(kKeptAttr, builder.getI64IntegerAttr(kept));
       op->emitRemark() << "unstructured weights get " << reason;

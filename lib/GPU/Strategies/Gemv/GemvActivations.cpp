@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Gemv/GemvActivations.h"
 
 #include "GPU/Expand/ElementWords.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Select/GpuSchedule.h"
 
@@ -21,17 +22,11 @@ GemvActivations::GemvActivations(ThreadEmitter &emitter, Type element,
     : element(element), rows(rows), kRows(llvm::alignTo(kRows, kChunk)),
       perWord(rowsPerWord(element, rows)) {
   OpBuilder &builder = emitter.builder;
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
   int64_t count = planes() * this->kRows;
-  auto typeOf = [&](int64_t size, Type element) {
-    return MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
-  };
-  asBytes = memref::AllocOp::create(
-      builder, emitter.loc, typeOf(count * kWordBytes, builder.getI8Type()));
-  asWords = memref::ViewOp::create(
-      builder, emitter.loc, typeOf(count, wordType(element, rows)), asBytes,
-      emitter.index(0), /*sizes=*/ValueRange());
+  asBytes = allocShared(builder, emitter.loc, {count * kWordBytes},
+                        builder.getI8Type());
+  asWords = viewLaunchMemory(builder, emitter.loc, asBytes, /*offset=*/0,
+                             {count}, wordType(element, rows));
 }
 
 int64_t GemvActivations::chunks() const { return planes() * kRows / kChunk; }

@@ -15,6 +15,7 @@
 #include "GPU/Strategies/Gemv/GemvSums.h"
 #include "GPU/Strategies/Gemv/GemvWeights.h"
 #include "GPU/Strategies/Simt/ChainedSums.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Schedule/SumChains.h"
 
@@ -231,9 +232,7 @@ static SmallVector<Value> loadIfAny(ThreadEmitter &emitter,
 /// to 58 % less for it; those of a single step a warp, which then begin to
 /// multiply later, up to 12 % more.
 static void keepLoadsTogether(ThreadEmitter &emitter) {
-  NVVM::SyncWarpOp::create(
-      emitter.builder, emitter.loc,
-      arith::ConstantIntOp::create(emitter.builder, emitter.loc, -1, 32));
+  syncWarp(emitter.builder, emitter.loc);
 }
 
 /// Whether a thread adds more rows than a chain has, of this tile of k or with

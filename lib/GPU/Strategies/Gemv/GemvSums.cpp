@@ -4,6 +4,7 @@
 
 #include "GPU/Expand/ElementWords.h"
 #include "GPU/Sums/CompleteSums.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -127,13 +128,9 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
 void GemvSums::add(ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
   int64_t rows = sums.size(), atOnce = rowsAtOnce(rows);
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto type =
-      MemRefType::get({tile.sliceK * atOnce * tile.n},
-                      cast<VectorType>(sums.front().getType()).getElementType(),
-                      MemRefLayoutAttrInterface(), space);
-  Value buffer = memref::AllocOp::create(builder, emitter.loc, type);
+  Value buffer =
+      allocShared(builder, emitter.loc, {tile.sliceK * atOnce * tile.n},
+                  cast<VectorType>(sums.front().getType()).getElementType());
   SmallVector<Value> complete(sums);
   // Where a branch stores them, or others before them.
   if (tile.lanesN() < kWarpSize || atOnce < rows)

@@ -42,7 +42,8 @@ ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
   return MmaSpScheduleAttr::get(context, /*block=*/{}, /*warp=*/{},
                                 /*stages=*/{}, /*split_k=*/{}, /*cluster_k=*/{},
                                 /*slice_k=*/{}, /*bits=*/{}, /*pairs=*/{},
-                                /*promote=*/{}, /*late_loads=*/{});
+                                /*promote=*/{}, /*late_loads=*/{},
+                                /*pad_a=*/{});
 }
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {

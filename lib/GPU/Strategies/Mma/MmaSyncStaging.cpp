@@ -31,9 +31,9 @@ public:
 private:
   MemRefType getBufferType(ArrayRef<int64_t> shape,
                            int64_t windowRows = 1) const {
-    return getWorkgroupType(shape,
-                            getMatrixLayout(op.getContext(), shape, windowRows),
-                            op.getValuesType().getElementType());
+    return getWorkgroupType(
+        shape, op.getValuesType().getElementType(),
+        getMatrixLayout(op.getContext(), shape, windowRows));
   }
   MemRefType typeOfA() const;
   MemRefType typeOfValues() const {
@@ -87,7 +87,7 @@ void Staging::emit() {
       castOutput(builder, op, tile)};
   size_t buffers = readsInPlace() ? 1 : 2;
   SpMMOp staged =
-      replaceByStaged(builder, op, tile, copies.finish(), operands, buffers);
+      replaceByStaged(builder, op, copies.finish(), operands, buffers);
   staged.setTransposeA(!isRowMajor);
   if (rows)
     setGatheredRows(staged, *rows);

@@ -44,7 +44,7 @@ private:
   MemRefType getBuffer(ArrayRef<int64_t> shape, Type element) const {
     auto layout = StridedLayoutAttr::get(builder.getContext(), /*offset=*/0,
                                          computeStrides(shape));
-    return getWorkgroupType(shape, layout, element);
+    return getWorkgroupType(shape, element, layout);
   }
 
   Value toWholeSteps(Value weights);
@@ -132,7 +132,7 @@ void Staging::emit() {
   }
   operands.push_back(castOutput(builder, op, tile));
   // Bulk copies write through wgmma's own proxy.
-  replaceByStaged(builder, op, tile, copies.finish(), operands,
+  replaceByStaged(builder, op, copies.finish(), operands,
                   /*buffers=*/options.hasMetadata ? 3 : 2,
                   options.isAsyncProxy && !isBulk);
 }
@@ -145,8 +145,7 @@ LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
   if (isAsyncProxy && failed(verifyRowsOfA(op, *chip)))
     return failure();
   Staging staging(builder, op, *tile, *this);
-  if (failed(staging.verifyBulkCopies()) ||
-      failed(verifyStagedStores(op, *tile)))
+  if (failed(staging.verifyBulkCopies()) || failed(verifyStagedStores(op)))
     return failure();
   if (failed(verifyStageBytes(op, *tile, tile->m, tile->k, staging.countBytes(),
                               chip->sharedPerBlock)))

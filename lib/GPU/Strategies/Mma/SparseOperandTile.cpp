@@ -52,11 +52,10 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();
   if (isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()))
     return getPanelledType(shape, element);
-  return getWorkgroupType(shape,
+  return getWorkgroupType(shape, element,
                           getMatrixLayout(op.getContext(), shape,
                                           /*windowRows=*/1,
-                                          element.getIntOrFloatBitWidth()),
-                          element);
+                                          element.getIntOrFloatBitWidth()));
 }
 
 LogicalResult mlir::nm::verifyStagedActivations(SpMMOp op,

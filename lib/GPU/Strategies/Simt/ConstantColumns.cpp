@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Simt/SimtColumnsTile.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 
@@ -150,7 +151,7 @@ ConstantColumnsExpansion::addRows(ThreadEmitter &emitter,
     for (const ConstantRow &row : some)
       loaded.push_back(
           rows->load(emitter, rows->place(emitter, emitter.i32(row.k))));
-    syncWarp(emitter);
+    syncWarp(emitter.builder, emitter.loc);
     return loaded;
   };
   current = load(constants.take_front(atOnce));

@@ -13,6 +13,7 @@
 #include "GPU/Strategies/Simt/SharedPromotion.h"
 
 #include "GPU/Sums/CompleteSums.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
@@ -79,12 +80,7 @@ Value SharedPromotion::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   Type element = builder.getF32Type();
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  promoted = memref::AllocOp::create(
-      builder, loc,
-      MemRefType::get({lines(), threads, kLine}, element,
-                      MemRefLayoutAttrInterface(), space));
+  promoted = allocShared(builder, loc, {lines(), threads, kLine}, element);
   if (hasSecondSums)
     secondSums = memref::AllocaOp::create(
         builder, loc, MemRefType::get({lines(), kLine}, element),

@@ -10,6 +10,7 @@
 
 #include "GPU/Expand/ElementWords.h"
 #include "GPU/Strategies/Simt/SimtColumnsTile.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -171,7 +172,7 @@ SmallVector<Value> ColumnWalk::addSome(ThreadEmitter &emitter, Value first,
     a.push_back(rows.load(emitter, words[kWords * i]));
   // ptxas would put loads off until they are multiplied, to save registers, but
   // moves none past a barrier.
-  syncWarp(emitter);
+  syncWarp(emitter.builder, emitter.loc);
   SmallVector<Value> result(sums);
   Value zero = emitter.zero(builder.getF32Type());
   for (int64_t i = 0; i < atOnce; ++i) {
@@ -222,9 +223,9 @@ SmallVector<Value> ColumnWalk::add(ThreadEmitter &emitter, Value shared,
         Value count = body.least(body.sub(end, place), body.i32(kWarpSize));
         SmallVector<Value> own(carried.drop_front(sums.size()));
         // Of the weights before, some lanes may still read.
-        syncWarp(body);
+        syncWarp(body.builder, body.loc);
         share(body, own, count, shared, from);
-        syncWarp(body);
+        syncWarp(body.builder, body.loc);
         SmallVector<Value> next = loadOwn(body, body.add(place, kWarpSize));
         SmallVector<Value> result =
             addShared(body, count, shared, from,
@@ -257,8 +258,9 @@ SmallVector<Value> SimtColumnsExpansion::expand(OpBuilder &builder,
   ColumnWalk walk(emitter, op, *rows, tile.threadM, column, lane);
   walk.takePart(emitter, slice, tile.sliceK);
   int64_t words = kWarpSize * kWords;
-  Value shared = allocShared(emitter, tile.threads() / kWarpSize * words,
-                             builder.getI32Type());
+  Value shared =
+      allocShared(builder, emitter.loc, {tile.threads() / kWarpSize * words},
+                  builder.getI32Type());
   return walk.add(emitter, shared, emitter.mul(warp, words), sums);
 }
 

@@ -4,6 +4,7 @@
 
 #include "GPU/Expand/ElementWords.h"
 #include "GPU/Sums/TileStores.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 
@@ -15,19 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-void mlir::nm::syncWarp(ThreadEmitter &emitter) {
-  NVVM::SyncWarpOp::create(emitter.builder, emitter.loc, emitter.i32(-1));
-}
-
-Value mlir::nm::allocShared(ThreadEmitter &emitter, int64_t size,
-                            Type element) {
-  auto space = gpu::AddressSpaceAttr::get(emitter.builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  auto type =
-      MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
-  return memref::AllocOp::create(emitter.builder, emitter.loc, type);
-}
 
 //===----------------------------------------------------------------------===//
 // Rows of A
@@ -148,7 +136,8 @@ void SimtColumnsTile::storeShared(ThreadEmitter &emitter, SpMMOp op,
   Location loc = emitter.loc;
   // Columns an odd number of words apart are in banks of their own.
   int64_t pitch = tile.m + 1, part = tile.n * pitch;
-  Value shared = allocShared(emitter, tile.sliceK * part, builder.getF32Type());
+  Value shared = allocShared(builder, emitter.loc, {tile.sliceK * part},
+                             builder.getF32Type());
   Value own = emitter.add(emitter.mul(slice, part), emitter.mul(column, pitch));
   for (auto [number, sum] : llvm::enumerate(sums)) {
     auto i = int64_t(number);

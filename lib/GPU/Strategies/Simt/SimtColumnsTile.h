@@ -15,13 +15,6 @@
 
 namespace mlir::nm {
 
-/// Waits for the other lanes of the warp. ptxas, which puts loads off until
-/// they are used, to save registers, moves none past it.
-void syncWarp(ThreadEmitter &emitter);
-
-/// Shared memory of the block for `size` elements.
-Value allocShared(ThreadEmitter &emitter, int64_t size, Type element);
-
 /// The rows of A of one lane, of an A [k x m].
 class LaneRows {
 public:

@@ -91,18 +91,17 @@ MemRefType Staging::typeOfA() {
   Type element =
       cast<SparseProductOpInterface>(*op).getAType().getElementType();
   if (isRowMajor())
-    return getWorkgroupType({tile.m, tile.k},
+    return getWorkgroupType({tile.m, tile.k}, element,
                             TileLayoutAttr::get(context, {tile.k, 1},
                                                 /*hasDynamicOffset=*/false,
-                                                getWordSwizzle()),
-                            element);
+                                                getWordSwizzle()));
   int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
   MemRefLayoutAttrInterface layout = strided(context, strides);
   if (copies.layoutA == ::nm::TileOrder::Interleaved)
     layout =
         TileLayoutAttr::get(context, strides,
                             /*hasDynamicOffset=*/false, getRowInterleave());
-  return getWorkgroupType({countRows(), tile.m}, layout, element);
+  return getWorkgroupType({countRows(), tile.m}, element, layout);
 }
 
 /// Panels stand side by side, so that a row of the tile is contiguous and lanes
@@ -112,15 +111,14 @@ MemRefType Staging::typeOfValues() {
   SmallVector<int64_t> strides = {tile.n, 1};
   if (shape.size() == 3)
     strides.insert(strides.begin(), shape.back());
-  return getWorkgroupType(shape, strided(builder.getContext(), strides),
-                          op.getValuesType().getElementType());
+  return getWorkgroupType(shape, op.getValuesType().getElementType(),
+                          strided(builder.getContext(), strides));
 }
 
 MemRefType Staging::typeOfIndices() {
   SmallVector<int64_t, 3> shape = getWeightShape(op, tile).indices;
-  return getWorkgroupType(shape,
-                          strided(builder.getContext(), computeStrides(shape)),
-                          builder.getI8Type());
+  return getWorkgroupType(shape, builder.getI8Type(),
+                          strided(builder.getContext(), computeStrides(shape)));
 }
 
 /// Fragments of A's tile. Within one, the number of a 16-byte word is XORed
@@ -134,10 +132,9 @@ MemRefType Staging::typeOfStagingBuffer() {
                           {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
                             /*count=*/2}}};
   return getWorkgroupType(
-      shape,
+      shape, builder.getF32Type(),
       TileLayoutAttr::get(builder.getContext(), computeStrides(shape),
-                          /*hasDynamicOffset=*/false, layout),
-      builder.getF32Type());
+                          /*hasDynamicOffset=*/false, layout));
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,7 +274,7 @@ void Staging::emit() {
   copyFromStagingBuffer();
   bool isTransposed = !isRowMajor();
   size_t buffers = leavesIndices() ? 2 : 3;
-  SpMMOp staged = replaceByStaged(builder, op, tile, group, operands, buffers);
+  SpMMOp staged = replaceByStaged(builder, op, group, operands, buffers);
   staged.setTransposeA(isTransposed);
   if (rows)
     setGatheredRows(staged, *rows);

@@ -9,6 +9,7 @@
 
 #include "GPU/Expand/WeightTile.h"
 #include "GPU/Strategies/Simt/SimtTile.h"
+#include "GPU/Tile/SharedMemory.h"
 #include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
@@ -412,8 +413,7 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   auto fence = [&] {
     // ptxas would put the loads off until the products before them are made,
     // but moves none past a barrier; that of a warp costs nothing.
-    NVVM::SyncWarpOp::create(
-        builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
+    syncWarp(builder, loc);
     copyAddresses.push_back(&*std::prev(builder.getInsertionPoint()));
   };
   for (int64_t i = defers ? 0 : 1; i < count; ++i) {

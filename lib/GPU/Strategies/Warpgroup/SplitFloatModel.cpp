@@ -49,6 +49,8 @@ bool nm::wantsCompensation(const GpuProduct &product, int64_t splits,
 }
 
 double nm::splitMicroseconds(const GpuProduct &product, const GpuChip &chip) {
+  if (product.splits == 1 || product.hasSplitsOfA)
+    return 0;
   double bytes =
       double(product.rows() * product.k) *
       double(int64_t(elementSize(product.type)) + bytesOfSplits(product));

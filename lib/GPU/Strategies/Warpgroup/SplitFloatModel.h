@@ -8,7 +8,7 @@
 namespace nm {
 
 /// The microseconds of the kernel before the product, which makes the splits of
-/// A that `product` has.
+/// A that `product` has; 0 where it has none, or what makes A stores them.
 double splitMicroseconds(const GpuProduct &product, const GpuChip &chip);
 
 /// The microseconds of the kernel behind the product, which adds up `parts`

@@ -23,41 +23,52 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Whether warpgroups store sums from registers, which have 64 m of a column
-/// side by side.
-static bool hasSumsInRegisters(SparseProductOpInterface op) {
+/// Whether warpgroups of `op` can store splits of C from registers, which have
+/// 64 m of a column side by side.
+static bool canStoreSplits(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!isa_and_present<WgmmaScheduleAttr, WgmmaSpScheduleAttr>(schedule) ||
+      !isa<SpMMOp>(op) || op->getNumResults() != 1 || op.getNumBatchDims() != 0)
+    return false;
   BlockTiling tiling = schedule.getTiling();
-  return isa<WgmmaScheduleAttr, WgmmaSpScheduleAttr>(schedule) &&
-         tiling.producers != 0 && tiling.storeBuffers == 0 &&
-         tiling.splitK == 1;
+  bool isFilled = op.getC().getDefiningOp<linalg::FillOp>() != nullptr;
+  return (op.hasEpilogue() || isFilled) && tiling.clusterK == 1 &&
+         tiling.blockM % ::nm::kSplitColumns == 0 &&
+         tiling.storesFromRegisters();
 }
 
-/// The only op that takes C's elements, if it splits them.
-static SplitFloatsOp findOnlyUser(SparseProductOpInterface op) {
-  SplitFloatsOp splits;
+/// The only op that takes C's elements; null where there are several.
+static Operation *findOnlyUser(SparseProductOpInterface op) {
+  Operation *only = nullptr;
   for (Operation *user : op->getResult(0).getUsers()) {
     if (isa<tensor::DimOp>(user))
       continue;
-    if (splits || !isa<SplitFloatsOp>(user))
-      return {};
-    splits = cast<SplitFloatsOp>(user);
+    if (only)
+      return nullptr;
+    only = user;
   }
-  return splits;
+  return only;
 }
 
-SplitFloatsOp mlir::nm::findSplitFloatsOfC(SparseProductOpInterface op,
-                                           const GpuTile &tile) {
-  if (!isa<SpMMOp>(op) || op->getNumResults() != 1)
-    return {};
-  SplitFloatsOp splits = findOnlyUser(op);
-  bool isFilled = op.getC().getDefiningOp<linalg::FillOp>() != nullptr;
-  if (!splits || splits.getWindows() || op.getNumBatchDims() != 0 ||
-      (!op.hasEpilogue() && !isFilled) || tile.clusterK != 1 ||
-      tile.m % ::nm::kSplitColumns != 0 || !hasSumsInRegisters(op) ||
-      !splits.getOutput().getDefiningOp<tensor::EmptyOp>())
+SparseProductOpInterface
+mlir::nm::findSplitterOfA(SparseProductOpInterface op) {
+  auto before = op.getA().getDefiningOp<SparseProductOpInterface>();
+  if (!before || !isa<SpMMOp>(op) || !op.getAType().getElementType().isF32() ||
+      !canStoreSplits(before) || findOnlyUser(before) != op)
     return {};
   // Where m is the last dimension of C, what splits it reads it as it is.
+  bool isAsItIs = cast<SpMMOp>(*op).getTransposeA() ==
+                  cast<SpMMOp>(*before).getTransposeC();
+  return isAsItIs ? before : SparseProductOpInterface();
+}
+
+SplitFloatsOp mlir::nm::findSplitFloatsOfC(SparseProductOpInterface op) {
+  if (!op.getScheduleAttr().getTiling().splitC || !canStoreSplits(op))
+    return {};
+  auto splits = dyn_cast_if_present<SplitFloatsOp>(findOnlyUser(op));
+  if (!splits || splits.getWindows() ||
+      !splits.getOutput().getDefiningOp<tensor::EmptyOp>())
+    return {};
   return splits.getTranspose() != cast<SpMMOp>(*op).getTransposeC() ? splits
                                                                     : nullptr;
 }

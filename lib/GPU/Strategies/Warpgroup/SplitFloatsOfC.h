@@ -4,7 +4,6 @@
 #define NM_LIB_GPU_STRATEGIES_WARPGROUP_SPLITFLOATSOFC_H
 
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,10 +13,14 @@ class RewriterBase;
 
 namespace mlir::nm {
 
-/// The op that splits C into splits for a product behind it, where nothing else
-/// takes C and the blocks of `op` can store the splits themselves; else null.
-SplitFloatsOp findSplitFloatsOfC(SparseProductOpInterface op,
-                                 const GpuTile &tile);
+/// The product that makes the A of `op`, of f32, for `op` alone, and whose
+/// blocks can store splits of it; null where there is none, or it has no
+/// schedule yet.
+SparseProductOpInterface findSplitterOfA(SparseProductOpInterface op);
+
+/// The op that splits C for such a product behind, where the schedule of `op`
+/// says that its blocks store the splits; else null.
+SplitFloatsOp findSplitFloatsOfC(SparseProductOpInterface op);
 
 /// Makes C, which `splits` takes, m-major for the product behind: C^T.
 SparseProductOpInterface orderSplits(RewriterBase &rewriter,

@@ -50,6 +50,16 @@ int64_t nm::countConsumers(const ScheduleFields &fields) {
          (fields.blockN / fields.warpgroupN) * kWarpgroupThreads;
 }
 
+int64_t nm::countSharedBytes(const ScheduleFields &fields, int64_t stageBytes) {
+  int64_t bytes = fields.stages * stageBytes;
+  if (fields.producers != 0)
+    bytes += kRoleBarrierBytes;
+  if (fields.storeBuffers != 0)
+    bytes += countConsumers(fields) / kWarpgroupThreads * fields.storeBuffers *
+             kStoreBufferElements * int64_t(sizeof(uint16_t));
+  return bytes;
+}
+
 void nm::setRoleRegisters(const GivenFields &given, bool areCopiesBulk,
                           int64_t elementBytes, bool haveTwoSums,
                           ScheduleFields &fields) {

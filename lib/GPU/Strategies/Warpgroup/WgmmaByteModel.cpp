@@ -8,6 +8,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
 #include "GPU/Strategies/Warpgroup/TurnsModel.h"
+#include "GPU/Strategies/Warpgroup/WarpgroupModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
@@ -70,17 +71,14 @@ struct TileRows {
   int64_t ofB, kept;
 };
 
-class Candidate {
+class Candidate : public WarpgroupBlock {
 public:
-  Candidate(const GpuProduct &product, const GpuChip &chip)
-      : product(product), chip(chip) {}
+  using WarpgroupBlock::WarpgroupBlock;
 
   /// Whether there is such a schedule.
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows,
            bool hasPanelsOfA);
   void estimate();
-
-  GpuSchedule schedule;
 
 private:
   int64_t bytesOfTile() const {
@@ -89,12 +87,8 @@ private:
   double multiplyClocks() const;
   double copyClocks() const;
   double packMicroseconds() const;
-  int64_t countTurns() const;
   bool prefersTensorCopies() const;
-  void setFloors();
 
-  const GpuProduct &product;
-  const GpuChip &chip;
   TileRows rows = {};
 };
 } // namespace
@@ -132,22 +126,14 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                                            : CopyKind::Direct;
   schedule.blocks = chip.multiprocessors;
   schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
-  schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfTile());
-  schedule.sharedBytes = schedule.stages * bytesOfTile() + kRoleBarrierBytes;
+  setStages(bytesOfTile(), kMaxStages, chip.sharedPerBlock);
   schedule.packing = packForWgmma(product, schedule);
   if (countTurns() >= kLeastTurns)
-    addStoreBuffers(schedule, product, chip);
+    addStoreBuffers(bytesOfTile());
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
   return schedule.stages >= kMinStages && !isLarge;
-}
-
-int64_t Candidate::countTurns() const {
-  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
-                  ceilDiv(product.n, schedule.blockN);
-  return ceilDiv(tiles, schedule.blocks);
 }
 
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
@@ -205,24 +191,13 @@ double Candidate::packMicroseconds() const {
   return chip.rates.earlyLaunch + bytes / chip.memoryGBs / 1000;
 }
 
-void Candidate::setFloors() {
-  double m = double(product.rows()), n = double(product.n),
-         kept = double(product.pattern.condensedRows(product.k));
-  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.multiplyFloor = m * n * kept / chip.rates.tensor / clocks;
-  double bytes = m * double(product.k) + kept * n +
-                 m * n * double(elementSize(product.outputType));
-  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
-}
-
 void Candidate::estimate() {
-  setFloors();
+  setFloorsOfKeptRows(/*elementBytes=*/1, /*operations=*/1);
   TurnsOfBlocks blocks;
   blocks.turns = countTurns();
   blocks.steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
   blocks.step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
-  blocks.stored = double(schedule.blockM * schedule.blockN) *
-                  double(elementSize(product.outputType));
+  blocks.stored = bytesOfTileOfC();
   if (schedule.storeBuffers != 0)
     blocks.storeRate = kBufferedStoreRate;
   blocks.start = kByteStartClocks;
@@ -279,8 +254,7 @@ Result<GpuSchedule> nm::selectWgmmaByteSchedule(const GpuProduct &product,
                 !candidate.set(panel, groupM, groups, rows, hasPanelsOfA))
               continue;
             candidate.estimate();
-            if (!best || candidate.schedule.microseconds < best->microseconds)
-              best = candidate.schedule;
+            takeFaster(candidate.schedule, best);
           }
   if (best)
     return *best;

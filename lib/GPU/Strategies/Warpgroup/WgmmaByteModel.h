@@ -14,11 +14,6 @@ Result<GpuSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
                                             const GpuChip &chip,
                                             std::optional<bool> panelsOfA);
 
-/// Lets C leave through slots, where tensor copies can store it and the slots
-/// fit beside the stages.
-void addStoreBuffers(GpuSchedule &schedule, const GpuProduct &product,
-                     const GpuChip &chip);
-
 } // namespace nm
 
 #endif // NM_LIB_GPU_STRATEGIES_WARPGROUP_WGMMABYTEMODEL_H

@@ -11,6 +11,7 @@
 #include "GPU/Select/GpuModels.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 #include "GPU/Strategies/Warpgroup/TurnsModel.h"
+#include "GPU/Strategies/Warpgroup/WarpgroupModel.h"
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
 #include "nm/GPU/Stage/RowBytes.h"
@@ -89,12 +90,6 @@ static constexpr int64_t kMaxPanel = 128;
 /// The most rows of A of a warpgroup, and tiles along m whose blocks are
 /// neighbours.
 static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
-/// Slots of a warpgroup that C leaves through where blocks take several turns,
-/// and their bytes. In vectors of 128, 4096 cubed takes 57.9 us at 75 % and
-/// 35.4 at 87.5 %, and 59.4 and 36.7 with stores from registers; of blocks of
-/// one turn it is the other way round, 28.7 and 27.3 us for 1024 rows at 50 %
-/// (one H100, 2026-11-25).
-static constexpr int64_t kSlots = 2, kSlotBytes = 64 * 64 * 2;
 
 bool nm::isLongSumOfSplitFloats(const GpuProduct &product) {
   constexpr int64_t kAsAccurate = 3;
@@ -131,10 +126,10 @@ struct TileRows {
   int64_t ofB, kept, padded;
 };
 
-class Candidate {
+class Candidate : public WarpgroupBlock {
 public:
   Candidate(const GpuProduct &product, const GpuChip &chip)
-      : product(product), chip(chip), pattern(product.pattern) {}
+      : WarpgroupBlock(product, chip), pattern(product.pattern) {}
 
   /// Whether there is such a schedule.
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
@@ -143,8 +138,6 @@ public:
   /// Numbers of parts that k may be cut into.
   std::vector<int64_t> listParts() const;
   void estimate(int64_t parts);
-
-  GpuSchedule schedule;
 
 private:
   /// Whether no row only fills an instruction up, and each producer starts with
@@ -156,11 +149,6 @@ private:
             ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0);
   }
   double clocksOfTile(int64_t together) const;
-  double bytesOfStore() const {
-    double sums = double(schedule.blockM * schedule.blockN);
-    return sums *
-           (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
-  }
   double multiplyClocks() const {
     return 2.0 * double(rows.padded * schedule.blockM * schedule.blockN) /
            chip.rates.tensor * productsOfOne();
@@ -188,17 +176,12 @@ private:
   double clocksWithProducers() const;
   /// Blocks that run on a multiprocessor at once.
   int64_t countTogether() const;
-  int64_t countBlocks() const {
-    return ceilDiv(product.rows(), schedule.blockM) *
-           ceilDiv(product.n, schedule.blockN);
-  }
   int64_t countTiles() const {
     return ceilDiv(pattern.condensedRows(product.k), rows.kept);
   }
   int64_t countPartsOfIdle() const;
   std::vector<int64_t> listPartsOfSplits() const;
   double microsecondsToAdd() const;
-  void setFloors();
   /// Bytes of an operand's element in shared memory.
   int64_t elementBytes() const {
     return schedule.splits > 1 ? bytesOfSplits(product)
@@ -212,8 +195,6 @@ private:
   }
   double clocksOfSplits() const;
 
-  const GpuProduct &product;
-  const GpuChip &chip;
   const Pattern &pattern;
   TileRows rows = {};
 };
@@ -281,16 +262,14 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.warpgroupN = kPanel;
   schedule.compensated = wantsCompensation(product, schedule.splits, rows.kept);
   schedule.packing = packForWgmma(product, schedule);
-  int64_t bytes = bytesOfTile();
   bool isSmall = rows.padded <= kRowsOfSmallTile;
   // Also where producers are given.
   schedule.blocks = chip.multiprocessors;
   // Neighbours gather other rows of the same columns of A, which are most of
   // what narrow tiles copy.
   schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
-  schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
-                             chip.sharedPerBlock / bytes);
-  schedule.sharedBytes = schedule.stages * bytes;
+  setStages(bytesOfTile(), isSmall ? kMaxSmallStages : kMaxStages,
+            chip.sharedPerBlock);
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
@@ -301,35 +280,19 @@ bool Candidate::setProducers() {
   int64_t copies = bytesOfRows() / (kProducers * kWarpSize * copyWidth());
   if (copies > kMaxCopies)
     return false;
-  schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfTile());
+  schedule.producers = kProducers;
+  setStages(bytesOfTile(), kMaxStages, chip.sharedPerBlock);
   if (schedule.stages < kMinStages)
     return false;
-  schedule.producers = kProducers;
-  schedule.sharedBytes = schedule.stages * bytesOfTile() + kRoleBarrierBytes;
   schedule.packing = packForWgmma(product, schedule);
-  if (schedule.splits == 1 && countBlocks() > schedule.blocks)
-    addStoreBuffers(schedule, product, chip);
+  if (schedule.splits == 1 && countTilesOfC() > schedule.blocks)
+    addStoreBuffers(bytesOfTile());
   return true;
-}
-
-void nm::addStoreBuffers(GpuSchedule &schedule, const GpuProduct &product,
-                         const GpuChip &chip) {
-  int64_t parts = schedule.warpgroupM * schedule.warpgroupN / (kPanel * kPanel),
-          groups = schedule.blockM / schedule.warpgroupM *
-                   (schedule.blockN / schedule.warpgroupN),
-          bytes = groups * kSlots * kSlotBytes;
-  if (!product.storesByTensor || parts % kSlots != 0 ||
-      schedule.sharedBytes + bytes > chip.sharedPerBlock)
-    return;
-  schedule.storeBuffers = kSlots;
-  schedule.sharedBytes += bytes;
 }
 
 int64_t Candidate::countTogether() const {
   int64_t sums = schedule.warpgroupM * schedule.warpgroupN / kWarpgroupThreads;
-  int64_t threads = schedule.blockM / schedule.warpgroupM *
-                    (schedule.blockN / schedule.warpgroupN) * kWarpgroupThreads;
+  int64_t threads = countConsumers(schedule);
   // Sums leave through shared memory, with some padding.
   int64_t bytes = std::max(schedule.sharedBytes,
                            schedule.blockM * (schedule.blockN + 8) * 4);
@@ -355,20 +318,20 @@ double Candidate::clocksOfTile(int64_t together) const {
 
 /// The clocks of all blocks, in waves.
 double Candidate::clocksOfBlocks() const {
-  int64_t blocks = countBlocks() * schedule.splitK;
+  int64_t blocks = countTilesOfC() * schedule.splitK;
   double tiles = double(ceilDiv(countTiles(), schedule.splitK));
   // Fewer blocks than there is room for run alone.
   int64_t together = std::min(
       countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
   double block = tiles * clocksOfTile(together) + kStartClocks +
-                 bytesOfStore() / chip.rates.stored;
+                 bytesOfTileOfC() / chip.rates.stored;
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
 /// The clocks of products of split floats, by blocks that take turns at tiles
 /// of C.
 double Candidate::clocksOfSplits() const {
-  int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
+  int64_t turns = countTurns();
   int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
   bool isNarrow = schedule.warpgroupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
@@ -382,8 +345,12 @@ double Candidate::clocksOfSplits() const {
       chip.rates.barrier;
   if (schedule.compensated)
     step += clocksOfCompensation(rows.padded);
-  return TurnsOfBlocks{
-      turns, tiles, step, bytesOfStore(), kSplitsStoreRate, kSplitsStartClocks}
+  return TurnsOfBlocks{turns,
+                       tiles,
+                       step,
+                       bytesOfTileOfC(),
+                       kSplitsStoreRate,
+                       kSplitsStartClocks}
       .clocks();
 }
 
@@ -404,7 +371,7 @@ double Candidate::clocksToCopy(double ingress) const {
 double Candidate::clocksWithProducers() const {
   if (schedule.splits > 1)
     return clocksOfSplits();
-  int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
+  int64_t turns = countTurns();
   bool isPartial = product.rows() % schedule.blockM != 0;
   double ingress =
       turns > 1 || isPartial ? chip.rates.received : kOneTurnIngress;
@@ -419,14 +386,14 @@ double Candidate::clocksWithProducers() const {
                 chip.rates.barrier;
   double storeRate =
       schedule.storeBuffers != 0 ? kBufferedStoreRate : kStoreRateOfTurns;
-  return TurnsOfBlocks{turns,          countTiles(), step,
-                       bytesOfStore(), storeRate,    kStartClocksOfTurns}
+  return TurnsOfBlocks{turns,     countTiles(),       step, bytesOfTileOfC(),
+                       storeRate, kStartClocksOfTurns}
       .clocks();
 }
 
 /// As many as the multiprocessors that have no block can take.
 int64_t Candidate::countPartsOfIdle() const {
-  int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
+  int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countTilesOfC());
   // Parts that are no longer than the pipeline gain nothing.
   parts = std::min(parts, countTiles() / (2 * kMaxStages));
   return std::max<int64_t>(1, parts);
@@ -459,17 +426,6 @@ std::vector<int64_t> Candidate::listParts() const {
   return {schedule.producers != 0 ? 1 : countPartsOfIdle()};
 }
 
-void Candidate::setFloors() {
-  double m = double(product.rows()), n = double(product.n),
-         kept = double(pattern.condensedRows(product.k));
-  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.multiplyFloor =
-      2 * m * n * kept * productsOfOne() / chip.rates.tensor / clocks;
-  double bytes = (m * double(product.k) + kept * n) * double(elementBytes()) +
-                 m * n * double(elementSize(product.outputType));
-  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
-}
-
 /// The microseconds of the kernel behind, which adds the parts of k up.
 double Candidate::microsecondsToAdd() const {
   if (schedule.splitK == 1)
@@ -482,15 +438,14 @@ double Candidate::microsecondsToAdd() const {
 }
 
 void Candidate::estimate(int64_t parts) {
-  setFloors();
+  setFloorsOfKeptRows(elementBytes(), 2 * productsOfOne());
   bool hasProducers = schedule.producers != 0;
   schedule.splitK = parts;
   double clocks = hasProducers ? clocksWithProducers() : clocksOfBlocks();
   schedule.microseconds =
       std::max(microsecondsUnderLoad(clocks, chip), schedule.memoryFloor) +
       (hasProducers ? chip.rates.earlyLaunch : chip.rates.launch) +
-      (schedule.splits > 1 ? splitMicroseconds(product, chip) : 0) +
-      microsecondsToAdd();
+      splitMicroseconds(product, chip) + microsecondsToAdd();
 }
 
 static Error refuse(const std::string &reason) {

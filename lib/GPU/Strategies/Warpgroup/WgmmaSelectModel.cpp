@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Warpgroup/TurnsModel.h"
+#include "GPU/Strategies/Warpgroup/WarpgroupModel.h"
 
 #include "nm/Format/SelectedFragments.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -88,17 +89,15 @@ PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
 }
 
 namespace {
-class Candidate {
+class Candidate : public WarpgroupBlock {
 public:
   Candidate(const GpuProduct &product, const GpuChip &chip,
             const SelectedBytes &bytes)
-      : product(product), chip(chip), pattern(product.pattern), bytes(bytes) {}
+      : WarpgroupBlock(product, chip), pattern(product.pattern), bytes(bytes) {}
 
   /// Whether there is such a schedule.
   bool set(int64_t columns, int64_t groups, int64_t rowsOfTile);
   void estimate();
-
-  GpuSchedule schedule;
 
 private:
   bool hasRegisters() const;
@@ -122,21 +121,12 @@ private:
     double ingress = isAlone ? kIngressAlone : kIngress;
     return double(bytesOfRows() + bytesOfWeights()) / ingress;
   }
-  /// Tiles of C that a block has.
-  int64_t countTurns() const {
-    int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
-                    ceilDiv(product.n, schedule.blockN);
-    return ceilDiv(tiles, schedule.blocks);
-  }
   double selectClocks() const;
   double clocksToAdd() const {
     double sums = double(schedule.blockM * schedule.blockN);
     return schedule.promote ? sums / kAddedSums : 0;
   }
-  void setFloors();
 
-  const GpuProduct &product;
-  const GpuChip &chip;
   const Pattern &pattern;
   const SelectedBytes &bytes;
   int64_t groups = 1, kept = 0;
@@ -186,9 +176,7 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   schedule.blocks = chip.multiprocessors;
   schedule.groupM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);
-  schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / bytesOfStage());
-  schedule.sharedBytes = schedule.stages * bytesOfStage() + kRoleBarrierBytes;
+  setStages(bytesOfStage(), kMaxStages, chip.sharedPerBlock);
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
   bool isWide = (schedule.promote && columns > kMaxPromoted) ||
@@ -219,18 +207,8 @@ double Candidate::selectClocks() const {
   return double(words) * operations / kSelectRate;
 }
 
-void Candidate::setFloors() {
-  double m = double(product.rows()), n = double(product.n),
-         condensed = double(pattern.condensedRows(product.k));
-  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.multiplyFloor = m * n * condensed / chip.rates.tensor / clocks;
-  double moved = m * double(product.k) + condensed * n +
-                 m * n * double(elementSize(product.outputType));
-  schedule.memoryFloor = moved / chip.memoryGBs / 1000;
-}
-
 void Candidate::estimate() {
-  setFloors();
+  setFloorsOfKeptRows(/*elementBytes=*/1, /*operations=*/1);
   double products = multiplyClocks() + clocksToAdd(), copies = copyClocks();
   TurnsOfBlocks blocks;
   blocks.turns = countTurns();
@@ -239,8 +217,7 @@ void Candidate::estimate() {
       std::max(std::max(products, copies) + kSelectShare * selectClocks(),
                selectClocks()) +
       kStepClocks;
-  blocks.stored = double(schedule.blockM * schedule.blockN) *
-                  double(elementSize(product.outputType));
+  blocks.stored = bytesOfTileOfC();
   blocks.start = kByteStartClocks;
   schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor);
   if (product.rows() <= kColdRows)
@@ -302,8 +279,7 @@ Result<GpuSchedule> nm::selectWgmmaSelectSchedule(const GpuProduct &product,
         if (!candidate.set(columns, groups, steps * bytes.tileStep()))
           continue;
         candidate.estimate();
-        if (!best || candidate.schedule.microseconds < best->microseconds)
-          best = candidate.schedule;
+        takeFaster(candidate.schedule, best);
       }
   if (best)
     return *best;

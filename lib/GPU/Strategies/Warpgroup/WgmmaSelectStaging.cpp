@@ -37,7 +37,7 @@ private:
     return typeOfWeights(getWeightShape(op, tile).indices, builder.getI8Type());
   }
   MemRefType typeOfWeights(ArrayRef<int64_t> shape, Type type) {
-    return getWorkgroupType(shape, MemRefLayoutAttrInterface(), type);
+    return getWorkgroupType(shape, type);
   }
   LogicalResult verifyOperands();
 
@@ -102,7 +102,7 @@ void WgmmaSelectStaging::emit() {
   SmallVector<Value> operands = {a, values, selectors,
                                  castOutput(builder, op, tile)};
   // Bulk and tensor copies write through wgmma's own proxy.
-  replaceByStaged(builder, op, tile, copies.finish(), operands, /*buffers=*/3);
+  replaceByStaged(builder, op, copies.finish(), operands, /*buffers=*/3);
 }
 
 LogicalResult mlir::nm::stageWgmmaSelectOperands(OpBuilder &builder,

@@ -10,6 +10,7 @@
 #include "GPU/Strategies/Mma/MmaModel.h"
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Warpgroup/TurnsModel.h"
+#include "GPU/Strategies/Warpgroup/WarpgroupModel.h"
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -72,9 +73,9 @@ static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
 /// The number of tiles along n from which on they are numbered in groups, so
 /// that the blocks which run at once, 132, share weights as well as rows of A,
-/// and where C leaves through slots, those of a warpgroup. 32 tiles in all take
-/// 128 us in f16, and 131 with slots (one H100, 2026-11-25).
-static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
+/// and C leaves through slots. 32 tiles in all take 128 us in f16, and 131 with
+/// slots (one H100, 2026-11-25).
+static constexpr int64_t kLongRow = 64;
 /// Registers of a thread that multiplies. With promoted sums of 192 x 64, which
 /// leave 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x
 /// 64 79.
@@ -127,7 +128,7 @@ static bool isPromoted(const GpuProduct &product) {
 }
 
 namespace {
-class Candidate {
+class Candidate : public WarpgroupBlock {
 public:
   /// With room for `together` blocks on a multiprocessor, and `lines` of each
   /// row of A in a tile.
@@ -153,18 +154,12 @@ private:
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
   void estimate(int64_t parts, bool hasClusters);
 
-  GpuSchedule schedule;
-
   int64_t rowBytes() const { return schedule.blockK * sparseBytes(product); }
   int64_t activationBytes() const { return schedule.blockM * rowBytes(); }
   /// The bytes of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
     return activationBytes() +
            schedule.blockN * (rowBytes() / 2 + schedule.blockK / 8);
-  }
-  int64_t groups() const {
-    return schedule.blockM / schedule.warpgroupM *
-           (schedule.blockN / schedule.warpgroupN);
   }
   int64_t sumsOfThread() const {
     return schedule.warpgroupM * schedule.warpgroupN / kWarpgroupThreads *
@@ -176,16 +171,14 @@ private:
   double copyClocks() const;
   double tileClocks(int64_t blocks) const;
 
-  const GpuProduct &product;
-  const GpuChip &chip;
   int64_t together;
 };
 } // namespace
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape, int64_t together, int64_t lines)
-    : schedule(shape.makeWarpgroupSchedule(lines * sparseTileRows(product))),
-      product(product), chip(chip), together(together) {
+    : WarpgroupBlock(product, chip), together(together) {
+  schedule = shape.makeWarpgroupSchedule(lines * sparseTileRows(product));
   setSparseFloors(product, chip,
                   2 * chip.rates.tensor * kMmaBytes /
                       double(sparseBytes(product)),
@@ -193,14 +186,13 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   int64_t bytes =
       std::min(chip.sharedPerBlock,
                chip.sharedPerMultiprocessor / together - kReservedShared);
-  schedule.stages =
-      std::min(kMaxStages, (bytes - kRoleBarrierBytes) / tileBytes());
+  // With room for barriers, should there be producers.
+  setStages(tileBytes(), kMaxStages, bytes - kRoleBarrierBytes);
   schedule.blocks = chip.multiprocessors;
-  schedule.sharedBytes = schedule.stages * tileBytes();
 }
 
 bool Candidate::exists() const {
-  int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
+  int64_t registers = kRegisters / (together * countConsumers(schedule));
   int64_t others = together == 1 ? kLeastOtherRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
   int64_t sumBytes = schedule.blockM * (schedule.blockN + 8) * 4;
@@ -241,14 +233,14 @@ bool Candidate::setProducers() {
   // longer than rows.
   bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
   if (!isWhole || !isFull || strideBytes(product) % kBulkRowBytes != 0 ||
-      together > 1 || groups() > kMaxRoleGroups ||
+      together > 1 || countWarpgroups() > kMaxRoleGroups ||
       sumsOfThread() + kUsualRegisters > kRoleRegisters)
     return false;
   schedule.splitK = schedule.clusterK = 1;
   schedule.stages =
       schedule.stages >= kMaxRoleStages ? kMaxRoleStages : kMinStages;
   schedule.producers = kProducers;
-  schedule.sharedBytes = schedule.stages * tileBytes() + kRoleBarrierBytes;
+  schedule.sharedBytes = countSharedBytes(schedule, tileBytes());
   setOrder();
   return true;
 }
@@ -275,29 +267,18 @@ int64_t Candidate::chooseTilesAtOnce() const {
 
 /// The order of tiles, and what C's leave through.
 void Candidate::setOrder() {
-  int64_t tiles = ceilDiv(product.n, schedule.blockN),
-          parts = schedule.warpgroupM * schedule.warpgroupN /
-                  (kSlotSide * kSlotSide),
-          bytes = groups() * kSlots * kSlotSide * kSlotSide *
-                  int64_t(sizeof(uint16_t));
-  bool isLong = tiles >= kLongRow;
+  bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
   schedule.groupN = isLong ? chooseTilesAtOnce() : 1;
-  if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
-      schedule.sharedBytes + bytes > chip.sharedPerBlock)
-    return;
-  schedule.storeBuffers = kSlots;
-  schedule.sharedBytes += bytes;
+  if (isLong)
+    addStoreBuffers(tileBytes());
 }
 
 void Candidate::estimateRoles() {
-  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
-                  ceilDiv(product.n, schedule.blockN);
   TurnsOfBlocks blocks;
-  blocks.turns = ceilDiv(tiles, schedule.blocks);
+  blocks.turns = countTurns();
   blocks.steps = ceilDiv(product.k, schedule.blockK);
   blocks.storeRate = kRoleStoreRate;
-  blocks.stored = double(schedule.blockM * schedule.blockN) *
-                  double(elementSize(product.outputType));
+  blocks.stored = bytesOfTileOfC();
   double copied =
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
@@ -322,7 +303,7 @@ void Candidate::estimateRoles() {
 
 /// The clocks of a tile in which the tensor cores wait for warps.
 double Candidate::waitClocks() const {
-  if (isPromoted(product) && groups() == 1)
+  if (isPromoted(product) && countWarpgroups() == 1)
     return kLonePromotionClocks + kLoneRowClocks * double(schedule.blockK);
   if (schedule.warpgroupM >= kLongInstruction)
     return kLongTileClocks;
@@ -338,8 +319,9 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
   // Whatever their elements, instructions read as many bytes as fast.
   double operations = rows * kColumns * kInstructionBytes;
   double bytes = kInstructionBytes * (double(kColumns) / 2 + rows);
-  double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
-                               (rowBytes() / kInstructionBytes));
+  double instructions =
+      double(countWarpgroups() * (schedule.warpgroupN / kColumns) *
+             (rowBytes() / kInstructionBytes));
   return instructions * std::max(operations / (2 * chip.rates.tensor),
                                  bytes / sharedBytesPerClock);
 }
@@ -382,11 +364,9 @@ static bool isShort(const GpuProduct &product) {
 void Candidate::estimate(int64_t parts, bool hasClusters) {
   schedule.splitK = parts;
   schedule.clusterK = hasClusters ? parts : 1;
-  int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
-                   ceilDiv(product.n, schedule.blockN) * parts;
-  double tiles = double(ceilDiv(ceilDiv(product.k, schedule.blockK), parts));
-  double stored = double(schedule.blockM * schedule.blockN) *
-                  double(parts > 1 ? 4 : elementSize(product.outputType));
+  int64_t blocks = countTilesOfC() * parts;
+  double tiles = double(ceilDiv(ceilDiv(product.k, schedule.blockK), parts)),
+         stored = bytesOfTileOfC();
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(count) + chip.rates.start +
            double(count) * stored / chip.rates.stored;
@@ -428,8 +408,7 @@ void Candidate::considerParts(std::optional<GpuSchedule> &best) {
       if (hasClusters && (parts == 1 || parts > kMaxCluster || !canCluster))
         continue;
       estimate(parts, hasClusters);
-      if (!best || schedule.microseconds < best->microseconds)
-        best = schedule;
+      takeFaster(schedule, best);
     }
 }
 
@@ -437,8 +416,7 @@ void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
   if (!setProducers())
     return;
   estimateRoles();
-  if (!best || schedule.microseconds < best->microseconds)
-    best = schedule;
+  takeFaster(schedule, best);
 }
 
 static std::optional<std::string> whyNot(const GpuProduct &product,

@@ -11,6 +11,7 @@
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 #include "GPU/Strategies/Warpgroup/TurnsModel.h"
+#include "GPU/Strategies/Warpgroup/WarpgroupModel.h"
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
@@ -50,7 +51,7 @@ static constexpr MmaTileShape kShapes[] = {
 };
 
 namespace {
-class Candidate {
+class Candidate : public WarpgroupBlock {
 public:
   Candidate(const GpuProduct &product, const GpuChip &chip,
             const MmaTileShape &shape);
@@ -61,13 +62,7 @@ public:
   std::vector<int64_t> listParts() const;
   void estimate(int64_t parts);
 
-  GpuSchedule schedule;
-
 private:
-  int64_t groups() const {
-    return schedule.blockM / schedule.warpgroupM *
-           (schedule.blockN / schedule.warpgroupN);
-  }
   /// The bytes of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
     return kRows * (schedule.blockM + schedule.blockN / 2) *
@@ -79,25 +74,20 @@ private:
   int64_t products() const {
     return productsOfSplitFloats(product, schedule.compensated);
   }
-
-  const GpuProduct &product;
-  const GpuChip &chip;
 };
 } // namespace
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape)
-    : schedule(shape.makeWarpgroupSchedule(kRows)), product(product),
-      chip(chip) {
+    : WarpgroupBlock(product, chip) {
+  schedule = shape.makeWarpgroupSchedule(kRows);
   schedule.splits = product.splits;
   schedule.compensated = wantsCompensation(
       product, schedule.splits, product.pattern.condensedRows(kRows));
   setSparseFloors(product, chip, 2 * chip.rates.tensor / double(products()),
                   schedule);
-  schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - kRoleBarrierBytes) / tileBytes());
-  schedule.sharedBytes = schedule.stages * tileBytes() + kRoleBarrierBytes;
   schedule.producers = kProducers;
+  setStages(tileBytes(), kMaxStages, chip.sharedPerBlock);
   schedule.blocks = chip.multiprocessors;
   bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
   schedule.groupM = isLong ? kTilesAtOnceM : 1;
@@ -131,14 +121,15 @@ double Candidate::multiplyClocks() const {
   double rows = double(schedule.warpgroupM);
   double operations = 2 * rows * kColumns * kInstructionRows;
   double bytes = 2 * kInstructionRows * (double(kColumns) / 2 + rows);
-  double instructions = double(groups() * (schedule.warpgroupN / kColumns) *
-                               (kRows / kInstructionRows) * products());
+  double instructions =
+      double(countWarpgroups() * (schedule.warpgroupN / kColumns) *
+             (kRows / kInstructionRows) * products());
   return instructions * std::max(operations / (2 * chip.rates.tensor),
                                  bytes / chip.rates.shared);
 }
 
 double Candidate::stepClocks() const {
-  double factor = groups() > 1 ? kTwoGroupsFactor : kOneGroupFactor;
+  double factor = countWarpgroups() > 1 ? kTwoGroupsFactor : kOneGroupFactor;
   // Half of the rows are kept.
   double ofCompensation =
       schedule.compensated ? clocksOfCompensation(kRows / 2) : 0;
@@ -150,14 +141,11 @@ double Candidate::stepClocks() const {
 
 void Candidate::estimate(int64_t parts) {
   schedule.splitK = parts;
-  int64_t count = ceilDiv(product.rows(), schedule.blockM) *
-                  ceilDiv(product.n, schedule.blockN) * parts;
   TurnsOfBlocks blocks;
-  blocks.turns = ceilDiv(count, schedule.blocks);
+  blocks.turns = countTurns();
   blocks.steps = ceilDiv(ceilDiv(product.k, kRows), parts);
   blocks.step = stepClocks();
-  blocks.stored = double(schedule.blockM * schedule.blockN) *
-                  double(parts > 1 ? 4 : elementSize(product.outputType));
+  blocks.stored = bytesOfTileOfC();
   blocks.storeRate = chip.rates.stored;
   blocks.start = kSplitsStartClocks;
   schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor) +
@@ -175,8 +163,7 @@ Result<GpuSchedule> nm::selectWgmmaSpSplitFloats(const GpuProduct &product,
       continue;
     for (int64_t parts : candidate.listParts()) {
       candidate.estimate(parts);
-      if (!best || candidate.schedule.microseconds < best->microseconds)
-        best = candidate.schedule;
+      takeFaster(candidate.schedule, best);
     }
   }
   return *best;

@@ -101,7 +101,6 @@ MemRefType WgmmaStaging::typeOfValues() {
   if (!hasProducers())
     return typeOfOperand(tile.n, /*isPacked=*/true);
   return getWorkgroupType({1, splits * rows, tile.n},
-                          MemRefLayoutAttrInterface(),
                           op.getValuesType().getElementType());
 }
 
@@ -110,8 +109,7 @@ MemRefType WgmmaStaging::typeOfValues() {
 MemRefType WgmmaStaging::typeOfBytes() {
   if (isInPanels())
     return getWorkgroupType(
-        {rows / kPanelColumnsOfA, tile.m * kPanelColumnsOfA},
-        MemRefLayoutAttrInterface(), element);
+        {rows / kPanelColumnsOfA, tile.m * kPanelColumnsOfA}, element);
   bool isOfUnits = getSchedule().hasTensorCopies() && !keepsAllRows();
   int64_t panel = std::gcd(isOfUnits ? pattern.bk : rows, kPanelBytes);
   return getPanelledType({tile.m, rows}, element, panel);
@@ -182,7 +180,7 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
     return op.emitOpError() << "expected weights packed in tiles of the "
                             << countKeptRows() << " rows that a tile keeps, "
                             << "but got " << op.getPackingAttr();
-  if (failed(verifyStagedStores(op, tile)))
+  if (failed(verifyStagedStores(op)))
     return failure();
   return verifyStageBytes(
       op, tile, rows, tile.m,
@@ -257,7 +255,7 @@ void WgmmaStaging::emit() {
   // Bulk and tensor copies write through wgmma's own proxy.
   bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
   bool isGathered = !hasRowsOfA();
-  SpMMOp staged = replaceByStaged(builder, op, tile, group, operands,
+  SpMMOp staged = replaceByStaged(builder, op, group, operands,
                                   /*buffers=*/2, /*asyncProxy=*/!isAsync);
   if (isGathered)
     staged.setGathered(ArrayRef({tile.k / pattern.windowRows(), pattern.n}));

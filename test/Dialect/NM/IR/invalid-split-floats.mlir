@@ -272,3 +272,22 @@ func.func @wgmma_sp_c8_overlap(%a: memref<64x64xf32>, %v: memref<32x64xf32>, %i:
     ins(%a, %v, %i : memref<64x64xf32>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
   return
 }
+
+// -----
+
+func.func @wgmma_c10_split_c(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref<32x1xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected producers, k in one part and no store_buffers for 'split_c'}}
+  nm.spmm <8:32, block = 1x64>
+    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, split_k = 2, producers = 4, split_c = true, packing = <panel = 64, index_bits = 8, tile_rows = 32, splits = 3>>
+    ins(%a, %v, %i : memref<64x128xf32>, memref<32x64xf32>, memref<32x1xi8>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c10_split_c(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected producers, k in one part and no store_buffers for 'split_c'}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, split_c = true>
+    ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}

@@ -1,6 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-tile-to-gpu-blocks --canonicalize --cse --split-input-file | FileCheck %s
 
-#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
+#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, split_c = true, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
 
 // The blocks of a product whose C is only split for the one behind it split their
 // tile, of C^T: 64 rows of m have 192 columns. C is no tensor of its own.
@@ -28,7 +28,7 @@ func.func @split(%a: tensor<64x768xbf16>, %v: tensor<2x48x64xbf16>, %i: tensor<2
 
 // -----
 
-#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
+#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, split_c = true, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
 
 // Where someone else takes C, too, it is stored, and split behind.
 // CHECK-LABEL: func.func @taken
@@ -49,7 +49,7 @@ func.func @taken(%a: tensor<64x768xbf16>, %v: tensor<2x48x64xbf16>, %i: tensor<2
 
 // -----
 
-#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
+#wgmma = #nm.wgmma<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 132, split_c = true, packing = <panel = 64, index_bits = 8, tile_rows = 16, splits = 3>>
 
 // What is added to a C that has values stays a product and a split.
 // CHECK-LABEL: func.func @adds

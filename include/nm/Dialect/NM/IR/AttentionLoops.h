@@ -26,6 +26,36 @@ AttentionLoops getAttentionLoops(AttentionOp op);
 AffineMap getMaskMap(AttentionOp op);
 AffineMap getOutputMap(AttentionOp op);
 
+/// The operands of an attention by its loops.
+class AttentionOperands {
+public:
+  enum Operand : unsigned { Q, K, V, Mask, O };
+  /// A value for each loop; null where the loop's value is not known.
+  using Place = SmallVector<Value>;
+
+  explicit AttentionOperands(AttentionOp op)
+      : op(op), loops(getAttentionLoops(op)) {}
+
+  Type getElement() { return op.getOperandType(0).getElementType(); }
+  Place createPlace() { return Place(op.getMap(0).getNumDims()); }
+  Value valueOf(Operand operand) { return op->getOperand(numberOf(operand)); }
+  /// The operand's dimension along `loop`; none where it has none.
+  std::optional<int64_t> findDim(Operand operand, unsigned loop);
+  /// A value that has a dimension along `loop`, and that dimension.
+  std::pair<Value, int64_t> findSize(unsigned loop);
+  int64_t getStaticSize(unsigned loop);
+  /// The place's value for each dimension of the operand.
+  SmallVector<Value> indicesOf(Operand operand, const Place &place);
+
+  AttentionOp op;
+  const AttentionLoops loops;
+
+private:
+  unsigned numberOf(Operand operand) {
+    return operand == O ? op->getNumOperands() - 1 : operand;
+  }
+};
+
 /// Why a GPU's kernel does not take an attention of such operands, on tensors
 /// or memrefs; none where it does.
 std::optional<StringRef> whyNoAttentionKernel(AttentionOp op);

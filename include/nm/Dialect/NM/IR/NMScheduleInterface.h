@@ -39,6 +39,10 @@ struct BlockTiling : ::nm::ScheduleFields {
   int64_t sumsOfElement = 1;
 
   bool hasBlock() const { return blockM != 0; }
+  /// Whether warpgroups beside producers store whole sums from registers.
+  bool storesFromRegisters() const {
+    return producers != 0 && storeBuffers == 0 && splitK == 1;
+  }
   /// Threads that multiply.
   int64_t countConsumers() const {
     return threads - producers * ::nm::kWarpSize;

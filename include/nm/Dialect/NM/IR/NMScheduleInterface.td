@@ -53,6 +53,10 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
       (ins "const ::nm::Pattern &":$pattern,
            "::mlir::nm::PackedFormAttrInterface":$packedForm), "",
       "return $_attr.getPackedForm(pattern) == packedForm;">,
+    InterfaceMethod<[{
+        Whether its kernels have no zeros at all, whatever the pattern of the
+        weights: those are 1:1 before, and packed without their zeros.
+      }], "bool", "skipsZeros", (ins), "", "return false;">,
     InterfaceMethod<"Whether a block stages only the rows of A that it uses.",
                     "bool", "packsRows", (ins), "", "return false;">,
     InterfaceMethod<"The same for an A that is staged whole.",

@@ -61,6 +61,10 @@ def NM_Choice : NM_ChoiceIf<"">;
 /// One that is written only where it is true.
 def NM_Flag : NM_ChoiceIf<"field">;
 
+/// Elements that rows of a temporary A start at multiples of; 0 where they lie as
+/// they come.
+def NM_Padding : NM_CountUnless<0>;
+
 /// A case of an enum, which may be left out.
 class NM_Case<string enum, string value>
     : OptionalParameter<"std::optional<::mlir::nm::" # enum # ">">,
@@ -92,6 +96,18 @@ def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
+
+/// What schedules of kernels have, and those that do not take all patterns.
+defvar nmOfKernels = [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+}];
+defvar nmOfSomePatterns = !strconcat(nmOfKernels, [{
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+}]);
 
 class NM_ScheduleAttr<string name, string strategy>
     : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
@@ -258,6 +274,11 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     multiplied. With `late_loads = true` they are asked for behind the barrier of
     that tile, where ptxas puts them off to save registers, and not before it.
 
+    With `pad_a`, rows of an A of 16-bit elements that is made in memory of its
+    own, before the product, start at multiples of so many elements there, at
+    which accesses are fast. Left out, `nm-pad-rows` decides: of 8, or of 64 of
+    an m-major A.
+
     `packing` is the packed form that the weights take. With `pack = true` a
     block stages only the rows of A that its columns use, which
     `nm-pack-weights` lists for it: the packed form gets `col_info`, the columns
@@ -277,6 +298,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     * (C4) `packing` has no `col_info` of its own, and `copy_a` is neither
       `bulk` nor `tensor`. On an op, `pack = true` comes with a `block` and a
       `packing`, and `#nm.packing` (C4) holds for what it makes of that.
+    * (C5) `pad_a` is a multiple of 8, at most 64.
 
     ```mlir
     #nm.simt<block = [128, 128, 128], warp = [64, 32], thread = [8, 8],
@@ -291,19 +313,10 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
                         NM_Case<"TileOrder", "MMajor">:$layout_a,
                         NM_Choice:$prefetch, NM_Choice:$defer, NM_Choice:$pack,
                         NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    /// The packing of weights of `pattern`, with the lists of rows that `pack`
-    /// asks for.
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     /// Panels of whole rows can be read where warps fit them.
     bool canRead(const ::nm::Pattern &pattern, PackedFormAttrInterface packedForm) const;
-    ::llvm::LogicalResult verifyPattern(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        const ::nm::Pattern &pattern) const;
-
     TileOrder getOrderOfA() const {
       return getLayoutA().value_or(TileOrder::MMajor);
     }
@@ -312,7 +325,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     bool packsRows() const { return getPack().value_or(false); }
     bool isPromoted() const { return getPromote().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
-  }];
+  }]);
 }
 
 def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
@@ -329,9 +342,10 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
     With `early_bytes`, each warp asks the second-level cache for that many bytes
     of its block's weights, and of their indices, before the kernel waits for the
     one before it. Left out, it asks for none. The cost model has them for one
-    row of A and blocks that find room beside the kernel before.
+    row of A and blocks that find room beside the kernel before. `pad_a` is as in
+    `#nm.simt`.
 
-    Constraints: (C1), (C2) as for `#nm.simt`; `packing` has no `col_info`.
+    Constraints: (C1), (C2), (C5) as for `#nm.simt`; `packing` has no `col_info`.
     (C3) 0 ≤ early_bytes ≤ 65536, a multiple of 128, a line of the cache; else
     than 0, the m of `block`, where it is given, is 1.
 
@@ -343,13 +357,9 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
-                        NM_CountUnless<0>:$early_bytes,
+                        NM_CountUnless<0>:$early_bytes, NM_Padding:$pad_a,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-  }];
+  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels);
 }
 
 def NM_SimtColumnsScheduleAttr
@@ -386,11 +396,9 @@ def NM_SimtColumnsScheduleAttr
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$slice_k, NM_CountUnless<0>:$kept,
                         NM_CountUnless<0>:$tile_rows);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-  }];
+  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
+    bool skipsZeros() const { return true; }
+  }]);
 }
 
 def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
@@ -404,15 +412,16 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
     each of the warps that share a tile of C has windows of its own of a tile of
     k, which is rounded up to as many for each. `packing` is the packed form
     that the weights take, with panels of one unit's columns, and `pack` and
-    `late_loads` as in `#nm.simt`. What is left out is as there, too.
+    `late_loads` and `pad_a` as in `#nm.simt`. What is left out is as there, too.
 
     With `promote = true`, long sums keep their precision: a lane adds 64 kept
     rows, a chain, to sums that start at zero, and then the chain's sums to
     promoted sums, which take as many registers. What rounding leaves out of
     those is where the next chain starts.
 
-    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`. (C5) with
-    `promote = true`, the m · n of `warp` is at most 2048, 64 sums of a lane.
+    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`, and so (C6) is its
+    (C5). (C5) with `promote = true`, the m · n of `warp` is at most 2048, 64 sums
+    of a lane.
 
     ```mlir
     #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
@@ -423,17 +432,11 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_Choice:$pack,
                         NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-    ::llvm::LogicalResult verifyPattern(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        const ::nm::Pattern &pattern) const;
+                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     bool packsRows() const { return getPack().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
-  }];
+  }]);
 }
 
 def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
@@ -454,8 +457,8 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     `stages` is the number of buffers that copies to shared memory take turns
     in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
     warps that share a tile of C has steps of 64 rows of its own of a tile of k,
-    which is rounded up to as many for each. `promote` and `late_loads` are as in
-    `#nm.mma_sync`. What is left out, the cost model chooses.
+    which is rounded up to as many for each. `promote`, `late_loads` and `pad_a`
+    are as in `#nm.mma_sync`. What is left out, the cost model chooses.
 
     `bits` is that of the `quantization` of the product, if it has one: weights
     stay so many bits in memory, and are converted in registers.
@@ -473,7 +476,7 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     * (C4) `bits` is 4 or 8, or left out.
     * (C5) With `pairs = true`, n of the block is a multiple of 64, and there are
       no `bits`.
-    * (C6) `promote` as for `#nm.mma_sync` (C5).
+    * (C6) `promote` as for `#nm.mma_sync` (C5), and `pad_a` as there (C6).
 
     ```mlir
     #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
@@ -485,13 +488,11 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_CountUnless<0>:$bits,
-                        NM_Flag:$pairs, NM_Flag:$promote, NM_Flag:$late_loads);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+                        NM_Flag:$pairs, NM_Flag:$promote, NM_Flag:$late_loads,
+                        NM_Padding:$pad_a);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
     bool hasPairs() const { return getPairs().value_or(false); }
-  }];
+  }]);
 }
 
 def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
@@ -508,8 +509,8 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
     `stages` is the number of buffers that copies to shared memory take turns
     in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
     warps that share a tile of C has steps of 128 rows of its own of a tile of
-    k, which is rounded up to as many for each. `promote` and `late_loads` are as
-    in `#nm.mma_sync`. What is left out, the cost model chooses.
+    k, which is rounded up to as many for each. `promote`, `late_loads` and
+    `pad_a` are as in `#nm.mma_sync`. What is left out, the cost model chooses.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
@@ -517,7 +518,7 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
       8, n of 16.
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
-    * (C4) `promote` as for `#nm.mma_sync` (C5).
+    * (C4) `promote` as for `#nm.mma_sync` (C5), and `pad_a` as there (C6).
 
     ```mlir
     #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
@@ -526,12 +527,8 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$slice_k, NM_Flag:$promote,
-                        NM_Flag:$late_loads);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-  }];
+                        NM_Flag:$late_loads, NM_Padding:$pad_a);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels);
 }
 
 include "nm/Dialect/NM/IR/NMWgmmaSchedules.td"

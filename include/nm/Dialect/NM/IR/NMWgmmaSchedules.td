@@ -82,12 +82,15 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     With `store_buffers`, C leaves through shared memory (`nm.stage_stores`): each
     warpgroup has so many slots of 64 x 64 elements of 16 bits, from which
     tensor copies store C while the next tile is multiplied. Without, threads
-    store C from their registers.
+    store C from their registers. With `split_c = true` they store the splits of
+    C's elements in their place, where only an `nm.split_floats` for a product
+    behind reads C: selection says so once it has chosen both products.
 
     `producer_registers` and `consumer_registers` are those that threads of the
     two roles have (PTX ISA, `setmaxnreg`), of which producers need few. Left
-    out, threads keep those that they start with, which are as many for all; the
-    cost model leaves them out where that holds the sums.
+    out, threads keep those that they start with, which are as many for all;
+    selection leaves them out where that holds the sums. `pad_a` is as in
+    `#nm.simt`.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -110,6 +113,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C8) on an op, `compensated = true` comes with a packing of three splits.
     * (C9) `producer_registers` and `consumer_registers` are both given or
       neither, with producers: multiples of 8 in 24..240.
+    * (C10) on an op, `split_c = true` comes with producers, and without
+      `store_buffers` and parts of k. `pad_a` is a multiple of 8, at most 64.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
@@ -133,15 +138,9 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
                         NM_Flag:$promote, NM_Flag:$compensated,
                         NM_CountUnless<0>:$store_buffers,
                         NM_Registers:$producer_registers,
-                        NM_Registers:$consumer_registers,
-                        NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-    ::llvm::LogicalResult verifyPattern(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        const ::nm::Pattern &pattern) const;
+                        NM_Registers:$consumer_registers, NM_Flag:$split_c,
+                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const { return getProducers().value_or(0); }
     bool isPromoted() const { return getPromote().value_or(false); }
     bool isCompensated() const { return getCompensated().value_or(false); }
@@ -152,7 +151,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     bool hasPanelsOfA() const {
       return getCopyA().value_or(CopyKind::Direct) == CopyKind::Bulk;
     }
-  }];
+  }]);
 }
 
 def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> {
@@ -210,16 +209,10 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
                         NM_Flag:$promote, NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers, NM_BoxRows:$box_rows,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-    ::llvm::LogicalResult verifyPattern(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        const ::nm::Pattern &pattern) const;
+  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const;
     bool isPromoted() const { return getPromote().value_or(false); }
-  }];
+  }]);
 }
 
 def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
@@ -263,7 +256,8 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     model has them where there are two, without splits. With `overlap = true` the last tile of
     rows of a row-major A begins early enough to be whole, and makes rows again;
     left out, it does where columns of C are stored by 16 bytes.
-    `producer_registers` and `consumer_registers` are as in `#nm.wgmma` (C9).
+    `producer_registers` and `consumer_registers` are as in `#nm.wgmma` (C9), and
+    so are `split_c` and `pad_a` (C10).
 
     With `box_rows`, tensor copies of a tile of A that A may end in are of boxes of
     so many rows, of which those behind A's end are left out. Left out, a box has
@@ -307,18 +301,13 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                         NM_Ordered:$ordered,
                         NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers,
-                        NM_Choice:$overlap, NM_BoxRows:$box_rows);
-  let extraClassDeclaration = ofAll # [{
-    bool isForGPU() const { return true; }
-    BlockTiling getTiling() const;
-    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
-    ::llvm::LogicalResult verifyPattern(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        const ::nm::Pattern &pattern) const;
+                        NM_Choice:$overlap, NM_BoxRows:$box_rows,
+                        NM_Flag:$split_c, NM_Padding:$pad_a);
+  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const { return getProducers().value_or(0); }
     int64_t countSplits() const { return getSplits().value_or(1); }
     bool isCompensated() const { return getCompensated().value_or(false); }
-  }];
+  }]);
 }
 
 #endif // NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD

@@ -5,8 +5,6 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
-#include <string>
-
 namespace mlir::nm {
 
 /// The number of unstructured weights that `op` keeps at most.
@@ -15,10 +13,6 @@ int64_t countKept(SparseProductOpInterface op);
 /// On a product whose unstructured weights got a pattern, and are known before
 /// its function is called: how many of them are not zero at most.
 inline constexpr llvm::StringLiteral kKeptAttr = "nm.kept";
-
-/// Gives `op`, of unstructured weights, weights with a pattern that its kernel
-/// can have on a GPU, as nm-fit-windows says. Returns why it is that one.
-std::string fitWindows(SparseProductOpInterface op);
 
 } // namespace mlir::nm
 

@@ -60,6 +60,13 @@ bool wantsOrder(bool isPromoted, int64_t splits, int64_t consumers);
 /// Threads of a block that multiply.
 int64_t countConsumers(const ScheduleFields &fields);
 
+/// Elements of 16 bits of a store buffer, 64 x 64.
+inline constexpr int64_t kStoreBufferElements = 64 * 64;
+
+/// Bytes of shared memory of a block of warpgroups: its stages, of `stageBytes`
+/// each, the barriers of its roles, and its store buffers.
+int64_t countSharedBytes(const ScheduleFields &fields, int64_t stageBytes);
+
 } // namespace nm
 
 #endif // NM_GPU_STRATEGIES_WARPGROUP_WARPGROUPROLES_H
