@@ -27,6 +27,7 @@ from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._memory import MemoryReport, memory
 from ._op import linear
+from ._permute_inputs import PermutedLayer, PermuteReport, permute_inputs
 from ._quantized import NMQuantizedLinear, quantize
 from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
@@ -36,10 +37,10 @@ __all__ = ["CompiledDecoder", "CompiledFunctions", "CompiledModel", "ExportedDec
            "ExportedFunctions", "ExportedModel", "FuseReport", "FusedLayers",
            "LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "MemoryReport",
            "NMConv1d", "NMConv2d", "NMConv3d", "NMLinear", "NMMultiheadAttention",
-           "NMQuantizedLinear", "SearchReport",
+           "NMQuantizedLinear", "PermuteReport", "PermutedLayer", "SearchReport",
            "SparsifyReport", "densify", "export", "export_decoder", "fuse", "join",
-           "linear", "load", "mask_layers", "memory", "quantize", "save", "search",
-           "sparsify", "unfuse"]
+           "linear", "load", "mask_layers", "memory", "permute_inputs", "quantize", "save",
+           "search", "sparsify", "unfuse"]
 
 _share_threads()
 

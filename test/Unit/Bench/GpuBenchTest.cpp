@@ -167,7 +167,10 @@ TEST_F(GpuBenchTest, ChoosesTheAlgorithmsOfADenseProductOnce) {
   };
   // Two algorithms of each layout run. Ours, gemm and one for each layout stay.
   EXPECT_EQ(countTimed(80), 4 + 4);
-  EXPECT_EQ(countTimed(80), 4);
+  // Then those alone that may be the fastest.
+  int64_t again = countTimed(80);
+  EXPECT_GE(again, 2);
+  EXPECT_LE(again, 4);
   EXPECT_EQ(countTimed(81), 4 + 4);
 }
 
