@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import (DTensor, Partial, Placement, Replicate, Shard,
@@ -31,6 +32,10 @@ from ._weights import count_writes, write_form
 __all__ = ["ColwiseParallel", "RowwiseParallel", "parallelize_module"]
 
 
+# Rows that a chunk of a sum over processes has, and the chunks of it, at most.
+_ROWS_OF_CHUNK, _MOST_CHUNKS = 512, 4
+
+
 class _KeepsSparse:
     """A style of torch that shards an NMLinear by what `_multiplied` says a process
     multiplies: the input whole, or some of its columns."""
@@ -43,7 +48,7 @@ class _KeepsSparse:
         module._leave_fusion()
         return _shard(module, device_mesh, self, _Shards(
             device_mesh, self.input_layouts, (self._multiplied,), self.output_layouts,
-            self.use_local_output))
+            self.use_local_output, getattr(self, "chunks", 1)))
 
 
 class ColwiseParallel(_KeepsSparse, _parallel.ColwiseParallel):
@@ -64,16 +69,28 @@ class ColwiseParallel(_KeepsSparse, _parallel.ColwiseParallel):
 class RowwiseParallel(_KeepsSparse, _parallel.RowwiseParallel):
     """Gives each process some of the inputs of a layer.
 
-    Its options are those of torch.distributed.tensor.parallel.RowwiseParallel. The
-    processes' products are partial sums, to which bias and activation come after the
-    reduction. `values` ``[w, n]`` and `indices` become DTensors, sharded along w, and
-    `bias` a replicated one.
+    Its options are those of torch.distributed.tensor.parallel.RowwiseParallel, and
+    `chunks`. The processes' products are partial sums, to which bias and activation come
+    after the reduction. `values` ``[w, n]`` and `indices` become DTensors, sharded along
+    w, and `bias` a replicated one.
+
+    Args:
+        chunks: without gradients, and where all processes get the whole output, rows of
+            the input are multiplied in so many parts, each of which is summed over the
+            processes while the next one is multiplied. None: on GPUs one for each 512
+            rows, up to 4; elsewhere 1.
 
     Raises (in parallelize_module):
         ShapeError: the inputs are not equal numbers of whole windows.
     """
 
     _multiplied = Shard(-1)
+
+    def __init__(self, *, chunks: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        if chunks is not None and (not isinstance(chunks, int) or chunks < 1):
+            raise ShapeError(f"expected chunks of 1 or more, but got {chunks!r}")
+        self.chunks = chunks
 
 
 def parallelize_module(module: nn.Module, device_mesh: DeviceMesh | None = None,
@@ -108,6 +125,8 @@ class _Shards:
         wanted: of the input that a process multiplies, whole or some of its columns.
         made: of the output.
         is_local: whether the output is a plain tensor.
+        chunks: the parts of the rows that are summed one after the other; None for as
+            many as pay.
     """
 
     mesh: DeviceMesh
@@ -115,6 +134,7 @@ class _Shards:
     wanted: tuple[Placement, ...]
     made: tuple[Placement, ...]
     is_local: bool
+    chunks: int | None = 1
     _tensors: tuple[Tensor, Tensor] | None = None
     _writes: tuple[int, int] | None = None
 
@@ -149,12 +169,45 @@ class _Shards:
             placements=self.made)
 
     def _sum_of_parts(self, layer: NMLinear, x: DTensor) -> DTensor:
-        own = self._multiply_part(layer, x.to_local(), None, None)
-        y = self._distributed(own, x, layer, Partial()).redistribute(
-            placements=self.made)
+        part = x.to_local()
+        chunks = self._count_chunks(part)
+        if chunks > 1:
+            own = self._sum_in_chunks(layer, part, chunks)
+            y = self._distributed(own, x, layer, Replicate())
+        else:
+            own = self._multiply_part(layer, part, None, None)
+            y = self._distributed(own, x, layer, Partial()).redistribute(
+                placements=self.made)
         if layer.bias is not None:
             y = y + layer.bias.to(y.dtype)
         return apply_activation(y, layer.activation)
+
+    def _count_chunks(self, x: Tensor) -> int:
+        if (torch.is_grad_enabled() or torch.compiler.is_compiling()
+                or self.made != (Replicate(),)):
+            return 1
+        rows = x.numel() // max(1, x.shape[-1])
+        if self.chunks is not None:
+            return min(self.chunks, rows)
+        return min(_MOST_CHUNKS, rows // _ROWS_OF_CHUNK) if x.is_cuda else 1
+
+    def _sum_in_chunks(self, layer: NMLinear, x: Tensor, chunks: int) -> Tensor:
+        """The sum over the processes of their products. A reduction has a stream of its
+        own on a GPU."""
+        rows = x.reshape(-1, x.shape[-1])
+        y, pending, begin = None, [], 0
+        for given in rows.chunk(chunks):
+            own = self._multiply_part(layer, given, None, None)
+            if y is None:
+                y = own.new_empty((rows.shape[0], layer.out_features))
+            made = y[begin:begin + len(given)]
+            begin += len(given)
+            made.copy_(own)
+            pending.append(dist.all_reduce(made, group=self.mesh.get_group(),
+                                           async_op=True))
+        for reduction in pending:
+            reduction.wait()
+        return y.reshape(*x.shape[:-1], -1)
 
     def _multiply_part(self, layer: NMLinear, x: Tensor, bias: Tensor | None,
                        activation: str | None) -> Tensor:
