@@ -34,11 +34,8 @@ Status PanelPacking::verify(const Pattern &pattern) const {
     return Error{"expected the rows of a chunk to divide an index row's " +
                  std::to_string(indexRows * pattern.bk) + ", but got " +
                  std::to_string(chunkRows)};
-  int64_t needed = std::max<int64_t>(1, pattern.indexBits());
-  if (indexBits < needed || indexBits > 8)
-    return Error{"expected " + std::to_string(needed) +
-                 " to 8 index bits for M = " + std::to_string(pattern.m) +
-                 ", but got " + std::to_string(indexBits)};
+  if (Status status = verifyIndexBits(pattern); !status)
+    return status;
   if (Status status = verifySplits(); !status)
     return status;
   if (Status status = verifyLaneWords(pattern); !status)
@@ -46,6 +43,25 @@ Status PanelPacking::verify(const Pattern &pattern) const {
   if (tileRows != 0)
     return verifyTileRows(pattern);
   return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
+}
+
+Status PanelPacking::verifyIndexBits(const Pattern &pattern) const {
+  if (hasBitmaps()) {
+    if (indexRows > 1 && indexRows % pattern.n == 0 && pattern.m <= kMaxBits &&
+        tileRows == 0)
+      return Status::success();
+    return Error{"expected index_rows of whole windows of at most " +
+                 std::to_string(kMaxBits) +
+                 " units, of which there are more than one row, and no "
+                 "tile_rows for index_bits = 0, but got " +
+                 str() + " of " + pattern.str()};
+  }
+  int64_t needed = std::max<int64_t>(1, pattern.indexBits());
+  if (indexBits >= needed && indexBits <= 8)
+    return Status::success();
+  return Error{"expected " + std::to_string(needed) +
+               " to 8 index bits for M = " + std::to_string(pattern.m) +
+               ", but got " + std::to_string(indexBits)};
 }
 
 Status PanelPacking::verifyTileRows(const Pattern &pattern) const {
@@ -143,7 +159,7 @@ int64_t nm::indexWordBytes(int64_t bytes, int64_t offset) {
 
 int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
                                   int64_t byte) const {
-  int64_t bytes = bytesPerGroup(), begin = 0, word;
+  int64_t bytes = bytesPerGroup(pattern), begin = 0, word;
   while (begin + (word = indexWordBytes(bytes, begin)) <= byte)
     begin += word;
   return groups(pattern) * begin + group * word + byte - begin;
@@ -286,16 +302,19 @@ namespace {
 class IndexRow {
 public:
   IndexRow(const Pattern &pattern, const PanelPacking &packing)
-      : packing(packing) {
+      : pattern(pattern), packing(packing),
+        groupBytes(packing.bytesPerGroup(pattern)) {
     if (packing.indexRows == 1)
       return;
     int64_t groups = packing.groups(pattern);
     for (int64_t g = 0; g < groups; ++g)
-      for (int64_t byte = 0; byte < packing.bytesPerGroup(); ++byte)
+      for (int64_t byte = 0; byte < groupBytes; ++byte)
         places.push_back(packing.byteOfGroup(pattern, g, byte));
   }
 
   uint8_t load(const uint8_t *row, int64_t unit, int64_t group) const {
+    if (packing.hasBitmaps())
+      return loadFromBitmap(row, unit, group);
     if (packing.indexRows == 1)
       return loadIndexField(row, packing.indexBits, group);
     uint8_t bytes[2] = {};
@@ -308,6 +327,11 @@ public:
   }
 
   void store(uint8_t *row, int64_t unit, int64_t group, uint8_t index) const {
+    if (packing.hasBitmaps()) {
+      int64_t bit = packing.bitOfBitmap<int64_t>(pattern, unit, index);
+      row[places[group * groupBytes + bit / 8]] |= 1u << bit % 8;
+      return;
+    }
     if (packing.indexRows == 1)
       return storeIndexField(row, packing.indexBits, group, index);
     Field field = fieldAt(unit, group);
@@ -325,11 +349,27 @@ private:
   Field fieldAt(int64_t unit, int64_t group) const {
     int64_t bit = unit % packing.indexRows * packing.indexBits;
     int64_t shift = bit % 8;
-    return {&places[group * packing.bytesPerGroup() + bit / 8],
+    return {&places[group * groupBytes + bit / 8],
             shift + packing.indexBits > 8 ? 2 : 1, shift};
   }
 
+  /// The position of the bit that as many others of the window stand before as
+  /// units before `unit`; 0 if there is none.
+  uint8_t loadFromBitmap(const uint8_t *row, int64_t unit,
+                         int64_t group) const {
+    int64_t before = unit % pattern.n;
+    for (int64_t index = 0; index < pattern.m; ++index) {
+      int64_t bit = packing.bitOfBitmap(pattern, unit, index);
+      bool isKept = row[places[group * groupBytes + bit / 8]] >> bit % 8 & 1;
+      if (isKept && before-- == 0)
+        return static_cast<uint8_t>(index);
+    }
+    return 0;
+  }
+
+  Pattern pattern;
   PanelPacking packing;
+  int64_t groupBytes;
   /// Where the bytes of each group's string lie.
   std::vector<int64_t> places;
 };

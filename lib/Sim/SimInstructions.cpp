@@ -191,6 +191,13 @@ int32_t nmSimDotBytes(NmSimThread *, int32_t, int32_t a, int32_t b,
   return int32_t(result);
 }
 
+int32_t nmSimHighestBit(NmSimThread *, int32_t, int32_t value) {
+  int32_t bit = -1;
+  for (auto rest = uint32_t(value); rest != 0; rest >>= 1)
+    ++bit;
+  return bit;
+}
+
 float nmSimReciprocal(NmSimThread *, int32_t, float value) {
   return 1.0f / value;
 }

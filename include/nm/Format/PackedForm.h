@@ -17,6 +17,10 @@
 //   are cut into words of 16, 8, 4, 2 and 1 bytes, the widest first, and word i
 //   of all groups stands before word i + 1 of any: neighbouring threads read
 //   neighbouring words. s = G*L.
+// - b = 0, D a multiple of N and more than 1: bitmaps, of M bits a window
+//   instead of N*b. Bit w*M + i of a group's string, of D/N*M bits, says
+//   whether unit i of window w is kept; the values of a window are those of its
+//   bits, in their order.
 //
 // A kernel that stages only the rows of A that a tile's columns use wants a
 // list of them, col_info. With T columns of a tile, P of them a panel, E =
@@ -73,7 +77,7 @@ namespace nm {
 struct PanelPacking {
   /// P, columns of a panel: a multiple or a divisor of the block's columns.
   int64_t panel = 16;
-  /// b, bits of one index: 1 to 8.
+  /// b, bits of one index: 1 to 8; 0 for a bit for each unit of a window.
   int64_t indexBits = 8;
   /// V and T, rows and columns of a chunk of values.
   int64_t chunkRows = 1, chunkColumns = 1;
@@ -91,7 +95,8 @@ struct PanelPacking {
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
   /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
-  /// also that they are of whole panels, of bytes and shorter than a window.
+  /// also that they are of whole panels, of bytes and shorter than a window;
+  /// of bitmaps, that D is whole windows of at most kMaxBits units.
   Status verify(const Pattern &pattern) const;
 
   /// The fields as #nm.packing has them: `panel = 32, index_bits = 5, ...`.
@@ -101,15 +106,28 @@ struct PanelPacking {
   int64_t groups(const Pattern &pattern) const {
     return panel > pattern.bn ? panel / pattern.bn : 1;
   }
+  /// Whether indices are bitmaps of windows.
+  bool hasBitmaps() const { return indexBits == 0; }
+  /// The most units of a window that has a bitmap: the bits of a word.
+  static constexpr int64_t kMaxBits = 32;
+  /// Where the bit of position `index` of unit row `unit` stands in its group's
+  /// string, of bitmaps.
+  template <typename Int>
+  Int bitOfBitmap(const Pattern &pattern, const Int &unit,
+                  const Int &index) const {
+    return unit % indexRows / pattern.n * pattern.m + index;
+  }
   /// L, the bytes of the indices of one group of an index row; D > 1.
-  int64_t bytesPerGroup() const {
-    int64_t bytes = (indexRows * indexBits + 7) / 8;
+  int64_t bytesPerGroup(const Pattern &pattern) const {
+    int64_t bits = hasBitmaps() ? indexRows / pattern.n * pattern.m
+                                : indexRows * indexBits;
+    int64_t bytes = (bits + 7) / 8;
     return bytes <= 2 ? bytes : (bytes + 3) / 4 * 4;
   }
   /// s, the bytes of one index row of one panel.
   int64_t bytesPerIndexRow(const Pattern &pattern) const {
     int64_t count = groups(pattern);
-    return indexRows > 1 ? count * bytesPerGroup()
+    return indexRows > 1 ? count * bytesPerGroup(pattern)
                          : (count * indexBits + 7) / 8;
   }
   /// The unit rows that index rows are filled up to: those of an index row, or
@@ -256,6 +274,7 @@ private:
     return (group / (lines * columns) * (lines * columns) + moved) * kLaneRows +
            row % kLaneRows;
   }
+  Status verifyIndexBits(const Pattern &pattern) const;
   Status verifyColInfo(const Pattern &pattern) const;
   Status verifyTileRows(const Pattern &pattern) const;
   Status verifySplits() const;

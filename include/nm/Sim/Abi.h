@@ -391,6 +391,9 @@ NM_SIM_API int32_t nmSimPermute(NmSimThread *thread, int32_t site, int32_t low,
 /// dp4a of bytes without a sign.
 NM_SIM_API int32_t nmSimDotBytes(NmSimThread *thread, int32_t site, int32_t a,
                                  int32_t b, int32_t sum);
+/// bfind of a word without a sign: -1 if it has no bit.
+NM_SIM_API int32_t nmSimHighestBit(NmSimThread *thread, int32_t site,
+                                   int32_t value);
 NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
                                  float value);
 NM_SIM_API float nmSimExp2(NmSimThread *thread, int32_t site, float value);

@@ -425,6 +425,7 @@ static ArrayRef<Instruction> getAsmInstructions() {
       {"wgmma.wait_group.sync.aligned", Execution::Thread,
        "nmSimWaitForProducts", getNumberInAsm},
       {"ex2.approx.ftz.f32", Execution::Thread, "nmSimExp2"},
+      {"bfind.u32", Execution::Thread, "nmSimHighestBit"},
   };
   return kTable;
 }

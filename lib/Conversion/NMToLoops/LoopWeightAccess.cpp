@@ -41,14 +41,30 @@ IndexField IndexField::at(LoopEmitter &emitter,
                           const ::nm::PanelPacking &packing,
                           const ::nm::Pattern &pattern, Value unitRow,
                           Value group) {
+  Value number =
+      packing.indexRows > 1 ? emitter.rem(unitRow, packing.indexRows) : group;
+  return atBit(emitter, packing, pattern, unitRow, group,
+               emitter.mul(number, packing.indexBits));
+}
+
+IndexField IndexField::inBitmap(LoopEmitter &emitter,
+                                const ::nm::PanelPacking &packing,
+                                const ::nm::Pattern &pattern, Value unitRow,
+                                Value group, Value index) {
+  EmittedIndex bit = packing.bitOfBitmap(
+      pattern, EmittedIndex{&emitter, unitRow}, EmittedIndex{&emitter, index});
+  return atBit(emitter, packing, pattern, unitRow, group, bit.value);
+}
+
+IndexField IndexField::atBit(LoopEmitter &emitter,
+                             const ::nm::PanelPacking &packing,
+                             const ::nm::Pattern &pattern, Value unitRow,
+                             Value group, Value bit) {
   Value stored = packing.storedRow(EmittedIndex{&emitter, unitRow}).value;
-  bool hasStrings = packing.indexRows > 1;
-  Value number = hasStrings ? emitter.rem(unitRow, packing.indexRows) : group;
-  Value bit = emitter.mul(number, packing.indexBits);
   Value byte = emitter.div(bit, 8), next = emitter.add(byte, 1);
-  if (hasStrings)
+  if (packing.indexRows > 1)
     for (Value *place : {&byte, &next})
-      *place = offsetInWords(emitter, packing.bytesPerGroup(),
+      *place = offsetInWords(emitter, packing.bytesPerGroup(pattern),
                              packing.groups(pattern), group, *place);
   return {emitter.div(stored, packing.indexRows), byte, next,
           emitter.rem(bit, 8)};
@@ -112,6 +128,7 @@ private:
   /// The position in its window of the unit that holds (row, column).
   Value unitPosition(Value row, Value column);
   Value loadField(Value panel, Value unitRow, Value group);
+  Value loadFromBitmap(Value panel, Value unitRow, Value group);
 
   LoopEmitter &emitter;
   ::nm::Pattern pattern;
@@ -201,6 +218,8 @@ Value PanelAccess::unitPosition(Value row, Value column) {
 
 Value PanelAccess::loadField(Value panel, Value unitRow, Value group) {
   int64_t bits = packing.getIndexBits();
+  if (bits == 0)
+    return loadFromBitmap(panel, unitRow, group);
   IndexField field =
       IndexField::at(emitter, packing.getPacking(), pattern, unitRow, group);
   auto loadByte = [&](Value byte) {
@@ -219,4 +238,32 @@ Value PanelAccess::loadField(Value panel, Value unitRow, Value group) {
   }
   Value shifted = builder.createOrFold<arith::ShRUIOp>(loc, word, field.shift);
   return emitter.rem(shifted, int64_t(1) << bits);
+}
+
+/// The position of the kept unit that as many of the window stand before as
+/// unit rows before this one: so many positions are those up to which no more
+/// are kept.
+Value PanelAccess::loadFromBitmap(Value panel, Value unitRow, Value group) {
+  constexpr int64_t kCounts = 2 * ::nm::PanelPacking::kMaxBits;
+  Value before = emitter.rem(unitRow, pattern.n);
+  // Kept units so far, and kCounts times the positions.
+  Value both = emitter.reduce(
+      emitter.index(pattern.m), emitter.index(0),
+      [&](Value index, Value carried) {
+        IndexField field = IndexField::inBitmap(emitter, packing.getPacking(),
+                                                pattern, unitRow, group, index);
+        Value byte = emitter.toIndex(
+            emitter.load(indices, {panel, field.row, field.byte}));
+        Value bit = emitter.rem(emitter.builder.createOrFold<arith::ShRUIOp>(
+                                    emitter.loc, byte, field.shift),
+                                2);
+        Value next = emitter.add(carried, bit);
+        Value isPast = emitter.less(before, emitter.rem(next, kCounts));
+        return emitter.add(next, arith::SelectOp::create(
+                                     emitter.builder, emitter.loc, isPast,
+                                     emitter.index(0), emitter.index(kCounts)));
+      });
+  // Of a window that is padding, which has no bits, the last.
+  return emitter.least(emitter.div(both, kCounts),
+                       emitter.index(pattern.m - 1));
 }

@@ -13,7 +13,8 @@
 namespace mlir::nm {
 
 /// Where one index lies in a packed panel: in index row `row`, from bit `shift`
-/// of byte `byte` on, and in `nextByte` where it straddles two.
+/// of byte `byte` on, and in `nextByte` where it straddles two. A field of a
+/// bitmap is one bit.
 struct IndexField {
   Value row;
   Value byte;
@@ -23,10 +24,24 @@ struct IndexField {
   static IndexField at(LoopEmitter &emitter, const ::nm::PanelPacking &packing,
                        const ::nm::Pattern &pattern, Value unitRow,
                        Value group);
+  /// The bit of position `index` of the window of `unitRow`, of bitmaps.
+  static IndexField inBitmap(LoopEmitter &emitter,
+                             const ::nm::PanelPacking &packing,
+                             const ::nm::Pattern &pattern, Value unitRow,
+                             Value group, Value index);
+
+private:
+  /// The field from bit `bit` of a group's string or an index row on.
+  static IndexField atBit(LoopEmitter &emitter,
+                          const ::nm::PanelPacking &packing,
+                          const ::nm::Pattern &pattern, Value unitRow,
+                          Value group, Value bit);
 };
 
 /// Whether some field of `bits` bits spans two bytes.
-inline bool fieldsStraddleBytes(int64_t bits) { return 8 % bits != 0; }
+inline bool fieldsStraddleBytes(int64_t bits) {
+  return bits != 0 && 8 % bits != 0;
+}
 
 /// Reads the weights of one op, which are condensed or in a packed form.
 class WeightAccess {

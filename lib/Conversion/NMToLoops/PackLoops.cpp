@@ -114,9 +114,13 @@ private:
   void storeField(Value panelNumber, Value unitRow, Value group, Value index) {
     OpBuilder &builder = emitter.builder;
     IndexField field =
-        IndexField::at(emitter, packing, pattern, unitRow, group);
+        packing.hasBitmaps()
+            ? IndexField::inBitmap(emitter, packing, pattern, unitRow, group,
+                                   index)
+            : IndexField::at(emitter, packing, pattern, unitRow, group);
+    Value bits = packing.hasBitmaps() ? emitter.index(1) : index;
     Value word =
-        builder.createOrFold<arith::ShLIOp>(emitter.loc, index, field.shift);
+        builder.createOrFold<arith::ShLIOp>(emitter.loc, bits, field.shift);
     setBits({panelNumber, field.row, field.byte}, word);
     if (!fieldsStraddleBytes(packing.indexBits))
       return;

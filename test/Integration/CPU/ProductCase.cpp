@@ -67,7 +67,8 @@ void ProductCase::drawEpilogue(Random &random) {
 void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
   // Strategy vector leaves weights in chunks to the loops.
   if (packing)
-    packing = PanelPacking{packing->panel, packing->indexBits};
+    packing = PanelPacking{packing->panel,
+                           packing->hasBitmaps() ? 8 : packing->indexBits};
   if (random.chance(0.4))
     return;
   // The longer side of the thread tile is the one that vectors run along.

@@ -113,6 +113,11 @@ PanelPacking Random::packing(const Pattern &pattern) {
   packing.indexBits = chance(0.5) ? least : integer(least, 8);
   if (chance(0.4)) {
     packing.indexRows = integer(1, 36);
+    if (int64_t rows = pattern.n * integer(1, 3);
+        chance(0.3) && rows > 1 && pattern.m <= PanelPacking::kMaxBits) {
+      packing.indexBits = 0;
+      packing.indexRows = rows;
+    }
     do
       packing.chunkRows = integer(1, 8);
     while (packing.indexRows * pattern.bk % packing.chunkRows != 0);

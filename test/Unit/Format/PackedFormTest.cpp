@@ -92,7 +92,12 @@ TEST(PackedForm, VerifiesAgainstThePattern) {
   EXPECT_EQ(errorOf({16, 9}, {2, 5, 1, 1}),
             "expected 3 to 8 index bits for M = 5, but got 9");
   EXPECT_EQ(errorOf({16, 0}, {1, 1, 1, 1}),
-            "expected 1 to 8 index bits for M = 1, but got 0");
+            "expected index_rows of whole windows of at most 32 units, of "
+            "which there are more than one row, and no tile_rows for "
+            "index_bits = 0, but got panel = 16, index_bits = 0 of 1:1");
+  EXPECT_EQ(errorOf({16, 0, 1, 1, 8}, {8, 32, 1, 1}), "");
+  EXPECT_NE(errorOf({16, 0, 1, 1, 8}, {16, 32, 1, 1}), "");
+  EXPECT_NE(errorOf({16, 0, 1, 1, 8}, {8, 33, 1, 1}), "");
 }
 
 /// A panel that suits the block: a multiple or a divisor of its columns.
@@ -120,6 +125,15 @@ static std::vector<uint8_t> stringOf(const uint8_t *row, int64_t bytes,
   return string;
 }
 
+/// The position of the bit of a window that `before` others stand before.
+static int64_t positionByBits(const uint8_t *string, int64_t firstBit,
+                              int64_t before) {
+  int64_t bit = firstBit;
+  for (;; ++bit)
+    if (fieldByBits(string, 1, bit) == 1 && before-- == 0)
+      return bit - firstBit;
+}
+
 static void expectIndices(const Condensed &form, const PanelPacking &packing,
                           const std::vector<uint8_t> &indices) {
   const Pattern &p = form.pattern;
@@ -133,6 +147,16 @@ static void expectIndices(const Condensed &form, const PanelPacking &packing,
         const uint8_t *row =
             indices.data() + (panel * rows + u / packing.indexRows) * bytes;
         int64_t block = panel * packing.panel / p.bn + g;
+        if (packing.hasBitmaps()) {
+          if (block >= p.blockColumns(form.n))
+            continue;
+          auto string = stringOf(row, packing.bytesPerGroup(p), groups, g);
+          int64_t window = u % packing.indexRows / p.n;
+          ASSERT_EQ(positionByBits(string.data(), window * p.m, u % p.n),
+                    form.indices[u * p.blockColumns(form.n) + block]);
+          ++expectedSet;
+          continue;
+        }
         int64_t expected =
             block < p.blockColumns(form.n)
                 ? form.indices[u * p.blockColumns(form.n) + block]
@@ -141,7 +165,7 @@ static void expectIndices(const Condensed &form, const PanelPacking &packing,
             packing.indexRows == 1
                 ? fieldByBits(row, packing.indexBits, g)
                 : fieldByBits(
-                      stringOf(row, packing.bytesPerGroup(), groups, g).data(),
+                      stringOf(row, packing.bytesPerGroup(p), groups, g).data(),
                       packing.indexBits, u % packing.indexRows);
         ASSERT_EQ(field, expected);
         expectedSet += __builtin_popcount(expected);
@@ -191,6 +215,12 @@ static void expectPacked(const Condensed &form, const PanelPacking &packing) {
 static void drawChunks(Random &random, const Pattern &pattern,
                        PanelPacking &packing) {
   packing.indexRows = draw(random, 1, 40);
+  // Bitmaps, where whole windows have more than one row.
+  int64_t windows = draw(random, 0, 3);
+  if (pattern.m <= PanelPacking::kMaxBits && windows * pattern.n > 1) {
+    packing.indexBits = 0;
+    packing.indexRows = windows * pattern.n;
+  }
   do
     packing.chunkRows = draw(random, 1, 16);
   while (packing.indexRows * pattern.bk % packing.chunkRows);
@@ -202,7 +232,7 @@ static void drawChunks(Random &random, const Pattern &pattern,
 TEST(PackedForm, ChunksAndIndexRows) {
   Pattern pattern{8, 32, 1, 1};
   PanelPacking packing{32, 5, 4, 1, 32};
-  EXPECT_EQ(packing.bytesPerGroup(), 20);
+  EXPECT_EQ(packing.bytesPerGroup(pattern), 20);
   EXPECT_EQ(packing.valueShape(pattern, 4096, 64),
             (std::array<int64_t, 3>{2, 256, 128}));
   EXPECT_EQ(packing.indexShape(pattern, 4096, 64),
@@ -217,8 +247,11 @@ TEST(PackedForm, ChunksAndIndexRows) {
   EXPECT_EQ(packing.valueShape(pattern, 96, 64),
             (std::array<int64_t, 3>{2, 8, 128}));
   // Strings of 3 bytes take a word, of 2 two bytes.
-  EXPECT_EQ((PanelPacking{32, 3, 1, 1, 8}).bytesPerGroup(), 4);
-  EXPECT_EQ((PanelPacking{32, 2, 1, 1, 8}).bytesPerGroup(), 2);
+  EXPECT_EQ((PanelPacking{32, 3, 1, 1, 8}).bytesPerGroup(pattern), 4);
+  EXPECT_EQ((PanelPacking{32, 2, 1, 1, 8}).bytesPerGroup(pattern), 2);
+  // Bitmaps of four windows of 32, and of one.
+  EXPECT_EQ((PanelPacking{32, 0, 1, 1, 32}).bytesPerGroup(pattern), 16);
+  EXPECT_EQ((PanelPacking{32, 0, 1, 1, 8}).bytesPerGroup(pattern), 4);
   EXPECT_EQ(errorOf({32, 5, 3, 1, 32}, pattern),
             "expected the rows of a chunk to divide an index row's 32, but got "
             "3");

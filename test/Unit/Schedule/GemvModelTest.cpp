@@ -69,11 +69,15 @@ TEST(GemvModel, ReadsSixteenBytesAndTheNarrowestIndices) {
   for (ElementType type : kTypes) {
     Result<GpuSchedule> chosen = select({16, 32, 1, 1}, 1, 8192, 8192, type);
     ASSERT_TRUE(chosen);
-    EXPECT_EQ(chosen->packing.indexBits, 5);
+    EXPECT_EQ(chosen->packing.indexBits, 0);
     EXPECT_EQ(chosen->packing.chunkRows * elementSize(type), 16);
-    // Values, and indices of 5 bits.
-    double bytes = 8192.0 * 4096 * (elementSize(type) + 5.0 / 8);
+    // Values, and two bits for each.
+    double bytes = 8192.0 * 4096 * (elementSize(type) + 2.0 / 8);
     EXPECT_NEAR(chosen->memoryFloor, bytes / 4.8e6, 0.01 * bytes / 4.8e6);
+    // Five bits are fewer than the 8 of a window of 32 that keeps four.
+    chosen = select({4, 32, 1, 1}, 1, 8192, 8192, type);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->packing.indexBits, 5);
   }
 }
 

@@ -20,8 +20,8 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
-  if (indexBits < 1 || indexBits > 8)
-    return emitError() << "expected index_bits in 1..8, but got " << indexBits;
+  if (indexBits < 0 || indexBits > 8)
+    return emitError() << "expected index_bits in 0..8, but got " << indexBits;
   for (auto [name, value] : {std::pair("chunk_rows", chunkRows),
                              std::pair("chunk_columns", chunkColumns),
                              std::pair("index_rows", indexRows)})

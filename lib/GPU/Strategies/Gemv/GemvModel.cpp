@@ -39,6 +39,12 @@ static constexpr double kCacheRate = 5.5e6;
 /// What one more warp of a block takes to start, and to add its sums.
 static constexpr double kWarpLaunch = 0.02;
 
+/// Instructions for the position of a unit: of a field of bits, and of the
+/// highest bit of a window; and the clocks of a multiprocessor in which a warp
+/// finds that, 16 lanes a clock (CUDA C++ Programming Guide, "Arithmetic
+/// Instructions").
+static constexpr int64_t kOfField = 3, kOfBit = 4, kClocksOfSearch = 2;
+
 /// How much longer 16 rows of 16-bit elements take in wide blocks: at 75 and
 /// 87.5 % of elements, 1.08 to 1.14 times the estimate, which narrow ones stay
 /// below.
@@ -51,6 +57,12 @@ static int64_t powerOfTwoIn(int64_t value, int64_t most) {
 }
 
 namespace {
+/// The unit rows of an index row, and whether their indices are bitmaps.
+struct IndexForm {
+  int64_t rows;
+  bool areBitmaps = false;
+};
+
 /// One way to run a product, and its estimate.
 class Candidate {
 public:
@@ -60,8 +72,7 @@ public:
         elementBytes(elementSize(product.type)), maxRows(maxRows) {}
 
   /// Sets the tile of a warp; false if its sizes do not suit the pattern.
-  bool setTile(int64_t columns, int64_t indexRows, int64_t kTiles,
-               int64_t splitK);
+  bool setTile(int64_t columns, IndexForm form, int64_t kTiles, int64_t splitK);
   /// The estimate with this many warps a block, of which `warpsN` have columns
   /// of their own; none if the chip cannot run it.
   std::optional<GpuSchedule> estimate(int64_t warpsN, int64_t warps,
@@ -69,7 +80,7 @@ public:
 
 private:
   bool setColumns(int64_t columns);
-  bool setRows(int64_t indexRows);
+  bool setRows(IndexForm form);
   void setDepth(int64_t kTiles, int64_t splitK);
 
   int64_t rowsPerWord() const;
@@ -133,8 +144,8 @@ static int64_t divisorUpTo(int64_t value, int64_t most) {
   return divisor;
 }
 
-bool Candidate::setRows(int64_t indexRows) {
-  int64_t rows = indexRows * pattern.bk;
+bool Candidate::setRows(IndexForm form) {
+  int64_t indexRows = form.rows, rows = indexRows * pattern.bk;
   if (indexRows > 1 &&
       (rows > kMaxStepRows ||
        rows * schedule.threadN * elementBytes > kMaxPrefetchedBytes))
@@ -142,7 +153,8 @@ bool Candidate::setRows(int64_t indexRows) {
   stepRows = gemvStepRows(rows);
   PanelPacking &packing = schedule.packing;
   packing.indexRows = indexRows;
-  packing.indexBits = std::max<int64_t>(1, pattern.indexBits());
+  packing.indexBits =
+      form.areBitmaps ? 0 : std::max<int64_t>(1, pattern.indexBits());
   packing.chunkRows = powerOfTwoIn(stepRows, kMaxChunkBytes / elementBytes /
                                                  packing.chunkColumns);
   // Strings of one index are bytes.
@@ -160,10 +172,10 @@ void Candidate::setDepth(int64_t kTiles, int64_t splitK) {
   schedule.warpM = schedule.threadM = schedule.blockM;
 }
 
-bool Candidate::setTile(int64_t columns, int64_t indexRows, int64_t kTiles,
+bool Candidate::setTile(int64_t columns, IndexForm form, int64_t kTiles,
                         int64_t splitK) {
   schedule = GpuSchedule();
-  if (!setColumns(columns) || !setRows(indexRows))
+  if (!setColumns(columns) || !setRows(form))
     return false;
   setDepth(kTiles, splitK);
   return true;
@@ -192,8 +204,11 @@ int64_t Candidate::aheadRegisters(int64_t threads) const {
 }
 
 int64_t Candidate::registers(int64_t threads) const {
-  int64_t indexWords =
-      ceilDiv(schedule.packing.indexRows * schedule.packing.indexBits, 32);
+  const PanelPacking &packing = schedule.packing;
+  int64_t bits = packing.hasBitmaps()
+                     ? packing.indexRows / pattern.n * pattern.m
+                     : packing.indexRows * packing.indexBits;
+  int64_t indexWords = ceilDiv(bits, 32);
   int64_t step = ceilDiv(stepBytes(), 4) + indexWords;
   int64_t rows = schedule.blockM, ahead = aheadRegisters(threads);
   int64_t sums = 24 + rows * schedule.threadN + ahead;
@@ -257,13 +272,16 @@ double Candidate::computeTime(int64_t concurrent) const {
   double unpacking = rowsPerWord() == 1
                          ? 0
                          : rows / (product.type == ElementType::I8 ? 0.5 : 1);
-  double instructions = 3.0 / pattern.bk + shared + unpacking +
+  bool hasBitmaps = schedule.packing.hasBitmaps();
+  auto ofIndex = double(hasBitmaps ? kOfBit : kOfField);
+  double instructions = ofIndex / pattern.bk + shared + unpacking +
                         columns * (conversion + rows) +
                         2.0 / schedule.packing.chunkRows;
   // Few warps leave the latency of shared memory in sight.
   double warps =
       double(concurrent * schedule.sliceK * schedule.blockN / schedule.warpN);
-  double clocks = warpRows * std::max(shared, instructions / 4) *
+  double searches = double(hasBitmaps ? kClocksOfSearch : 0) / pattern.bk;
+  double clocks = warpRows * std::max({shared, searches, instructions / 4}) *
                   (1 + kLatencyWarps / warps);
   return clocks / chip.clockGHz / 1000;
 }
@@ -346,15 +364,26 @@ static bool suitsWindows(const Pattern &pattern, int64_t indexRows) {
   return indexRows % pattern.n == 0 || pattern.n % indexRows == 0;
 }
 
-static std::vector<int64_t> getIndexRows(const Pattern &pattern) {
-  std::vector<int64_t> rows;
+/// Whether bitmaps of windows take fewer bits than fields of each index.
+static bool areBitmapsShorter(const Pattern &pattern) {
+  return pattern.m <= PanelPacking::kMaxBits &&
+         pattern.m < pattern.n * pattern.indexBits();
+}
+
+static std::vector<IndexForm> listIndexForms(const Pattern &pattern) {
+  std::vector<IndexForm> forms;
   for (int64_t count = 4; count <= kMaxStepRows; count += 4)
     if (suitsWindows(pattern, count))
-      rows.push_back(count);
-  if (rows.empty())
-    rows = {16};
-  rows.push_back(1);
-  return rows;
+      forms.push_back({count});
+  if (forms.empty())
+    forms = {{16}};
+  forms.push_back({1});
+  if (!areBitmapsShorter(pattern))
+    return forms;
+  for (int64_t count = pattern.n; count <= kMaxStepRows; count += pattern.n)
+    if (count > 1)
+      forms.push_back({count, /*areBitmaps=*/true});
+  return forms;
 }
 
 template <typename Visit>
@@ -371,10 +400,10 @@ selectForRows(const GpuProduct &product, const GpuChip &chip, int64_t rows) {
   std::optional<GpuSchedule> best;
   Candidate candidate(product, chip, rows);
   for (int64_t columns : {1, 2, 4})
-    for (int64_t indexRows : getIndexRows(product.pattern))
+    for (IndexForm form : listIndexForms(product.pattern))
       for (int64_t kTiles : {1, 2, 4, 8, 16, 32, 64})
         for (int64_t splitK : {1, 2, 4, 8}) {
-          if (!candidate.setTile(columns, indexRows, kTiles, splitK))
+          if (!candidate.setTile(columns, form, kTiles, splitK))
             continue;
           forEachBlock([&](int64_t warpsN, int64_t warps, int64_t stages) {
             std::optional<GpuSchedule> found =

@@ -61,7 +61,8 @@ private:
                                      int64_t unit) const;
   std::pair<Value, int64_t> placeOf(ThreadEmitter &emitter,
                                     const GemvWeights &weights, Value step,
-                                    ArrayRef<Value> words, int64_t unit) const;
+                                    ArrayRef<Value> words, int64_t turn,
+                                    Value &rest) const;
   SmallVector<Value> walk(ThreadEmitter &emitter, const GemvWeights &weights,
                           Value steps, ArrayRef<Value> first, bool isLong,
                           ArrayRef<Value> sums) const;
@@ -153,17 +154,21 @@ std::pair<Value, int64_t> GemvExpansion::windowOf(ThreadEmitter &emitter,
   return {emitter.mul(emitter.div(inTile, pattern.n), bytes), 0};
 }
 
-/// Where the k of unit `unit` of a step begin, as `windowOf`.
+/// Where the k of the unit of turn `turn` of a step begin, as `windowOf`.
 std::pair<Value, int64_t>
 GemvExpansion::placeOf(ThreadEmitter &emitter, const GemvWeights &weights,
-                       Value step, ArrayRef<Value> words, int64_t unit) const {
+                       Value step, ArrayRef<Value> words, int64_t turn,
+                       Value &rest) const {
   // A step that is a part of a unit begins inside of it.
   int64_t parts = weights.stepsPerIndexRow();
   constexpr int64_t kBytes = GemvActivations::kWordBytes;
-  auto [window, offset] = windowOf(emitter, emitter.div(step, parts), unit);
-  Value position = weights.position(emitter, words, unit, pattern.bk * kBytes);
-  // Bits of windows of 2^i rows are their own, and come at no cost.
-  Value at = llvm::isPowerOf2_64(pattern.windowRows())
+  auto [window, offset] =
+      windowOf(emitter, emitter.div(step, parts), weights.unitOfTurn(turn));
+  Value position =
+      weights.position(emitter, words, turn, pattern.bk * kBytes, rest);
+  // Bits of windows of 2^i rows are their own, and come at no cost. A sum with
+  // a scaled number is one instruction.
+  Value at = !packing.hasBitmaps() && llvm::isPowerOf2_64(pattern.windowRows())
                  ? emitter.either(window, position)
                  : emitter.add(window, position);
   if (parts > 1)
@@ -189,13 +194,18 @@ SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
   Location loc = emitter.loc;
   auto type = cast<VectorType>(sums.front().getType());
   SmallVector<Value> words = weights.indexWords(emitter, loaded);
-  SmallVector<Value> result(sums), chunk;
+  SmallVector<Value> result(sums);
+  SmallVector<SmallVector<Value>> chunks(weights.chunks());
   std::pair<Value, int64_t> place;
-  for (int64_t row = 0; row < weights.rowsPerStep(); ++row) {
-    int64_t inUnit = row % pattern.bk, inChunk = row % weights.rowsPerChunk();
+  Value rest;
+  for (int64_t i = 0; i < weights.rowsPerStep(); ++i) {
+    int64_t turn = i / pattern.bk, inUnit = i % pattern.bk;
     if (inUnit == 0)
-      place = placeOf(emitter, weights, step, words, row / pattern.bk);
-    if (inChunk == 0)
+      place = placeOf(emitter, weights, step, words, turn, rest);
+    int64_t row = weights.unitOfTurn(turn) * pattern.bk + inUnit;
+    int64_t inChunk = row % weights.rowsPerChunk();
+    SmallVector<Value> &chunk = chunks[row / weights.rowsPerChunk()];
+    if (chunk.empty())
       chunk = weights.chunk(emitter, loaded, row / weights.rowsPerChunk());
     Value w = vector::FromElementsOp::create(
         builder, loc, type,

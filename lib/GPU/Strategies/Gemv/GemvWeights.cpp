@@ -7,6 +7,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/GPU/Select/GpuSchedule.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <numeric>
@@ -90,7 +91,7 @@ VectorType GemvWeights::chunkType() const {
 
 /// The bytes of a thread's indices of a step.
 int64_t GemvWeights::indexBytes() const {
-  return packing.indexRows == 1 ? 1 : packing.bytesPerGroup();
+  return packing.indexRows == 1 ? 1 : packing.bytesPerGroup(pattern);
 }
 
 SmallVector<Type> GemvWeights::loadedTypes() const {
@@ -161,17 +162,65 @@ static Value shift(ThreadEmitter &emitter, Value value, int64_t bits) {
                   : emitter.shiftRight(value, bits);
 }
 
-Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
-                            int64_t unit, int64_t scale) const {
-  // Cut out where it is wanted, which takes one shift less.
-  int64_t up = llvm::isPowerOf2_64(scale) ? llvm::Log2_64(scale) : 0;
-  int64_t bits = packing.indexBits, begin = unit * bits, first = begin % 32;
-  Value field = shift(emitter, indexWords[begin / 32], first - up);
+Value GemvWeights::field(ThreadEmitter &emitter, ArrayRef<Value> words,
+                         int64_t begin, int64_t bits, int64_t up) const {
+  int64_t first = begin % 32;
+  Value field = shift(emitter, words[begin / 32], first - up);
   if (first + bits > 32)
     field = emitter.either(
-        field, shift(emitter, indexWords[begin / 32 + 1], first - up - 32));
-  field = emitter.mask(field, ((int64_t(1) << bits) - 1) << up);
-  return emitter.mul(field, scale >> up);
+        field, shift(emitter, words[begin / 32 + 1], first - up - 32));
+  return bits + up >= 32
+             ? field
+             : emitter.mask(field, ((int64_t(1) << bits) - 1) << up);
+}
+
+/// The bits of a window. One that fills a step or columns up has none, and gets
+/// some, as its zeros may meet any activations that are there.
+Value GemvWeights::bitmap(ThreadEmitter &emitter, ArrayRef<Value> words,
+                          int64_t window) const {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value bits = field(emitter, words, window * pattern.m, pattern.m, /*up=*/0);
+  Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     bits, emitter.i32(0));
+  Value some = emitter.i32((int64_t(1) << pattern.n) - 1);
+  return arith::SelectOp::create(builder, loc, none, some, bits);
+}
+
+int64_t GemvWeights::unitOfTurn(int64_t turn) const {
+  if (!packing.hasBitmaps())
+    return turn;
+  return turn - turn % pattern.n + pattern.n - 1 - turn % pattern.n;
+}
+
+/// The number of the highest bit of `word`. LLVM makes three instructions of
+/// 31 less the leading zeros, where the chip has one.
+static Value findHighestBit(OpBuilder &builder, Location loc, Value word) {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, word.getType(), word, "bfind.u32 $0, $1;", "=r,r",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
+Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
+                            int64_t turn, int64_t scale, Value &rest) const {
+  if (!packing.hasBitmaps()) {
+    // Cut out where it is wanted, which takes one shift less.
+    int64_t up = llvm::isPowerOf2_64(scale) ? llvm::Log2_64(scale) : 0;
+    Value scaled = field(emitter, indexWords, turn * packing.indexBits,
+                         packing.indexBits, up);
+    return emitter.mul(scaled, scale >> up);
+  }
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  if (turn % pattern.n == 0)
+    rest = bitmap(emitter, indexWords, turn / pattern.n);
+  Value highest = findHighestBit(builder, loc, rest);
+  Value bit = arith::ShLIOp::create(builder, loc, emitter.i32(1), highest);
+  rest = arith::XOrIOp::create(builder, loc, rest, bit);
+  return emitter.mul(highest, scale);
 }
 
 bool GemvWeights::hasF8Words() const {

@@ -37,10 +37,14 @@ public:
   /// The words of i32 that hold the indices in what was loaded.
   SmallVector<Value> indexWords(ThreadEmitter &emitter,
                                 ArrayRef<Value> loaded) const;
-  /// The position in its window of unit `unit` of the step, times `scale`, an
-  /// i32.
+  /// The unit of the step that is multiplied in turn `turn`: of bitmaps those
+  /// of a window come from its end, as one instruction finds the highest bit.
+  int64_t unitOfTurn(int64_t turn) const;
+  /// The position in its window of unit `unitOfTurn(turn)` of the step, times
+  /// `scale`, an i32. Turns are asked for in their order; `rest` carries the
+  /// bits of the window that are left.
   Value position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
-                 int64_t unit, int64_t scale) const;
+                 int64_t turn, int64_t scale, Value &rest) const;
   /// The weights of chunk `chunk` of the step, as accumulators: element
   /// (row, column) of it at row * columns + column.
   SmallVector<Value> chunk(ThreadEmitter &emitter, ArrayRef<Value> loaded,
@@ -53,6 +57,11 @@ public:
   int64_t chunks() const { return rowsPerStep() / packing.chunkRows; }
 
 private:
+  /// Bits `begin` to `begin + bits - 1` of words, shifted left by `up`.
+  Value field(ThreadEmitter &emitter, ArrayRef<Value> words, int64_t begin,
+              int64_t bits, int64_t up) const;
+  Value bitmap(ThreadEmitter &emitter, ArrayRef<Value> words,
+               int64_t window) const;
   /// Whether 8-bit floats are decoded by whole words.
   bool hasF8Words() const;
   int64_t indexBytes() const;

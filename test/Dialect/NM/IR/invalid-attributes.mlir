@@ -141,13 +141,13 @@ func.func private @packing_c1_huge() attributes {p = #nm.packing<panel = 9223372
 
 // -----
 
-// expected-error @+1 {{expected index_bits in 1..8, but got 9}}
+// expected-error @+1 {{expected index_bits in 0..8, but got 9}}
 func.func private @packing_c2_wide() attributes {p = #nm.packing<panel = 16, index_bits = 9>}
 
 // -----
 
-// expected-error @+1 {{expected index_bits in 1..8, but got 0}}
-func.func private @packing_c2_none() attributes {p = #nm.packing<panel = 16, index_bits = 0>}
+// expected-error @+1 {{expected index_bits in 0..8, but got -1}}
+func.func private @packing_c2_none() attributes {p = #nm.packing<panel = 16, index_bits = -1>}
 
 // -----
 

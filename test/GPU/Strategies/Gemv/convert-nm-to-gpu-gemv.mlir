@@ -175,3 +175,25 @@ func.func @single_step(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Positions of a bit for each row come from a window's end: the highest bit is
+// found, and taken off. A window without bits gets some.
+// CHECK-LABEL: func.func @bits
+// CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x4x128xi8>, vector<4xi8>
+// CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[WORD:.*]], %c0_i32
+// CHECK: %[[BITS:.*]] = arith.select %[[NONE]], %c255_i32, %[[WORD]]
+// CHECK: %[[HIGHEST:.*]] = llvm.inline_asm "bfind.u32 $0, $1;", "=r,r" %[[BITS]]
+// CHECK: %[[BIT:.*]] = arith.shli %c1_i32, %[[HIGHEST]]
+// CHECK: %[[REST:.*]] = arith.xori %[[BITS]], %[[BIT]]
+// CHECK: arith.muli %[[HIGHEST]], %c4_i32
+// CHECK: llvm.inline_asm "bfind.u32 $0, $1;", "=r,r" %[[REST]]
+func.func @bits(%x: memref<128xf32>, %v: memref<1x8x128xf32>, %i: memref<1x4x128xi8>, %y: memref<32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 0, chunk_rows = 4, index_rows = 8>
+      schedule #nm.gemv<block = [1, 32, 128], warp = [1, 32], thread = [1, 1], slice_k = 4>
+      ins(%x, %v, %i : memref<128xf32>, memref<1x8x128xf32>, memref<1x4x128xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

@@ -111,6 +111,10 @@ def NM_PackingAttr
     `[⌈ñ/panel⌉ × ⌈w/bk/index_rows⌉ × s]` bytes, where w' is w, rounded up to
     whole index rows.
 
+    With `index_bits` of 0 such a string is a bitmap of each of its windows: of M
+    bits, of which those of the kept units are set. It takes fewer bits than N
+    indices where some fifth and more of a window of 32 is kept.
+
     A kernel that stages only the rows of A that its columns use wants a list of
     them. `col_info` is the number of columns that share one: the indices are
     places in the list of their window, which has R = N·G·col_info/panel
@@ -138,7 +142,8 @@ def NM_PackingAttr
 
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
-    * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
+    * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1; or index_bits is 0, M
+      at most 32, index_rows a multiple of N and more than 1, and tile_rows 0.
     * (C3) 1 ≤ index_rows ≤ 65536; chunk_rows divides index_rows·bk, and
       chunk_columns divides panel.
     * (C4) col_info is 0, for indices without lists, or a multiple of panel, with
@@ -159,6 +164,7 @@ def NM_PackingAttr
     #nm.packing<panel = 16, index_bits = 2>
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
+    #nm.packing<panel = 32, index_bits = 0, chunk_rows = 8, index_rows = 32>
     ```
   }];
   let parameters = (ins
