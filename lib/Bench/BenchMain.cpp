@@ -13,6 +13,7 @@
 #include "Program.h"
 #include "Tune.h"
 #include "nm-c/Runtime.h"
+#include "nm/Schedule/NamedRates.h"
 #include "nm/Support/Progress.h"
 
 #include <cstdio>
@@ -172,7 +173,7 @@ static Result<TuneDevice> tuneDevice(const BenchOptions &options) {
   // In a process of its own, which leaves the device for those that measure.
   Result<ChildOutcome> facts = runInChild([&](std::string &text) {
     Result<TableDevice> found = GpuBench::facts(options);
-    text = found ? writeTables({{kTableVersion, kKernelVersion, *found, {}}})
+    text = found ? writeTables({{kTableVersion, kKernelVersion, *found}})
                  : found.error().message;
     return found ? 0 : 1;
   });
@@ -214,21 +215,16 @@ static int compileForTuning(const BenchOptions &options) {
 // Probing
 //===----------------------------------------------------------------------===//
 
-/// A rate beside what the chip's own file has; 0 where there is none.
-static void printRates(const ProbedChip &probed) {
-  Result<GpuChip> known = GpuChip::get(probed.device.chip);
-  ProbedChip ships{kChipFileVersion, probed.device,
-                   known ? known->rates : GpuRates()};
+/// Each rate beside that of the chip's own model, where there is one.
+static void printRates(const TableDevice &device, const GpuRates &rates) {
+  Result<GpuChip> known = GpuChip::get(device.chip);
   std::printf("%-16s %10s %10s\n", "rate", "measured", "by model");
-  forEachRate(probed.rates, [&](const char *name, double rate) {
-    forEachRate(ships.rates, [&](const char *other, double shipped) {
-      if (std::string_view(name) == other)
-        std::printf("%-16s %10.4g %10.4g\n", name, rate, shipped);
-    });
-  });
+  for (const NamedRate &named : kNamedRates)
+    std::printf("%-16s %10.4g %10.4g\n", named.name, rates.*named.rate,
+                known ? known->rates.*named.rate : 0);
 }
 
-static int probeChip(const BenchOptions &options) {
+static int probeDevice(const BenchOptions &options) {
   Result<TableDevice> facts = GpuBench::facts(options);
   if (!facts)
     return kProgram.fail(facts.error());
@@ -236,12 +232,12 @@ static int probeChip(const BenchOptions &options) {
       probeRates(Device::cuda(int(options.device)), *facts);
   if (!rates)
     return kProgram.fail(rates.error());
-  ProbedChip probed{kChipFileVersion, *facts, *rates};
-  if (Status status = addToChipFile(options.chipFile, probed); !status)
-    return kProgram.fail(status.error());
-  printRates(probed);
-  std::printf("%s: rates of %s\n", options.chipFile.c_str(),
-              facts->name.c_str());
+  Status written = addToTableFile(
+      options.table, {{kTableVersion, kKernelVersion, *facts, *rates}});
+  if (!written)
+    return kProgram.fail(written.error());
+  printRates(*facts, *rates);
+  std::printf("%s: rates of %s\n", options.table.c_str(), facts->name.c_str());
   return kSuccess;
 }
 
@@ -263,8 +259,8 @@ static int runWhole(const BenchOptions &options) {
       std::printf("%s\n", bench.str().c_str());
     return kSuccess;
   }
-  if (!options.chipFile.empty())
-    return probeChip(options);
+  if (options.probe)
+    return probeDevice(options);
   if (options.threads > 0)
     nmSetNumThreads(int32_t(options.threads));
   if (!options.table.empty())

@@ -129,20 +129,14 @@ static const OptionEntry<Given> kOptions[] = {
     {{"probe", Takes::Nothing, "",
       "Measure the rates that cost models go by on the GPU that is here, in "
       "some\n"
-      "seconds, and write them to --chip-file"},
+      "seconds, and write them to --table, from which compilations take them"},
      [](Given &g, const std::string &) {
-       g.probes = true;
-       return Status::success();
-     }},
-    {{"chip-file", Takes::Value, "FILE",
-      "The file that --probe writes, or adds to (default the user's, which\n"
-      "compilations read: chips.yaml in NM_CACHE_DIR or ~/.cache/nm)"},
-     [](Given &g, const std::string &v) {
-       g.options.chipFile = v;
+       g.options.probe = true;
        return Status::success();
      }},
     {{"table", Takes::Value, "FILE",
-      "The table that --tune writes, or adds to (default the user's, which\n"
+      "The table that --tune and --probe write, or add to (default the user's, "
+      "which\n"
       "compilations look in: schedules.yaml in NM_CACHE_DIR or ~/.cache/nm). "
       "Its\n"
       "measurements are in a file beside it, unless --csv names one"},
@@ -320,7 +314,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  if (given.probes || !options.chipFile.empty()) {
+  if (options.probe) {
     if (Status status = setProbe(given); !status)
       return status.error();
     return options;

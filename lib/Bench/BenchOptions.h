@@ -28,8 +28,8 @@ struct BenchOptions {
   /// Measure candidates and write a table of the fastest to this file; empty
   /// measures the cases as they are.
   std::string table;
-  /// Measure the GPU's rates and write them to this file; empty measures cases.
-  std::string chipFile;
+  /// Measure the GPU's rates for that file, and no cases.
+  bool probe = false;
   /// Tables that are added to it, in place of measuring.
   std::vector<std::string> merged;
   /// The seconds that tuning may take, and the candidates of a product that

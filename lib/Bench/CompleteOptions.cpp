@@ -4,7 +4,7 @@
 
 #include "Ablation.h"
 #include "KernelFolder.h"
-#include "nm/Tables/ChipFile.h"
+#include "nm/Tables/ScheduleTable.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -175,10 +175,18 @@ static void makeFolderOf(const std::string &path) {
     std::filesystem::create_directories(folder, ignored);
 }
 
+/// Lets the table be the user's where none is given.
+static Status setTable(BenchOptions &options) {
+  if (options.table.empty())
+    options.table = userTable();
+  if (options.table.empty())
+    return Error{"expected --table=FILE, for there is no home folder"};
+  makeFolderOf(options.table);
+  return Status::success();
+}
+
 Status nm::setProbe(Given &given) {
   BenchOptions &options = given.options;
-  if (!given.probes)
-    return Error{"expected --probe beside --chip-file"};
   bool hasCases = !given.presets.empty() || !given.shapes.empty() ||
                   !given.cases.empty() || given.ablates || given.tunes;
   if (hasCases)
@@ -186,13 +194,8 @@ Status nm::setProbe(Given &given) {
   if (options.target.kind != Target::Kind::Cuda)
     return Error{"expected --target=cuda beside --probe: the models of a CPU "
                  "take no rates"};
-  if (options.chipFile.empty())
-    options.chipFile = userChips();
-  if (options.chipFile.empty())
-    return Error{"expected --chip-file=FILE, for there is no home folder"};
-  makeFolderOf(options.chipFile);
   options.device = given.device.value_or(0);
-  return Status::success();
+  return setTable(options);
 }
 
 Status nm::setTuning(Given &given) {
@@ -208,14 +211,11 @@ Status nm::setTuning(Given &given) {
   if (given.ablates || !given.schedules.empty())
     return Error{"expected --tune to choose schedules, but got --schedule or "
                  "--ablate"};
-  if (options.table.empty())
-    options.table = userTable();
-  if (options.table.empty())
-    return Error{"expected --table=FILE, for there is no home folder"};
+  if (Status status = setTable(options); !status)
+    return status;
   if (options.csv.empty())
     options.csv =
         std::filesystem::path(options.table).replace_extension(".csv").string();
-  makeFolderOf(options.table);
   constexpr double kBudget = 300;
   constexpr int64_t kCandidates = 12;
   options.budget = given.budget.value_or(kBudget);

@@ -21,7 +21,6 @@ struct Given {
   std::string arithmetic;
   bool ablates = false;
   bool tunes = false;
-  bool probes = false;
   std::optional<double> budget;
   std::optional<int64_t> candidates, draws;
   std::vector<BenchCase> cases;

@@ -4,7 +4,7 @@
 #define NM_LIB_BENCH_PROBE_H
 
 #include "nm/Runtime/Device.h"
-#include "nm/Tables/ChipFile.h"
+#include "nm/Tables/ScheduleTable.h"
 
 namespace nm {
 

@@ -355,24 +355,10 @@ std::vector<BenchCase> Tuning::finalists(const BenchCase &product) const {
   return cases;
 }
 
-/// Adds `more` to the file, which need not be there.
-static Status addToFile(const std::string &path,
-                        const std::vector<ScheduleTable> &more) {
-  std::vector<ScheduleTable> tables;
-  if (access(path.c_str(), F_OK) == 0) {
-    Result<std::vector<ScheduleTable>> read = readTableFile(path);
-    if (!read)
-      return read.error();
-    tables = std::move(*read);
-  }
-  mergeTables(tables, more);
-  return writeTableFile(path, tables);
-}
-
 Status Tuning::writeTable() {
-  return addToFile(options.table,
-                   {{kTableVersion, kKernelVersion, device.device,
-                     makeEntries(all, device.name())}});
+  ScheduleTable table{kTableVersion, kKernelVersion, device.device};
+  table.entries = makeEntries(all, device.name());
+  return addToTableFile(options.table, {table});
 }
 
 Status nm::mergeIntoTable(const BenchOptions &options) {
@@ -380,7 +366,7 @@ Status nm::mergeIntoTable(const BenchOptions &options) {
     Result<std::vector<ScheduleTable>> more = readTableFile(file);
     if (!more)
       return more.error();
-    if (Status status = addToFile(options.table, *more); !status)
+    if (Status status = addToTableFile(options.table, *more); !status)
       return status;
   }
   return Status::success();

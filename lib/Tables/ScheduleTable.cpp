@@ -4,12 +4,16 @@
 
 #include "TableText.h"
 
+#include "nm/Schedule/NamedRates.h"
+
 #include "llvm/TargetParser/Host.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <tuple>
+
+#include <unistd.h>
 
 using namespace nm;
 
@@ -59,6 +63,25 @@ struct MappingTraits<TableEntry> {
 };
 
 template <>
+struct MappingTraits<GpuRates> {
+  static void mapping(IO &io, GpuRates &rates) {
+    for (const NamedRate &named : kNamedRates)
+      io.mapRequired(named.name, rates.*named.rate);
+  }
+  static std::string validate(IO &, GpuRates &rates) {
+    // Written so that a NaN is refused.
+    for (const NamedRate &named : kNamedRates)
+      if (!(rates.*named.rate > 0 && std::isfinite(rates.*named.rate)))
+        return std::string("expected a rate ") + named.name + " greater than 0";
+    constexpr double kMost = 1.5;
+    return rates.loadedClock <= kMost && rates.reachedMemory <= kMost
+               ? ""
+               : "expected loaded_clock and reached_memory as shares of the "
+                 "device's";
+  }
+};
+
+template <>
 struct MappingTraits<ScheduleTable> {
   static void mapping(IO &io, ScheduleTable &table) {
     io.mapRequired("version", table.version);
@@ -70,6 +93,7 @@ struct MappingTraits<ScheduleTable> {
       return;
     }
     io.mapRequired("device", table.device);
+    io.mapOptional("rates", table.rates);
     io.mapOptional("entries", table.entries);
   }
 };
@@ -192,7 +216,9 @@ void nm::mergeTables(std::vector<ScheduleTable> &tables,
         });
     if (same == tables.end())
       same = tables.insert(tables.end(),
-                           {kTableVersion, added.kernels, added.device, {}});
+                           {kTableVersion, added.kernels, added.device});
+    if (added.rates)
+      same->rates = added.rates;
     for (const TableEntry &entry : added.entries) {
       auto known = std::find_if(
           same->entries.begin(), same->entries.end(),
@@ -209,4 +235,17 @@ void nm::mergeTables(std::vector<ScheduleTable> &tables,
                  std::tuple(classOf(right.product), sizesOf(right.product));
         });
   }
+}
+
+Status nm::addToTableFile(const std::string &path,
+                          const std::vector<ScheduleTable> &more) {
+  std::vector<ScheduleTable> tables;
+  if (access(path.c_str(), F_OK) == 0) {
+    Result<std::vector<ScheduleTable>> read = readTableFile(path);
+    if (!read)
+      return read.error();
+    tables = std::move(*read);
+  }
+  mergeTables(tables, more);
+  return writeTableFile(path, tables);
 }

@@ -15,8 +15,9 @@ def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
     The module gets the attribute `nm.chip`, which the passes for GPUs read. A
     chip that is not known is an error that names those that are. What selection
     goes by beside the chip stands there, too: `nm.schedule_tables`, the files of
-    measured schedules, `nm.device`, whose measurements they are to be, and
-    `nm.batch_invariant`.
+    measured schedules, `nm.device`, whose measurements they are to be,
+    `nm.rates`, what a probe of that device measured where one of the files has
+    it, and `nm.batch_invariant`.
 
     Before:
     ```mlir

@@ -9,6 +9,7 @@
 #ifndef NM_TABLES_SCHEDULETABLE_H
 #define NM_TABLES_SCHEDULETABLE_H
 
+#include "nm/Schedule/GpuChip.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -85,7 +86,9 @@ struct ScheduleTable {
   int64_t version = kTableVersion;
   int64_t kernels = kKernelVersion;
   TableDevice device;
-  std::vector<TableEntry> entries;
+  /// What a probe of the device measured, for the cost models.
+  std::optional<GpuRates> rates = {};
+  std::vector<TableEntry> entries = {};
 };
 
 /// The documents of `text`, which errors call `name`.
@@ -98,10 +101,13 @@ std::string writeTables(const std::vector<ScheduleTable> &tables);
 Status writeTableFile(const std::string &path,
                       const std::vector<ScheduleTable> &tables);
 
-/// Adds `more` to `tables`: of equal products the entry of `more` stays, and
-/// entries are in the order of their products.
+/// Adds `more` to `tables`: of equal products the entry of `more` stays, as its
+/// rates do, and entries are in the order of their products.
 void mergeTables(std::vector<ScheduleTable> &tables,
                  const std::vector<ScheduleTable> &more);
+/// Does so to the file, which need not be there.
+Status addToTableFile(const std::string &path,
+                      const std::vector<ScheduleTable> &more);
 
 /// The file that tuning writes unless told another, and that compilations read:
 /// schedules.yaml in NM_CACHE_DIR, or in nm of XDG_CACHE_HOME or ~/.cache;

@@ -28,14 +28,31 @@ struct NMAttachChip : mlir::nm::impl::NMAttachChipBase<NMAttachChip> {
     SmallVector<StringRef> names(files.begin(), files.end());
     module->setAttr(kScheduleTablesAttr, builder.getStrArrayAttr(names));
     FailureOr<DeviceQuery> query = getDeviceQuery(module);
-    return success(succeeded(query) &&
-                   succeeded(loadScheduleTables(module, files, *query)));
+    if (failed(query) || failed(loadScheduleTables(module, files, *query)))
+      return failure();
+    if (std::optional<::nm::ScheduleTable> probed = findRates(files, *query))
+      attachRates(module, *probed);
+    return success();
+  }
+
+  /// Lets models go by what was measured of the device.
+  void attachRates(ModuleOp module, const ::nm::ScheduleTable &probed) {
+    FailureOr<::nm::GpuChip> chip = mlir::nm::getChip(module);
+    if (failed(chip))
+      return;
+    chip->multiprocessors = probed.device.units;
+    if (probed.device.clock > 0)
+      chip->clockGHz = probed.device.clock;
+    if (probed.device.bandwidth > 0)
+      chip->memoryGBs = probed.device.bandwidth;
+    chip->rates = *probed.rates;
+    module->setAttr(kRatesAttr, makeRates(&getContext(), *chip));
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (StringRef name :
-         {kScheduleTablesAttr, kDeviceAttr, kBatchInvariantAttr})
+         {kScheduleTablesAttr, kDeviceAttr, kBatchInvariantAttr, kRatesAttr})
       module->removeAttr(name);
     if (chip.empty()) {
       module->removeAttr(kChipAttr);

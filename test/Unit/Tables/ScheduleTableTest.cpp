@@ -2,6 +2,8 @@
 
 #include "nm/Tables/ScheduleTable.h"
 
+#include "nm/Schedule/NamedRates.h"
+
 #include "../TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +19,7 @@ static ScheduleTable makeTable(std::vector<TableEntry> entries,
   return {kTableVersion,
           kKernelVersion,
           {device, "sm_90a", 132, 1.98, 4800},
+          std::nullopt,
           std::move(entries)};
 }
 
@@ -91,6 +94,51 @@ TEST(ScheduleTable, NeverFailsOnDamagedText) {
     text[i] = char(text[i] ^ 0x15);
     (void)readTables(text, "t.yaml");
   }
+}
+
+static ScheduleTable makeProbed(double tensor) {
+  ScheduleTable table = makeTable({});
+  table.rates = GpuRates{tensor, 2000, 120, 40,   20,   2.25,
+                         0.75,   2400, 90,  1300, 0.85, 0.9};
+  return table;
+}
+
+TEST(ScheduleTable, RatesComeBack) {
+  std::string text = writeTables({makeProbed(4000)});
+  Result<std::vector<ScheduleTable>> read = readTables(text, "t.yaml");
+  ASSERT_TRUE(read) << read.error().message << "\n" << text;
+  ASSERT_TRUE((*read)[0].rates);
+  for (const NamedRate &named : kNamedRates)
+    EXPECT_DOUBLE_EQ((*read)[0].rates.value().*named.rate,
+                     makeProbed(4000).rates.value().*named.rate)
+        << named.name;
+  EXPECT_EQ(writeTables(*read), text);
+  auto with = [&](const std::string &from, const std::string &to) {
+    std::string changed = text;
+    size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << text;
+    return errorOf(changed.replace(at, from.size(), to));
+  };
+  EXPECT_NE(with("4000", "-4000").find("expected a rate tensor greater than 0"),
+            std::string::npos);
+  EXPECT_NE(with("4000", "nan").find("expected a rate tensor greater than 0"),
+            std::string::npos);
+  EXPECT_NE(with("0.9", "90").find("as shares of the device's"),
+            std::string::npos);
+  EXPECT_NE(with("launch", "lunch"), "");
+}
+
+TEST(ScheduleTable, MergesRates) {
+  std::vector<ScheduleTable> tables;
+  TableEntry entry{drawProduct(1, 64, 64), "#nm.gemv", 3, std::nullopt};
+  mergeTables(tables, {makeTable({entry})});
+  mergeTables(tables, {makeProbed(1)});
+  mergeTables(tables, {makeProbed(2)});
+  // Entries alone leave what a probe measured.
+  mergeTables(tables, {makeTable({})});
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].rates->tensor, 2);
+  EXPECT_EQ(tables[0].entries.size(), 1u);
 }
 
 TEST(ScheduleTable, BucketsOfSizes) {

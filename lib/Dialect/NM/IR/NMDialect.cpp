@@ -100,6 +100,7 @@ static bool areStrings(Attribute value) {
 
 static constexpr KnownAttribute kOfOps[] = {
     {kChipAttr, isAttribute<ChipAttr>, "an #nm.chip"},
+    {kRatesAttr, areRates, "a dictionary of a GPU's rates, each above 0"},
     {"nm.device", isAttribute<StringAttr>, "a string"},
     {"nm.schedule_tables", areStrings, "an array of strings"},
     {"nm.batch_invariant", isAttribute<UnitAttr>, "a unit attribute"},

@@ -119,6 +119,20 @@ LogicalResult mlir::nm::loadScheduleTables(Operation *where,
   return success();
 }
 
+std::optional<ScheduleTable> mlir::nm::findRates(ArrayRef<std::string> files,
+                                                 const DeviceQuery &device) {
+  for (const std::string &file : files) {
+    auto tables = getTableFiles().get(file);
+    if (!tables)
+      continue;
+    for (const ScheduleTable &table : **tables)
+      if (table.rates && device.matches(table.device))
+        return ScheduleTable{table.version, table.kernels, table.device,
+                             table.rates};
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

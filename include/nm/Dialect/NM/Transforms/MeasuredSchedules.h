@@ -55,6 +55,11 @@ struct MeasuredSchedule {
 LogicalResult loadScheduleTables(Operation *where, ArrayRef<std::string> files,
                                  const DeviceQuery &device);
 
+/// The table of the device, without its entries, from the first of `files` that
+/// has rates of it.
+std::optional<::nm::ScheduleTable> findRates(ArrayRef<std::string> files,
+                                             const DeviceQuery &device);
+
 /// The schedule from the first of `files` that has one for the product or,
 /// failing that, for the product of the same bucket whose sizes are the
 /// closest.
