@@ -6,9 +6,11 @@ the package transformers:
 
 Tokens a second are of the answer, with the time of the prompt in it. Models take turns
 while they are not compiled, before any of them is: what the host does beside, and what a
-compilation leaves in a process, slow all calls down. `memory` are the weights' forms on the
-device over dense weights; `resident` is all of the device's memory behind it, `peak` the most
-that PyTorch had while the model was made, called and compiled, and packed forms.
+compilation leaves in a process, slow all calls down. Then each is compiled and timed.
+`forward alone` are tokens by the same compiled forward, each call fed by the one before,
+without what generate does on the host for each token. `memory` are the weights' forms on the
+device over dense weights; `resident` is all of the device's memory once all models are made,
+`peak` the most that PyTorch had while the model was made and called, and packed forms.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import copy
 import csv
 import gc
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import nm
 import nm.torch
@@ -27,6 +30,12 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 PATTERNS = ["2:4", "8:32, block = 1x64"]
 ROUNDS = 4
+# Calls of the compiled forward alone, in the room that the cache has.
+CALLS = 64
+
+
+class Enough(Exception):
+    """Ends generate, once its compiled forward has been timed."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -38,6 +47,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--type", choices=("bf16", "f16"), default="bf16")
     parser.add_argument("--no-fuse", action="store_true",
                         help="leave query, key and value, gate and up apart")
+    parser.add_argument("--compiled", action="store_true",
+                        help="leave out models as they are")
     parser.add_argument("--csv", help="write the table to this file, a line at a time")
     return parser.parse_args()
 
@@ -74,6 +85,25 @@ def sparsified(model: nn.Module, pattern: str, fuse: bool, prompt: torch.Tensor)
     return sparse
 
 
+def pack(model: nn.Module, rows: int) -> None:
+    """Packs weights by threads, for as many rows as the prompt has and for one."""
+    layers = {id(layer): layer for layer in (
+        each._fused[0].layer if each._fused else each for each in model.modules()
+        if isinstance(each, nm.torch.NMLinear))}.values()
+    # Those of one shape share what the first of them compiles.
+    first = {(layer.out_features, layer.in_features): layer for layer in layers}.values()
+
+    def call(layer: nn.Module) -> None:
+        with torch.no_grad():
+            for count in (rows, 1):
+                layer(torch.zeros(count, layer.in_features, device="cuda",
+                                  dtype=layer.values.dtype))
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(call, first))
+        list(pool.map(call, layers))
+
+
 def describe_memory(model: nn.Module, peak: int) -> dict:
     gc.collect()
     torch.cuda.empty_cache()
@@ -103,7 +133,51 @@ def time_compiled(model: nn.Module, prompt: torch.Tensor, tokens: int) -> dict:
         generate(model, prompt, tokens, True)
     compiling = time.perf_counter() - start
     seconds = min(generate(model, prompt, tokens, True) for _ in range(ROUNDS))
-    return {"compiled": f"{tokens / seconds:.1f}", "compiling, s": f"{compiling:.0f}"}
+    alone = min(time_forward(model, prompt, tokens) for _ in range(ROUNDS))
+    return {"compiled": f"{tokens / seconds:.1f}", "forward alone": f"{CALLS / alone:.1f}",
+            "compiling, s": f"{compiling:.0f}"}
+
+
+def time_forward(model: nn.Module, prompt: torch.Tensor, tokens: int) -> float:
+    """Seconds of calls of the forward that generate has compiled, from its third on."""
+    plain, seconds, count = type(model).get_compiled_call, [], 0
+
+    def get(self, config):
+        call = plain(self, config)
+
+        def timed(*arguments, **options):
+            nonlocal count
+            result = call(*arguments, **options)
+            count += 1
+            if count == 3:
+                seconds.append(time_calls(call, result, arguments, options))
+                raise Enough
+            return result
+
+        return timed
+
+    type(model).get_compiled_call = get
+    try:
+        generate(model, prompt, tokens, True)
+    except Enough:
+        pass
+    finally:
+        type(model).get_compiled_call = plain
+    return seconds[0]
+
+
+def time_calls(call, result, arguments, options) -> float:
+    options = dict(options)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        options["input_ids"] = result.logits[:, -1].argmax(-1, keepdim=True)
+        for name in ("cache_position", "position_ids"):
+            if isinstance(options.get(name), torch.Tensor):
+                options[name] = options[name] + 1
+        result = call(*arguments, **options)
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
 
 
 def write(path: str | None, lines: list[dict]) -> None:
@@ -130,17 +204,18 @@ def main() -> None:
         torch.cuda.reset_peak_memory_stats()
         start, before = time.perf_counter(), torch.cuda.memory_allocated()
         models[pattern] = sparsified(model, pattern, not arguments.no_fuse, prompt)
+        pack(models[pattern], arguments.prompt)
         generate(models[pattern], prompt, 2, False)
         print(f"{pattern}: made and packed in {time.perf_counter() - start:.0f} s",
               flush=True)
         memory[pattern] = describe_memory(
             models[pattern], torch.cuda.max_memory_allocated() - before)
-    eager = time_by_turns(models, prompt, arguments.answer)
+    eager = {} if arguments.compiled else time_by_turns(models, prompt, arguments.answer)
     print(eager, flush=True)
     lines = []
     for name, each in models.items():
         lines.append({
-            "weights": name, "as it is": f"{eager[name]:.1f}",
+            "weights": name, "as it is": f"{eager[name]:.1f}" if eager else "-",
             **time_compiled(each, prompt, arguments.answer),
             **(memory.get(name) or describe_memory(each, 0))})
         write(arguments.csv, lines)

@@ -14,6 +14,7 @@ if "NM_TEST_INSTALLED" not in os.environ:
     sys.path.insert(0, str(ROOT / "python"))
 
 import nm  # noqa: E402
+from nm import _safetensors  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,3 +67,11 @@ def reference(x, dense, axis, bias=None, activation=None, scale=None):
 def relative_error(y, expected):
     difference = np.linalg.norm(np.asarray(y, np.float64) - expected)
     return difference / max(np.linalg.norm(expected), 1e-30)
+
+
+def write_tensors(path, **tensors):
+    """A file of safetensors; `__` stands for a dot, and a pair gives the type, too."""
+    _safetensors.write(path, {
+        name.replace("__", "."): array if isinstance(array, tuple) else (
+            {"float32": "f32", "float16": "f16", "int8": "i8", "uint8": "u8"}[
+                array.dtype.name], array) for name, array in tensors.items()}, {})
