@@ -110,8 +110,22 @@ def test_ceilings_have_labels_that_nothing_covers(measured):
                     assert not box.contains(*point)
 
 
+def test_marks_say_what_multiplied(measured):
+    """Beside each point where there are several units, else in the legend alone."""
+    rows = [{**make_row(), "unit": "sparse tensor cores", "zeros": "partly"},
+            {**make_row(pattern=(1, 4)), "unit": "cublas", "zeros": "multiplied"},
+            {**make_row(pattern=(3, 4)), "unit": "", "zeros": ""}]
+    read = data.read_measurements(measured(rows))
+    assert [row.mark for row in read] == ["sp", "b", ""]
+    figure = speedup.draw_speedup(read, "today")
+    assert {"sp", "b", "sparse tensor cores", "cuBLAS, with dense weights",
+            "behind: some zeros multiplied"} <= texts_of(figure)
+    figure = speedup.draw_speedup(read[:1], "today")
+    assert "sp" not in texts_of(figure) and "sparse tensor cores" in texts_of(figure)
+
+
 def test_kernels_stand_under_the_roof_of_their_unit(measured):
-    """And have a dot where they multiply the zeros."""
+    """With marks, and a dot where they multiply the zeros."""
     rows = [{**make_row(), "unit": "cuda cores", "zeros": "skipped",
              "peak_gflops": 100.0},
             {**make_row(pattern=(1, 4)), "unit": "tensor cores", "zeros": "multiplied"}]
@@ -119,7 +133,7 @@ def test_kernels_stand_under_the_roof_of_their_unit(measured):
     figure = roofline.draw_roofline(read, "today")
     axes, = figure.axes
     assert {each.get_text() for each in axes.texts} == {
-        "100 Gflop/s, cuda cores", "200 Gflop/s, tensor cores", "20 GB/s"}
+        "100 Gflop/s, cuda cores", "200 Gflop/s, tensor cores", "20 GB/s", "c", "td"}
     for drawn in (figure, speedup.draw_speedup(read, "today")):
         dots, = (line for axes in drawn.axes for line in axes.get_lines()
                  if line.get_label() == "dot inside: zeros multiplied")

@@ -22,6 +22,13 @@ _TYPE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1,
 _Key = TypeVar("_Key", bound=Hashable)
 
 
+#: What multiplied, by the letter that marks it in figures and tables.
+UNITS = {"c": "CUDA cores", "t": "tensor cores", "s": "sparse tensor cores",
+         "b": "cuBLAS, with dense weights"}
+UNITS_BY_NAME = {"cuda cores": "c", "tensor cores": "t", "sparse tensor cores": "s",
+                 "cublas": "b"}
+
+
 @dataclass(frozen=True)
 class Measurement:
     """A case of nm-bench; times are in microseconds, and sizes as the file has them."""
@@ -76,6 +83,14 @@ class Measurement:
     def csr_speedup(self) -> float:
         """That of cuSPARSE."""
         return self.speedup * self.median_us / self.csr_us
+
+    @property
+    def mark(self) -> str:
+        """What multiplied, as UNITS names it, with ``d`` behind where all zeros were
+        multiplied, and ``p`` where some were; empty where the file does not say."""
+        letter = UNITS_BY_NAME.get(self.unit, "")
+        zeros = {"multiplied": "d", "partly": "p"}.get(self.zeros, "")
+        return letter + zeros if letter not in ("", "b") else letter
 
     @property
     def skips_zeros(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .data import Measurement, grouped, series_of, title_of
-from .style import MARKERS, add_legend, draw_hollow, facets, styled
+from .data import UNITS, Measurement, grouped, series_of, title_of
+from .style import MARKERS, add_legend, draw_hollow, draw_marks, facets, styled
 
 
 def draw_roofline(rows: list[Measurement], date: str) -> Any:
@@ -39,6 +39,8 @@ def _draw_facet(axes: Any, measured: list[Measurement], names: dict[str, int]) -
                       capsize=2, color=f"C{i % 10}", label=name, zorder=3)
     draw_hollow(axes, [(row.flops / row.bytes, row.gflops) for row in measured
                        if not row.skips_zeros])
+    draw_marks(axes, [(row.flops / row.bytes, row.gflops, row.mark) for row in measured],
+               UNITS)
     intensities = [row.flops / row.bytes for row in measured]
     roofs = _roofs(measured)
     for unit, flops, bandwidth in roofs:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .data import Measurement, grouped, series_of, title_of
-from .style import MARKERS, add_legend, draw_hollow, facets, styled
+from .data import UNITS, Measurement, grouped, series_of, title_of
+from .style import MARKERS, add_legend, draw_hollow, draw_marks, facets, styled
 
 
 def draw_speedup(rows: list[Measurement], date: str) -> Any:
@@ -47,6 +47,7 @@ def _draw_facet(axes: Any, measured: list[Measurement], rows: list[Measurement],
     _draw_peers(axes, measured)
     draw_hollow(axes, [(100 * row.sparsity, row.speedup) for row in measured
                        if not row.skips_zeros])
+    draw_marks(axes, [(100 * row.sparsity, row.speedup, row.mark) for row in measured], UNITS)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
 

@@ -42,6 +42,30 @@ def draw_hollow(axes: Any, points: list[tuple[float, float]]) -> None:
                   label="dot inside: zeros multiplied", zorder=5)
 
 
+def draw_marks(axes: Any, points: list[tuple[float, float, str]], units: dict[str, str]
+               ) -> None:
+    """Which unit multiplied beside each of these points, by the letters of Measurement.mark,
+    of which there may be several with a stroke between. Where all are alike the legend says
+    so alone."""
+    marks = {mark for *_, mark in points if mark}
+    if not marks:
+        return
+    if len(marks) > 1:
+        for x, y, mark in points:
+            axes.annotate(mark, (x, y), (3, -6), textcoords="offset points", fontsize=5,
+                          color="0.3", zorder=6)
+    used = {each for mark in marks for each in mark.split("/")}
+    for letter, name in units.items():
+        if any(each[0] == letter for each in used):
+            axes.plot([], [], linestyle="none", marker=f"${letter}$", color="0.3", label=name)
+    if any(each.endswith("p") for each in used):
+        axes.plot([], [], linestyle="none", marker="$p$", color="0.3",
+                  label="behind: some zeros multiplied")
+    if any(each.endswith("d") for each in used):
+        axes.plot([], [], linestyle="none", marker="$d$", color="0.3",
+                  label="behind: all zeros multiplied")
+
+
 def add_legend(figure: Any, axes: list[Any]) -> None:
     """One legend for all facets, below them, each series once."""
     found: dict[str, Any] = {}
