@@ -21,7 +21,7 @@ import math
 import re
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -400,11 +400,14 @@ def stamp(table):
 
 def draw(path, table, kind, shape):
     sys.path.insert(0, str(HERE.parents[1] / "python"))
-    from nm._plots.data import read_measurements
+    from nm._plots.data import _counts, read_measurements
     from nm._plots.roofline import draw_roofline
     from nm._plots.speedup import draw_speedup
     from nm._plots.style import styled
-    rows = [row for row in read_measurements(str(table.path))
+    # Files of before have no columns of what multiplied.
+    ran = map(what_ran, filter(_counts, table.rows))
+    rows = [replace(row, unit=unit, zeros=zeros)
+            for row, (unit, zeros) in zip(read_measurements(str(table.path)), ran)
             if shape is None or row.shape == shape]
     drawing = (draw_roofline if kind == "roofline" else draw_speedup)(rows, table.date)
     with styled():
