@@ -30,6 +30,7 @@ FORMS = {
 }
 PATTERNS = ("2:4", "1:4", "3:8", "4:16, block = 1x8", "8:32, block = 1x16",
             "1:2, block = 4x4", "2:4, block = 1x3")
+UNSTRUCTURED = "unstructured"
 ACTIVATIONS = {"none": lambda v: v, "relu": lambda v: np.maximum(v, 0),
                "relu6": lambda v: np.clip(v, 0, 6),
                "silu": lambda v: v / (1 + np.exp(-v))}
@@ -48,6 +49,9 @@ def type_text(array, element):
 
 def prune(matrix, pattern):
     """The largest of each window of B[k x n], by the sums of squares of units."""
+    if pattern == UNSTRUCTURED:
+        return np.where(np.abs(matrix.astype(np.float64)) > 1.2, matrix, 0).astype(
+            matrix.dtype)
     n, m, bk, bn = (int(number) for number in
                     re.fullmatch(r"(\d+):(\d+)(?:, block = (\d+)x(\d+))?",
                                  pattern).groups(1))
@@ -65,14 +69,16 @@ def prune(matrix, pattern):
 
 
 class Case:
-    def __init__(self, rng, form=None):
+    def __init__(self, rng, form=None, pattern=None):
         self.rng = rng
         self.form = form or str(rng.choice(list(FORMS)))
         self.of_image, self.of_filter, self.of_output = FORMS[self.form]
         self.quantized = self.form.endswith("_q")
-        self.element = "i8" if self.quantized else str(rng.choice(list(LIMITS)))
+        floats = [each for each in LIMITS if each != "i8"]
+        self.element = "i8" if self.quantized else str(rng.choice(
+            floats if pattern == UNSTRUCTURED else list(LIMITS)))
         self.output_element = "i32" if self.element == "i8" else self.element
-        self.pattern = str(rng.choice(PATTERNS))
+        self.pattern = pattern or str(rng.choice(PATTERNS))
         self.axes = [axis for axis in "zyx" if axis in self.of_image]
         few = 4 if len(self.axes) == 3 else 8
         self.outputs = {axis: int(rng.integers(1, few)) for axis in self.axes}
@@ -139,6 +145,9 @@ class Case:
         fits = re.search(r"(\d+)x(\d+)", self.pattern)
         self.encoded = ("g" not in self.of_filter and bool(self.rng.random() < .5) and (
             not fits or (int(fits[1]) <= k and int(fits[2]) <= n)))
+        if self.pattern == UNSTRUCTURED:
+            self.encoded = True
+            self.pattern += f", kept = {max(1, np.count_nonzero(self.matrix))}"
 
     def filter_lines(self):
         kind = type_text(self.filter, self.element)
@@ -269,9 +278,9 @@ class Case:
         return ACTIVATIONS[self.activation](result)
 
 
-def check(case, target):
+def check(case, target, **options):
     text = case.text()
-    module = nm.compile(text, target=target, cache=False)
+    module = nm.compile(text, target=target, cache=False, **options)
     got = module(*case.arguments())
     error = relative_error(got, case.expected())
     assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error}\n{text}"
@@ -288,3 +297,18 @@ def test_drawn_on_gpus(number):
     form = list(FORMS)[number % len(FORMS)]
     check(Case(np.random.default_rng([SEED, 100 + number]), form),
           ("sim:sm_80", "sim:sm_90a")[number // len(FORMS)])
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_drawn_images(number):
+    """By threads that read the image themselves, whose padding is in no memory."""
+    rng = np.random.default_rng([SEED, 200 + number])
+    forms = [form for form, (image, *_) in FORMS.items()
+             if image.startswith("nc") and not form.endswith("_q")]
+    case = Case(rng, forms[number % len(forms)], UNSTRUCTURED)
+    schedule = "simt_columns"
+    if rng.random() < .5:
+        lane, slices = int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 3]))
+        schedule += (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
+                     f"thread = [{lane}, 1], slice_k = {slices}>")
+    check(case, "sim:sm_90a", schedule=schedule)

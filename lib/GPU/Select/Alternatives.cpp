@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -60,6 +61,9 @@ Alternative Enumeration::describe(Operands operands) {
   own.operands = operands;
   own.product = getGpuProduct(op, query.form);
   own.product.avoidsPrunedWeights = options.avoidsPrunedWeights(own.product);
+  if (findPatches(op))
+    own.product.patchMicroseconds =
+        estimateCopy(cast<RankedTensorType>(op.getAType()), query.chip);
   if (operands == Operands::Dequantized)
     own.product.weightBits = own.product.scaleGroup = 0;
   own.packs =
@@ -158,7 +162,7 @@ void Enumeration::addDense(Alternative dense) {
   dense.pattern = dense.product.pattern = getDensePattern(kDenseColumns);
   if (estimate >= 0) {
     dense.choice = ScheduleChoice();
-    dense.choice->microseconds = estimate;
+    dense.choice->microseconds = estimate + dense.product.patchMicroseconds;
   }
   list.push_back(dense);
 }

@@ -10,6 +10,7 @@
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/LeastSplit.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -121,6 +122,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
   product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.isMadeElementwise &= form == ActivationForm::Transposed;
   product.hasSplitsOfA = false;
+  product.hasImage = false;
   return product;
 }
 
@@ -196,6 +198,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
                        op.getArithmetic() == Arithmetic::TF32;
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
   product.isMadeElementwise = isMadeElementwise(op.getA());
+  product.hasImage = canReadImage(op);
   product.storesByTensor = canStoreByTensor(op);
   product.hasSplitsOfA = findSplitterOfA(op) != nullptr;
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {

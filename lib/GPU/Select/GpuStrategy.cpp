@@ -59,8 +59,10 @@ static double estimateCopyOfA(const ScheduleRequest &request,
 static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
   ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
-  if (choice && choice->schedule)
-    choice->microseconds += estimateCopyOfA(request, choice->schedule);
+  if (choice && choice->schedule &&
+      !(request.product.hasImage && strategy.readsImages()))
+    choice->microseconds += request.product.patchMicroseconds +
+                            estimateCopyOfA(request, choice->schedule);
   return choice;
 }
 

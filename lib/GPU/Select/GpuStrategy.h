@@ -59,6 +59,10 @@ public:
     return false;
   }
 
+  /// Whether threads read the image themselves where A [k x m] are patches of
+  /// one, see canReadImage; for others a kernel writes A.
+  virtual bool readsImages() const { return false; }
+
   /// Whether threads convert quantized weights in their registers.
   virtual bool convertsWeights() const { return false; }
 

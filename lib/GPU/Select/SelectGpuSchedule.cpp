@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 
@@ -135,6 +136,15 @@ LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
                            << blocks << ", but got " << gpu.name;
 }
 
+/// Gives a product whose strategy reads images the image that its A is made of,
+/// if it is.
+static void takeImageForSchedule(RewriterBase &rewriter,
+                                 SparseProductOpInterface op) {
+  const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
+  if (strategy && strategy->readsImages() && canReadImage(op))
+    takeImage(rewriter, op);
+}
+
 /// What every record of a product on `gpu` says.
 static ProductRecord makeRecord(SparseProductOpInterface op, const GpuChip &gpu,
                                 ScheduleSource source, const Twine &reason) {
@@ -183,6 +193,7 @@ LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
                                     "as the schedule it came with says");
   addDenseEstimate(op, gpu, record);
   setRecord(op, record);
+  takeImageForSchedule(rewriter, op);
   return success();
 }
 
@@ -384,6 +395,7 @@ LogicalResult GpuScheduleSelection::setSchedule(SparseProductOpInterface op,
   if (chosen.isByModel)
     addEstimates(op, chosen, record);
   setRecord(op, record);
+  takeImageForSchedule(rewriter, op);
   return success();
 }
 

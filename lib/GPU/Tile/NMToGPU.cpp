@@ -16,9 +16,11 @@
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Schedule/GpuChip.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -283,6 +285,22 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
              : convertProductsToLaunch(rewriter, loop, chip->sharedPerBlock);
 }
 
+/// Patches whose image is read are in no memory, and views of them are left
+/// that nothing reads.
+static void erasePatches(Operation *root) {
+  SmallVector<PatchesOp> all;
+  root->walk([&](PatchesOp op) { all.push_back(op); });
+  for (PatchesOp op : all) {
+    llvm::SetVector<Operation *> views;
+    getForwardSlice(op.getOperation(), &views);
+    for (Operation *view : llvm::reverse(views))
+      if (isOpTriviallyDead(view))
+        view->erase();
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
 namespace {
 struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
   using ConvertNMToGPUBase::ConvertNMToGPUBase;
@@ -302,6 +320,7 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
     for (scf::ForallOp loop : loops)
       if (failed(convertBlocksToLaunch(rewriter, loop)))
         return signalPassFailure();
+    erasePatches(getOperation());
   }
 };
 } // namespace

@@ -74,6 +74,11 @@ struct GpuProduct {
   /// Whether the product before stores the splits of A, so that no kernel
   /// makes them.
   bool hasSplitsOfA = false;
+  /// Whether threads could read the image that A [k x m] are patches of.
+  bool hasImage = false;
+  /// The microseconds of the kernel that writes A where they do not; 0 where A
+  /// is not made of patches.
+  double patchMicroseconds = 0;
   /// Whether tensor copies can store C: its rows are of 16-bit elements, and
   /// start at multiples of 16 bytes.
   bool storesByTensor = false;

@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/Contractions.h"
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +56,10 @@ void NMDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "nm/Dialect/NM/IR/NMContractions.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nm/Dialect/NM/IR/NMPatches.cpp.inc"
       >();
 }
 

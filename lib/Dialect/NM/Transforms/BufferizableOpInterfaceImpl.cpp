@@ -5,6 +5,7 @@
 #include "ScatterBufferization.h"
 
 #include "nm/Dialect/NM/IR/Contractions.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -64,6 +65,59 @@ struct DestinationOpInterface
   }
 };
 
+/// Patches are a view of their image, which they do not copy.
+struct PatchesOpInterface
+    : BufferizableOpInterface::ExternalModel<PatchesOpInterface,
+                                             mlir::nm::PatchesOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    return {{op->getResult(0), BufferRelation::Unknown}};
+  }
+
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocations) const {
+    auto patches = cast<mlir::nm::PatchesOp>(op);
+    FailureOr<BufferLikeType> image = bufferization::getBufferType(
+        patches.getImage(), options, state, invocations);
+    if (failed(image))
+      return failure();
+    return cast<BufferLikeType>(getMatrixBuffer(patches, Type(*image)));
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto patches = cast<mlir::nm::PatchesOp>(op);
+    FailureOr<Value> image =
+        getBuffer(rewriter, patches.getImage(), options, state);
+    if (failed(image))
+      return failure();
+    replaceOpWithNewBufferizedOp<mlir::nm::PatchesOp>(
+        rewriter, op, getMatrixBuffer(patches, image->getType()), *image,
+        patches.getMap(), patches.getLoops(), patches.getGroups());
+    return success();
+  }
+
+private:
+  /// The matrix where the image is a memref of type `image`.
+  static MemRefType getMatrixBuffer(mlir::nm::PatchesOp op, Type image) {
+    ShapedType type = op.getMatrixType();
+    return MemRefType::get(type.getShape(), type.getElementType(),
+                           MemRefLayoutAttrInterface(),
+                           cast<MemRefType>(image).getMemorySpace());
+  }
+};
+
 } // namespace
 
 template <typename... Ops>
@@ -78,5 +132,6 @@ void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     attachModels<SpMMOp, SpMVOp, AttentionOp, ContractOp, CombineOp, CompressOp,
                  DecompressOp, PruneOp, PackOp, SplitFloatsOp, RecomputeFromOp>(
         context);
+    PatchesOp::attachInterface<PatchesOpInterface>(*context);
   });
 }

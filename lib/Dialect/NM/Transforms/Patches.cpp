@@ -4,6 +4,9 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -122,4 +125,84 @@ LogicalResult mlir::nm::makePatchesOfTile(RewriterBase &rewriter,
         tensor::CastOp::create(rewriter, loc, slice.getType(), collapsed);
   rewriter.replaceOp(slice, collapsed);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Patches that no kernel writes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The operands of an nm.patches.
+struct ImageOfPatches {
+  Value image;
+  AffineMap map;
+  SmallVector<int64_t> loops, groups;
+};
+} // namespace
+
+/// The image of a padded one, and where its first element is in that; the image
+/// itself where it is not padded with zeros that are known.
+static std::pair<Value, SmallVector<int64_t>> skipPadding(Value image) {
+  int64_t rank = cast<RankedTensorType>(image.getType()).getRank();
+  SmallVector<int64_t> none(size_t(rank), 0);
+  auto pad = image.getDefiningOp<tensor::PadOp>();
+  if (!pad || !pad.getSourceType().hasStaticShape())
+    return {image, none};
+  Value padding = pad.getConstantPaddingValue();
+  std::optional<SmallVector<int64_t>> low =
+      getConstantIntValues(pad.getMixedLowPad());
+  bool isZero = padding && (matchPattern(padding, m_AnyZeroFloat()) ||
+                            matchPattern(padding, m_Zero()));
+  if (!isZero || !low ||
+      llvm::any_of(*low, [](int64_t size) { return size < 0; }))
+    return {image, none};
+  return {pad.getSource(), *low};
+}
+
+static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op) {
+  std::optional<Patches> patches = findPatches(op);
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (!patches || !product.getTransposeA())
+    return std::nullopt;
+  linalg::GenericOp copy = patches->copy;
+  auto yield = cast<linalg::YieldOp>(copy.getBody()->getTerminator());
+  if (copy.getNumDpsInputs() != 1 ||
+      yield.getOperand(0) != copy.getBody()->getArgument(0))
+    return std::nullopt;
+  OpOperand *input = copy.getDpsInputOperand(0);
+  auto [image, low] = skipPadding(input->get());
+  auto type = cast<RankedTensorType>(image.getType());
+  if (!type.hasStaticShape() ||
+      type.getNumElements() > std::numeric_limits<int32_t>::max())
+    return std::nullopt;
+  AffineMap map = copy.getMatchingIndexingMap(input);
+  SmallVector<AffineExpr> places;
+  for (auto [expr, size] : llvm::zip(map.getResults(), low))
+    places.push_back(expr - size);
+  ImageOfPatches found;
+  found.image = image;
+  found.map = AffineMap::get(map.getNumDims(), 0, places, copy.getContext());
+  found.loops = copy.getStaticLoopRanges();
+  for (const ReassociationIndices &group :
+       patches->collapse.getReassociationIndices())
+    found.groups.push_back(int64_t(group.size()));
+  return found;
+}
+
+bool mlir::nm::canReadImage(SparseProductOpInterface op) {
+  std::optional<ImageOfPatches> found = findImage(op);
+  return found &&
+         findTapLoops(
+             found->map, found->loops, found->groups,
+             cast<RankedTensorType>(found->image.getType()).getShape());
+}
+
+void mlir::nm::takeImage(RewriterBase &rewriter, SparseProductOpInterface op) {
+  ImageOfPatches found = *findImage(op);
+  rewriter.setInsertionPoint(op);
+  Value patches =
+      PatchesOp::create(rewriter, op.getLoc(), op.getAType(), found.image,
+                        found.map, found.loops, found.groups);
+  rewriter.modifyOpInPlace(
+      op, [&] { cast<SpMMOp>(*op).getAMutable().assign(patches); });
 }

@@ -39,6 +39,9 @@ static constexpr double kStartClocks = 900, kStepClocks = 450;
 /// Instructions of a warp for each weight, besides one for each row of a lane,
 /// and for each 32 weights.
 static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
+/// Instructions of a row of a lane for each weight where A is read as an image,
+/// and how much longer loads take that start anywhere in a line of 128 bytes.
+static constexpr double kImageInstructions = 5, kImageLines = 1.5;
 /// Clocks of 128 bytes that come from the second-level cache, besides that in
 /// which the first-level cache has them.
 static constexpr double kCacheClocks = 2;
@@ -91,9 +94,11 @@ double Candidate::time(const GpuSchedule &schedule) const {
   double columns = double(schedule.blockN);
   double ofCache =
       (1 - std::pow(1 - density, columns)) / std::max(columns * density, 1e-9);
-  double issue =
-      weights * (lane + kInstructions) / 4 + chunks * kInstructionsOfChunk / 4;
-  double cache = weights * words * (1 + kCacheClocks * ofCache);
+  double instructions = product.hasImage ? lane * kImageInstructions : lane,
+         lines = product.hasImage ? kImageLines : 1;
+  double issue = weights * (instructions + kInstructions) / 4 +
+                 chunks * kInstructionsOfChunk / 4;
+  double cache = weights * words * lines * (1 + kCacheClocks * ofCache);
   double perMultiprocessor = std::ceil(blocks / double(chip.multiprocessors));
   double resident = double(std::min<int64_t>(
       kMaxBlocksPerMultiprocessor, kThreadsByRegisters / (warps * kWarpSize)));
@@ -120,7 +125,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
   schedule.kept = product.kept;
   schedule.tileRows = product.k;
   schedule.sharedBytes =
-      warpsM * warpsN * sliceK * kWarpSize * 8 + bytesOfSums(product, schedule);
+      warpsM * warpsN * sliceK * kWarpSize * (product.hasImage ? 16 : 8) +
+      bytesOfSums(product, schedule);
   if (schedule.sharedBytes > chip.sharedPerBlock)
     return std::nullopt;
   // The number of a weight's row takes about half as many bytes as its value.

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -22,8 +23,11 @@ using ::nm::ColumnsForm;
 /// Weights whose rows of A a lane loads before it multiplies any of them, for
 /// so many rows of a lane: as registers allow.
 static int64_t countAtOnce(int64_t perLane) { return perLane == 1 ? 16 : 8; }
-/// Words of a weight in shared memory: where its row of A is, and its value.
-static constexpr int64_t kWords = 2;
+/// Words of a weight in shared memory: where its row of A is, and its value,
+/// filled up to what one load takes.
+static int64_t countWords(const LaneRows &rows) {
+  return int64_t(llvm::PowerOf2Ceil(uint64_t(rows.countPlaceWords()) + 1));
+}
 
 //===----------------------------------------------------------------------===//
 // Weights of a column
@@ -57,6 +61,8 @@ private:
 
   const LaneRows &rows;
   ColumnsForm form;
+  /// The words of a weight in shared memory.
+  int64_t words;
   /// Weights whose rows of A are loaded together: a divisor of a warp's.
   int64_t atOnce;
   Value values, indices, lane;
@@ -69,8 +75,8 @@ ColumnWalk::ColumnWalk(ThreadEmitter &emitter, SparseProductOpInterface op,
                        const LaneRows &rows, int64_t perLane, Value column,
                        Value lane)
     : rows(rows), form(cast<ColumnsAttr>(op.getPackingAttr()).getForm()),
-      atOnce(countAtOnce(perLane)), values(op.getValues()),
-      indices(op.getIndices()), lane(lane) {
+      words(countWords(rows)), atOnce(countAtOnce(perLane)),
+      values(op.getValues()), indices(op.getIndices()), lane(lane) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   Value lists = op.getLists();
@@ -140,13 +146,15 @@ void ColumnWalk::share(ThreadEmitter &emitter, ArrayRef<Value> own, Value count,
   value = arith::SelectOp::create(builder, loc, isOne, value,
                                   emitter.zero(value.getType()));
   Value bits = emitter.bitcast(builder.getI32Type(), value);
-  Value pair = vector::FromElementsOp::create(
-      builder, loc, VectorType::get(kWords, builder.getI32Type()),
-      ValueRange{rows.place(emitter, own[1]), bits});
+  SmallVector<Value> weight = rows.place(emitter, own[1]);
+  weight.push_back(bits);
+  weight.resize(size_t(words), emitter.i32(0));
+  Value together = vector::FromElementsOp::create(
+      builder, loc, VectorType::get(words, builder.getI32Type()), weight);
   vector::StoreOp::create(
-      builder, loc, pair, shared,
-      ValueRange{emitter.add(from, emitter.mul(lane, kWords))},
-      /*nontemporal=*/false, llvm::MaybeAlign(4 * kWords));
+      builder, loc, together, shared,
+      ValueRange{emitter.add(from, emitter.mul(lane, words))},
+      /*nontemporal=*/false, llvm::MaybeAlign(4 * words));
 }
 
 /// Adds the products of atOnce shared weights from `first` on; where `count`
@@ -157,26 +165,30 @@ SmallVector<Value> ColumnWalk::addSome(ThreadEmitter &emitter, Value first,
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   constexpr int64_t kPerLoad = 4;
-  Value at = emitter.add(from, emitter.mul(emitter.toIndex(first), kWords));
-  SmallVector<Value> words;
-  for (int64_t word = 0; word < atOnce * kWords; word += kPerLoad) {
+  Value at = emitter.add(from, emitter.mul(emitter.toIndex(first), words));
+  SmallVector<Value> loads;
+  for (int64_t word = 0; word < atOnce * words; word += kPerLoad) {
     Value loaded = vector::LoadOp::create(
         builder, loc, VectorType::get(kPerLoad, builder.getI32Type()), shared,
         ValueRange{emitter.add(at, word)}, /*nontemporal=*/false,
         llvm::MaybeAlign(4 * kPerLoad));
     for (int64_t i = 0; i < kPerLoad; ++i)
-      words.push_back(emitter.extract(loaded, i));
+      loads.push_back(emitter.extract(loaded, i));
   }
+  auto placeWords = size_t(rows.countPlaceWords());
+  auto weightAt = [&](int64_t i) {
+    return ArrayRef(loads).slice(size_t(i * words), placeWords + 1);
+  };
   SmallVector<SmallVector<Value>> a;
   for (int64_t i = 0; i < atOnce; ++i)
-    a.push_back(rows.load(emitter, words[kWords * i]));
+    a.push_back(rows.load(emitter, weightAt(i).drop_back()));
   // ptxas would put loads off until they are multiplied, to save registers, but
   // moves none past a barrier.
   syncWarp(emitter.builder, emitter.loc);
   SmallVector<Value> result(sums);
   Value zero = emitter.zero(builder.getF32Type());
   for (int64_t i = 0; i < atOnce; ++i) {
-    Value value = emitter.bitcast(builder.getF32Type(), words[kWords * i + 1]);
+    Value value = emitter.bitcast(builder.getF32Type(), weightAt(i).back());
     Value isOne = count ? emitter.less(emitter.add(first, i), count) : Value();
     for (auto [sum, x] : llvm::zip(result, a[i])) {
       // The row of no weight may have an infinite activation.
@@ -257,7 +269,7 @@ SmallVector<Value> SimtColumnsExpansion::expand(OpBuilder &builder,
   takeRows(emitter, op.getA());
   ColumnWalk walk(emitter, op, *rows, tile.threadM, column, lane);
   walk.takePart(emitter, slice, tile.sliceK);
-  int64_t words = kWarpSize * kWords;
+  int64_t words = kWarpSize * countWords(*rows);
   Value shared =
       allocShared(builder, emitter.loc, {tile.threads() / kWarpSize * words},
                   builder.getI32Type());

@@ -6,89 +6,12 @@
 #include "GPU/Sums/TileStores.h"
 #include "GPU/Tile/SharedMemory.h"
 
-#include "nm/GPU/Stage/AccessWidth.h"
-
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::nm;
-
-//===----------------------------------------------------------------------===//
-// Rows of A
-//===----------------------------------------------------------------------===//
-
-static int64_t getKnownStride(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  int64_t stride = strides[type.getRank() - 2],
-          k = type.getShape()[type.getRank() - 2];
-  bool fits =
-      !ShapedType::isDynamic(stride) && !ShapedType::isDynamic(k) &&
-      (stride == 0 || k <= std::numeric_limits<uint32_t>::max() / stride);
-  return fits ? stride : ShapedType::kDynamic;
-}
-
-LaneRows::LaneRows(ThreadEmitter &emitter, Value a, Value first, Value lane,
-                   int64_t count)
-    : a(a), count(count),
-      knownStride(getKnownStride(cast<MemRefType>(a.getType()))),
-      isVector(getAccessWidth(a, {1, count}) % count == 0) {
-  OpBuilder &builder = emitter.builder;
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, emitter.loc, a);
-  int64_t rank = cast<MemRefType>(a.getType()).getRank();
-  stride = metadata.getStrides()[rank - 2];
-  firstRow = emitter.add(first, isVector ? emitter.mul(lane, count) : lane);
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic}, cast<MemRefType>(a.getType()).getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-      cast<MemRefType>(a.getType()).getMemorySpace());
-  Value rows = builder.createOrFold<memref::DimOp>(emitter.loc, a, rank - 1);
-  for (int64_t i = 0; i < (isVector ? 1 : count); ++i) {
-    // Lanes behind the last row read that, so that they need not be told apart.
-    Value last = builder.createOrFold<arith::SubIOp>(
-        emitter.loc, rows, emitter.index(isVector ? count : 1));
-    Value row = emitter.least(getRow(emitter, i), last);
-    Value offset = emitter.add(metadata.getOffset(), row);
-    views.push_back(memref::ReinterpretCastOp::create(
-        builder, emitter.loc, type, metadata.getBaseBuffer(), offset,
-        ArrayRef<OpFoldResult>{emitter.index(::nm::kMaxSize)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)}));
-  }
-}
-
-Value LaneRows::getRow(ThreadEmitter &emitter, int64_t i) const {
-  return emitter.add(firstRow, isVector ? i : i * kWarpSize);
-}
-
-Value LaneRows::place(ThreadEmitter &emitter, Value k) const {
-  return ShapedType::isDynamic(knownStride) ? k : emitter.mul(k, knownStride);
-}
-
-SmallVector<Value> LaneRows::load(ThreadEmitter &emitter, Value place) const {
-  OpBuilder &builder = emitter.builder;
-  Value index = emitter.toIndex(place);
-  if (ShapedType::isDynamic(knownStride))
-    index = builder.createOrFold<arith::MulIOp>(emitter.loc, index, stride);
-  SmallVector<Value> elements;
-  if (!isVector) {
-    for (Value view : views)
-      elements.push_back(toAccumulator(
-          emitter, memref::LoadOp::create(builder, emitter.loc, view, index)));
-    return elements;
-  }
-  Type element = cast<MemRefType>(a.getType()).getElementType();
-  Value loaded = vector::LoadOp::create(
-      builder, emitter.loc, VectorType::get(count, element), views[0], index,
-      /*nontemporal=*/false,
-      llvm::MaybeAlign(count * element.getIntOrFloatBitWidth() / 8));
-  for (int64_t i = 0; i < count; ++i)
-    elements.push_back(toAccumulator(emitter, emitter.extract(loaded, i)));
-  return elements;
-}
 
 //===----------------------------------------------------------------------===//
 // The tile

@@ -10,39 +10,12 @@
 
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Expand/TileExpansion.h"
+#include "GPU/Strategies/Simt/LaneRows.h"
 
+#include <memory>
 #include <optional>
 
 namespace mlir::nm {
-
-/// The rows of A of one lane, of an A [k x m].
-class LaneRows {
-public:
-  /// `first` is the first row of the lane's warp in the block's tile.
-  LaneRows(ThreadEmitter &emitter, Value a, Value first, Value lane,
-           int64_t count);
-
-  /// Whether a lane's rows are neighbours, which one access loads. They are
-  /// `kWarpSize` apart else.
-  bool areNeighbours() const { return isVector; }
-  /// Row `i` of the lane in the block's tile.
-  Value getRow(ThreadEmitter &emitter, int64_t i) const;
-  /// The place of row `k` of A as `load` takes it, an i32: its distance from
-  /// the first row in elements where that is known to fit, or else `k` itself.
-  Value place(ThreadEmitter &emitter, Value k) const;
-  /// The lane's elements of the row at `place`, in f32.
-  SmallVector<Value> load(ThreadEmitter &emitter, Value place) const;
-
-private:
-  Value a, firstRow;
-  /// Elements between rows of A: as a value, and as a number where places fit.
-  Value stride;
-  int64_t count, knownStride;
-  bool isVector;
-  /// A from the lane's first row on, where rows are neighbours; else one view
-  /// from each of the lane's rows on.
-  SmallVector<Value> views;
-};
 
 /// A block's tile of C, whose sums a lane has column by column. A derived class
 /// says how a warp multiplies: by weights that it loads, or by code of them.
@@ -57,14 +30,14 @@ public:
 protected:
   /// Looks at the rows of A that the lanes have.
   void takeRows(ThreadEmitter &emitter, Value a) {
-    rows.emplace(emitter, a, row, lane, tile.threadM);
+    rows = createLaneRows(emitter, a, row, lane, tile.threadM);
   }
 
   GpuTile tile;
   /// The thread, its lane and warp, the warp's first row and column in the
   /// tile, and the part that the warp takes of the columns' weights.
   Value thread, lane, warp, row, column, slice;
-  std::optional<LaneRows> rows;
+  std::unique_ptr<LaneRows> rows;
 
 private:
   void storeOwn(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,

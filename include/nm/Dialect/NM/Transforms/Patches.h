@@ -3,7 +3,7 @@
 #ifndef NM_DIALECT_NM_TRANSFORMS_PATCHES_H
 #define NM_DIALECT_NM_TRANSFORMS_PATCHES_H
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Schedule/PatchRows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -29,6 +29,15 @@ std::optional<Patches> findPatches(SparseProductOpInterface op);
 /// place. The tile is one of PatchRows.
 LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
                                 tensor::ExtractSliceOp slice);
+
+/// Whether a strategy can read the image of `op` itself, whose A [k x m] are
+/// patches: each is copied from the image alone, and findTapLoops has an
+/// answer.
+bool canReadImage(SparseProductOpInterface op);
+
+/// Gives `op`, of which canReadImage says so, an nm.patches as its A: of the
+/// image without its padding, where that is zeros.
+void takeImage(RewriterBase &rewriter, SparseProductOpInterface op);
 
 } // namespace mlir::nm
 

@@ -1,0 +1,41 @@
+//===- PatchesOp.h - Patches of an image ------------------------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_PATCHESOP_H
+#define NM_DIALECT_NM_IR_PATCHESOP_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include <optional>
+
+namespace mlir::nm {
+/// What result `dim` of a map of patches is a sum of: a factor for each loop,
+/// and the constant.
+SmallVector<int64_t> getFactors(AffineMap map, unsigned dim);
+
+/// A dimension of an image that some places' taps are outside of, and the one
+/// loop of k along it, if any: index i of that has bit `firstBit` + i.
+struct TapLoop {
+  unsigned dim;
+  std::optional<unsigned> loop;
+  /// The size of the loop, or 1.
+  int64_t size;
+  int64_t firstBit;
+};
+
+/// Bits by which a thread knows the taps of a place that are outside of the
+/// image.
+inline constexpr int64_t kMostTapBits = 32;
+
+/// All such dimensions of patches as an nm.patches describes them, of an image
+/// of `shape`; none where they have more than kMostTapBits, or several loops of
+/// k.
+std::optional<SmallVector<TapLoop>> findTapLoops(AffineMap map,
+                                                 ArrayRef<int64_t> loops,
+                                                 ArrayRef<int64_t> groups,
+                                                 ArrayRef<int64_t> shape);
+} // namespace mlir::nm
+
+#define GET_OP_CLASSES
+#include "nm/Dialect/NM/IR/NMPatches.h.inc"
+
+#endif // NM_DIALECT_NM_IR_PATCHESOP_H

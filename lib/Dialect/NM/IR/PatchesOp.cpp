@@ -1,0 +1,153 @@
+//===- PatchesOp.cpp - Patches of an image --------------------------------===//
+
+#include "nm/Dialect/NM/IR/PatchesOp.h"
+
+#include "VerifyStorage.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+#define GET_OP_CLASSES
+#include "nm/Dialect/NM/IR/NMPatches.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Maps of patches
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> mlir::nm::getFactors(AffineMap map, unsigned dim) {
+  SmallVector<int64_t> flattened;
+  // Of a map that verifies, there are no quotients and remainders behind.
+  if (failed(getFlattenedAffineExpr(map.getResult(dim), map.getNumDims(),
+                                    map.getNumSymbols(), &flattened)))
+    return {};
+  return flattened;
+}
+
+/// Whether some place of `dim`, of `size` places, is outside of the image.
+static bool mayBeOutside(ArrayRef<int64_t> factors, ArrayRef<int64_t> loops,
+                         int64_t size) {
+  int64_t least = factors.back(), most = least;
+  for (auto [factor, loop] : llvm::zip(factors, loops))
+    most += factor * (loop - 1);
+  return least < 0 || most >= size;
+}
+
+std::optional<SmallVector<TapLoop>>
+mlir::nm::findTapLoops(AffineMap map, ArrayRef<int64_t> loops,
+                       ArrayRef<int64_t> groups, ArrayRef<int64_t> shape) {
+  // Loops of m are the last ones, and those of k in front of them.
+  auto endOfK = unsigned(loops.size()) - unsigned(groups.back()),
+       beginOfK = endOfK - unsigned(groups.drop_back().back());
+  SmallVector<TapLoop> taps;
+  int64_t bits = 0;
+  for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+    SmallVector<int64_t> factors = getFactors(map, dim);
+    if (!mayBeOutside(factors, loops, shape[dim]))
+      continue;
+    TapLoop tap{dim, std::nullopt, 1, bits};
+    for (unsigned loop = beginOfK; loop < endOfK; ++loop) {
+      if (factors[loop] == 0)
+        continue;
+      if (tap.loop)
+        return std::nullopt;
+      tap.loop = loop;
+      tap.size = loops[loop];
+    }
+    bits += tap.size;
+    taps.push_back(tap);
+  }
+  if (bits > kMostTapBits)
+    return std::nullopt;
+  return taps;
+}
+
+//===----------------------------------------------------------------------===//
+// nm.patches
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> PatchesOp::getLoopsOf(unsigned group) {
+  ArrayRef<int64_t> groups = getGroups();
+  int64_t first =
+      std::accumulate(groups.begin(), groups.begin() + group, int64_t(0));
+  SmallVector<unsigned> loops;
+  loops.resize(size_t(groups[group]));
+  std::iota(loops.begin(), loops.end(), unsigned(first));
+  return loops;
+}
+
+Value PatchesOp::getViewSource() { return getImage(); }
+
+/// (C1).
+static LogicalResult verifyMap(PatchesOp op) {
+  AffineMap map = op.getMap();
+  if (map.getNumDims() != op.getLoops().size() || map.getNumSymbols() != 0 ||
+      int64_t(map.getNumResults()) != op.getImageType().getRank())
+    return op.emitOpError()
+           << "expected a map of " << op.getLoops().size()
+           << " loops to the image's " << op.getImageType().getRank()
+           << " dimensions, but got " << op.getMapAttr();
+  for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+    SmallVector<int64_t> factors = getFactors(map, dim);
+    bool isSum = factors.size() == map.getNumDims() + 1 &&
+                 llvm::all_of(ArrayRef(factors).drop_back(),
+                              [](int64_t factor) { return factor >= 0; });
+    if (!isSum)
+      return op.emitOpError() << "expected a map to sums of loops times "
+                                 "positive factors, but got "
+                              << op.getMapAttr();
+  }
+  return success();
+}
+
+/// (C2).
+static LogicalResult verifyLoops(PatchesOp op) {
+  auto isPositive = [](int64_t size) { return size >= 1; };
+  ArrayRef<int64_t> loops = op.getLoops(), groups = op.getGroups();
+  int64_t all = 0;
+  for (int64_t count : groups)
+    all += isPositive(count) && count <= int64_t(loops.size()) ? count : -1;
+  if (!llvm::all_of(loops, isPositive) || !llvm::all_of(groups, isPositive) ||
+      groups.size() < 2 || all != int64_t(loops.size()))
+    return op.emitOpError()
+           << "expected loops of at least 1 and two groups or more of all of "
+              "them, but got loops ["
+           << loops << "] and groups [" << groups << "]";
+  SmallVector<int64_t> shape;
+  for (unsigned group = 0; group < groups.size(); ++group) {
+    int64_t size = 1;
+    for (unsigned loop : op.getLoopsOf(group))
+      if (llvm::MulOverflow(size, loops[loop], size))
+        return op.emitOpError() << "expected fewer iterations";
+    shape.push_back(size);
+  }
+  return verifyShape(op, "result", op.getMatrixType(), shape);
+}
+
+/// (C3).
+static LogicalResult verifyTypes(PatchesOp op) {
+  ShapedType image = op.getImageType(), result = op.getMatrixType();
+  auto from = dyn_cast<MemRefType>(image), to = dyn_cast<MemRefType>(result);
+  bool isAlike = bool(from) == bool(to) &&
+                 image.getElementType() == result.getElementType() &&
+                 image.hasStaticShape() && result.hasStaticShape();
+  if (isAlike && to)
+    isAlike = to.getLayout().isIdentity() &&
+              to.getMemorySpace() == from.getMemorySpace();
+  if (isAlike)
+    return success();
+  return op.emitOpError()
+         << "expected an image and a result of one element type and static "
+            "shapes, both tensors, or both memrefs of one memory space and the "
+            "result without a layout, but got "
+         << image << " and " << result;
+}
+
+LogicalResult PatchesOp::verify() {
+  if (failed(verifyTypes(*this)) || failed(verifyLoops(*this)))
+    return failure();
+  return verifyMap(*this);
+}
