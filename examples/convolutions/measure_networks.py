@@ -1,0 +1,147 @@
+"""Times networks of images from end to end, pruned, beside PyTorch.
+
+usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--pattern 8:32] [--sparsity 0.9]
+
+Weights are random; convolutions are pruned anywhere, but for the first and depthwise ones, or to
+--pattern. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is
+dense, in f32 and on a GPU with TF32, with images in planes and with channels last. A time is the
+median of replayed CUDA graphs, or of calls by two threads on a CPU, in microseconds: pin these to
+two cores, as `taskset -c 0,1` does.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import nm.torch
+import torch
+import transformers
+from torch import nn
+
+NETWORKS = {
+    "resnet18": lambda: transformers.ResNetForImageClassification(transformers.ResNetConfig(
+        layer_type="basic", depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512],
+        num_labels=1000)),
+    "resnet50": lambda: transformers.ResNetForImageClassification(
+        transformers.ResNetConfig(num_labels=1000)),
+    "mobilenet_v1": lambda: transformers.MobileNetV1ForImageClassification(
+        transformers.MobileNetV1Config(num_labels=1000)),
+    "mobilenet_v2": lambda: transformers.MobileNetV2ForImageClassification(
+        transformers.MobileNetV2Config(num_labels=1000)),
+}
+
+
+class Logits(nn.Module):
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x).logits
+
+
+def make_network(name):
+    network = Logits(NETWORKS[name]()).eval()
+    for layer in network.modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.running_var.uniform_(.5, 1.5)
+            layer.running_mean.normal_(0, .1)
+    return network
+
+
+def rules_of(network, pattern):
+    return {name: pattern for name, layer in network.named_modules()
+            if isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.in_channels > 3}
+
+
+def time_of(call, device):
+    return time_on_gpu(call) if device == "cuda" else time_on_cpu(call)
+
+
+def time_on_cpu(call, seconds=2):
+    for _ in range(3):
+        call()
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        begin = time.perf_counter()
+        call()
+        times.append(1e6 * (time.perf_counter() - begin))
+    return statistics.median(times)
+
+
+def time_on_gpu(call, replays=30):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    times = []
+    for _ in range(replays):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(1e3 * begin.elapsed_time(end))
+    return statistics.median(times)
+
+
+def time_dense(network, x, allow_tf32):
+    """With images in planes and with channels last."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = allow_tf32
+    times = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        network.to(memory_format=layout)
+        image = x.to(memory_format=layout)
+        times.append(time_of(lambda: network(image), x.device.type))
+    network.to(memory_format=torch.contiguous_format)
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    return times
+
+
+def measure(name, args):
+    network = make_network(name).to(args.target)
+    x = torch.randn(1, 3, 224, 224, device=args.target)
+    line = {"network": name}
+    for allow_tf32 in (False, True)[:2 if args.target == "cuda" else 1]:
+        dense = time_dense(network, x, allow_tf32)
+        kind = "TF32" if allow_tf32 else "f32"
+        line |= {f"PyTorch {kind}": dense[0], f"PyTorch {kind}, channels last": dense[1]}
+    options = {"sparsity": args.sparsity} if args.pattern == "unstructured" else {}
+    nm.torch.sparsify(network, rules_of(network, args.pattern), prune=True, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        exported = nm.torch.export(network, x).compile(Path(folder) / "network.so",
+                                                       target=args.target)
+        line["export and compile, s"] = time.perf_counter() - begin
+        expected, got = network(x).double(), exported(x).double()
+        line["error"] = ((got - expected).norm() / expected.norm()).item()
+        assert line["error"] < 1e-4, line
+        line["nm"] = time_of(lambda: exported(x), args.target)
+    print({key: f"{cell:.3g}" if key == "error" else f"{cell:.1f}" if key != "network" else cell
+           for key, cell in line.items()}, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--target", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--network", action="append", choices=list(NETWORKS))
+    parser.add_argument("--pattern", default="unstructured")
+    parser.add_argument("--sparsity", type=float, default=0.9, help="of unstructured weights")
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    torch.backends.cudnn.benchmark = True
+    if args.target == "cpu":
+        torch.set_num_threads(2)
+    with torch.no_grad():
+        for name in args.network or NETWORKS:
+            measure(name, args)
+
+
+if __name__ == "__main__":
+    main()
