@@ -1,8 +1,9 @@
 """Times the 3x3 convolutions of ResNet-50 on one GPU, dense by cuDNN and pruned to 8:32.
 
-usage: measure_convolutions.py [--pattern 1:10 --pattern 1:20...] [--csv FILE]
+usage: measure_convolutions.py [--zeros 90 --zeros 95...] [--pattern 1:10...] [--csv FILE]
 
-With --pattern one image in f32 is convolved with filters of each, in SparseRT's setting.
+With --zeros, per cent that are pruned anywhere, or --pattern one image in f32 is convolved with
+filters of each, in SparseRT's setting.
 
 Weights are random. cuDNN takes its best algorithm: in f32 of planes, with TF32 and in f16 of
 images whose channels are last. nm's are what `nm.torch.export` makes of a pruned layer, in f32
@@ -12,6 +13,7 @@ of replayed CUDA graphs, in microseconds.
 
 import argparse
 import csv
+import os
 import statistics
 import tempfile
 from pathlib import Path
@@ -101,12 +103,19 @@ def measure_pattern(channels, size, pattern, path):
                    for allow_tf32 in (False, True))
     torch.backends.cudnn.allow_tf32 = False
     pruned = make_layer(channels, torch.float32)
-    nm.torch.sparsify(pruned, pattern, prune=True)
+    is_share = isinstance(pattern, float)
+    if is_share:
+        kept = round(9 * channels**2 * (1 - pattern / 100))
+        nm.torch.sparsify(pruned, f"unstructured, kept = {kept}", prune=True)
+    else:
+        nm.torch.sparsify(pruned, pattern, prune=True)
     ours = min(time_pruned(pruned, image, path) for image in images)
-    return as_text([channels, size, pattern, dense, tf32, ours, dense / ours])
+    return as_text([channels, size, f"{pattern:g} % anywhere" if is_share else pattern, dense,
+                    tf32, ours, dense / ours])
 
 
 def lines_of(patterns, path):
+    """The columns' names, and what gives the lines."""
     if patterns:
         return [OF_PATTERNS], (measure_pattern(channels, size, pattern, path)
                                for channels, size in LAYERS for pattern in patterns)
@@ -116,19 +125,22 @@ def lines_of(patterns, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pattern", action="append", help="of one image in f32")
+    parser.add_argument("--zeros", action="append", type=float, default=[], metavar="PER_CENT",
+                        help="pruned anywhere, for one image in f32")
+    parser.add_argument("--pattern", action="append", default=[], help="of one image in f32")
     parser.add_argument("--csv", help="write the table to this file")
     args = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cudnn.benchmark = True
-    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-        lines, measured = lines_of(args.pattern, Path(folder) / "layer.so")
-        for line in measured:
-            lines.append(line)
-            print(dict(zip(lines[0], line)), flush=True)
-    if args.csv:
-        with open(args.csv, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
+    with (torch.no_grad(), tempfile.TemporaryDirectory() as folder,
+          open(args.csv or os.devnull, "w", newline="", encoding="utf-8") as file):
+        header, lines = lines_of([*args.zeros, *args.pattern], Path(folder) / "layer.so")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows(header)
+        for line in lines:
+            writer.writerow(line)
+            file.flush()
+            print(dict(zip(header[0], line)), flush=True)
 
 
 if __name__ == "__main__":

@@ -121,13 +121,13 @@ class Reproduce(unittest.TestCase):
         done = run("sparsert", f"--out={self.out}", f"--bench={bench}",
                    "--target=cuda:sm_90a", f"--python={python}", "--commit=0a1b2c3d")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("examples/convolutions/measure_convolutions.py --pattern=1:10",
+        self.assertIn("examples/convolutions/measure_convolutions.py --zeros=90",
                       (self.out / "log").read_text())
         page = (self.out / "sparsert.md").read_text(encoding="utf-8")
         self.assertIn("| 64 | 7.25 |", page)
         self.assertIn("| ResNet-50, 196x1024x256 | unstructured | 90 % | SparseRT, T4 | 3.1 | "
                       "2.17 (1) | 2.17 (1) |", page)
-        self.assertIn("measure_convolutions.py --pattern=1:10 --pattern=1:20 "
+        self.assertIn("measure_convolutions.py --zeros=90 --zeros=95 "
                       "--csv=convolutions.csv", page)
         self.assertEqual(page.count("commit 0a1b2c3d"), 3)
 
