@@ -152,51 +152,34 @@ Value RowCopies::isInSource(ThreadEmitter &emitter, int64_t round, Value end) {
   return emitter.both(isListedRow, isBeforeEnd);
 }
 
-/// Nearly all tiles have all of their rows: copies that need not look whether
-/// the source has theirs take fewer instructions.
 void RowCopies::issue() {
   rewriter.setInsertionPoint(op);
   ThreadEmitter emitter{rewriter, loc};
-  int64_t size = sourceType().getDimSize(0);
-  if (!ShapedType::isDynamic(size) && size >= rowsOfSource())
-    return copyRows(emitter, /*end=*/Value());
-  Value count = rewriter.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
-  Value isWhole =
-      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, count,
-                            emitter.index(rowsOfSource()));
-  auto branch =
-      scf::IfOp::create(rewriter, loc, isWhole, /*withElseRegion=*/true);
-  rewriter.setInsertionPointToStart(branch.thenBlock());
-  copyRows(emitter, /*end=*/Value());
-  rewriter.setInsertionPointToStart(branch.elseBlock());
-  copyRows(emitter, rewriter.createOrFold<arith::MulIOp>(
-                        loc, count, getRowBytes(emitter, op.getSource())));
+  branchOnWhole(emitter, {rowsOfSource()}, [&](bool mayEnd) {
+    Value end;
+    if (mayEnd)
+      end = rewriter.createOrFold<arith::MulIOp>(
+          loc, sizeOfSource(0), getRowBytes(emitter, op.getSource()));
+    copyRows(emitter, end);
+  });
 }
 
 void RowCopies::copyRows(ThreadEmitter &emitter, Value end) {
-  MemRefType type = destinationType();
-  ::nm::TileLayout layout = getTileLayout(type);
-  int64_t stride = getBufferStrides(type)[0];
-  Value slot = emitter.toI32(getElementAddress(
-      emitter, flattenBuffer(rewriter, loc, op.getDestination())));
+  Value slot = addressOfSlot(emitter);
   Value source =
       emitter.add(getElementAddress(emitter, op.getSource()),
                   emitter.mul(emitter.toIndex(firstColumn), elementBytes));
   int64_t sourceColumns = sourceType().getDimSize(1);
   bool mayEnd =
       ShapedType::isDynamic(sourceColumns) || sourceColumns < columns();
-  Value size = mayEnd ? emitter.toI32(rewriter.createOrFold<memref::DimOp>(
-                            loc, op.getSource(), 1))
-                      : Value();
+  Value size = mayEnd ? emitter.toI32(sizeOfSource(1)) : Value();
   for (int64_t round = 0; round < rounds(); ++round) {
     Value isInside = isInSource(emitter, round, end);
     for (int64_t access = 0; access < accessesPerLane(); ++access) {
       int64_t along = access * lanesPerRow() * width;
       Value column = emitter.add(firstColumn, along);
-      SmallVector<Value> place =
-          placeElement(rewriter, loc, layout, {getRow(emitter, round), column});
-      Value inSlot = emitter.add(emitter.mul(place[0], stride), place[1]);
-      Value destination = emitter.add(slot, emitter.mul(inSlot, elementBytes));
+      Value destination =
+          addressInSlot(emitter, slot, getRow(emitter, round), column);
       Value count;
       if (mayEnd) {
         Value left = rewriter.createOrFold<arith::SubIOp>(

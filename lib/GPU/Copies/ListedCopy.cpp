@@ -68,6 +68,47 @@ void ListedCopy::carryOffsets(scf::ForOp loop) {
       rewriter, first, /*replaceInitOperandUsesInLoop=*/false, computeNext);
 }
 
+Value ListedCopy::sizeOfSource(int64_t dim) {
+  return rewriter.createOrFold<memref::DimOp>(loc, op.getSource(), dim);
+}
+
+void ListedCopy::branchOnWhole(ThreadEmitter &emitter, ArrayRef<int64_t> sizes,
+                               function_ref<void(bool mayEnd)> copy) {
+  Value whole;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    int64_t known = sourceType().getDimSize(dim);
+    if (!ShapedType::isDynamic(known) && known >= size)
+      continue;
+    Value has =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
+                              sizeOfSource(int64_t(dim)), emitter.index(size));
+    whole = emitter.both(whole, has);
+  }
+  if (!whole)
+    return copy(/*mayEnd=*/false);
+  auto branch =
+      scf::IfOp::create(rewriter, loc, whole, /*withElseRegion=*/true);
+  rewriter.setInsertionPointToStart(branch.thenBlock());
+  copy(/*mayEnd=*/false);
+  rewriter.setInsertionPointToStart(branch.elseBlock());
+  copy(/*mayEnd=*/true);
+}
+
+Value ListedCopy::addressOfSlot(ThreadEmitter &emitter) {
+  return emitter.toI32(getElementAddress(
+      emitter, flattenBuffer(rewriter, loc, op.getDestination())));
+}
+
+Value ListedCopy::addressInSlot(ThreadEmitter &emitter, Value slot, Value row,
+                                Value column) {
+  MemRefType type = destinationType();
+  SmallVector<Value> place =
+      placeElement(rewriter, loc, getTileLayout(type), {row, column});
+  Value inSlot =
+      emitter.add(emitter.mul(place[0], getBufferStrides(type)[0]), place[1]);
+  return emitter.add(slot, emitter.mul(inSlot, elementBytes));
+}
+
 void ListedCopy::copyAccess(ThreadEmitter &emitter, Value from,
                             Value destination, Value count) {
   auto modifier = bytes() == kBypassBytes ? NVVM::LoadCacheModifierKind::CG

@@ -57,6 +57,17 @@ protected:
   }
   int64_t accessesPerLane() const { return columns() / width / lanesPerRow(); }
   int64_t bytes() const { return width * elementBytes; }
+  /// Where the source has all that a tile may have of it, `sizes`, runs `copy`
+  /// without an end, else with one. Nearly all tiles are whole: copies that
+  /// need not look whether the source has theirs take fewer instructions.
+  void branchOnWhole(ThreadEmitter &emitter, ArrayRef<int64_t> sizes,
+                     function_ref<void(bool mayEnd)> copy);
+  /// Address of the slot in shared memory, and of its element at (row, column).
+  Value addressOfSlot(ThreadEmitter &emitter);
+  Value addressInSlot(ThreadEmitter &emitter, Value slot, Value row,
+                      Value column);
+  /// A size of the source.
+  Value sizeOfSource(int64_t dim);
   /// Copies an access from the address `from` to `destination` in shared
   /// memory: `count` bytes of it, and zeros behind them; all if null.
   void copyAccess(ThreadEmitter &emitter, Value from, Value destination,

@@ -122,13 +122,12 @@ Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
   return buffer;
 }
 
-Value OperandCopies::bulkCopyToNew(CopyKind way, Value source, MemRefType type,
-                                   std::optional<int64_t> unfilled) {
+Value OperandCopies::copyToNew(CopyKind way, Value source, MemRefType type,
+                               Value list, RowListAttr listAttr) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
-  auto copy = CopyOp::create(builder, loc, way, source, buffer);
-  if (unfilled)
-    copy.setUnfilled(unfilled);
-  tokens.push_back(copy.getToken());
+  tokens.push_back(CopyOp::create(builder, loc, way, source, buffer,
+                                  /*part=*/ArrayRef<int64_t>(), list, listAttr)
+                       .getToken());
   return buffer;
 }
 
@@ -164,9 +163,21 @@ Value OperandCopies::finish() {
   return group;
 }
 
-SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op, Value group,
-                                 ArrayRef<Value> operands, size_t buffers,
-                                 bool asyncProxy) {
+//===----------------------------------------------------------------------===//
+// Staging
+//===----------------------------------------------------------------------===//
+
+Value OperandStaging::copyTensorOfA(MemRefType type,
+                                    std::optional<int64_t> unfilledDim) {
+  Value buffer = copyToNew(CopyKind::Tensor, op.getA(), type);
+  if (unfilledDim &&
+      cast<MemRefType>(op.getA().getType()).isDynamicDim(*unfilledDim))
+    tokens.back().getDefiningOp<CopyOp>().setUnfilled(unfilledDim);
+  return buffer;
+}
+
+SpMMOp OperandStaging::replace(Value group, ArrayRef<Value> operands,
+                               size_t buffers, bool asyncProxy) {
   AwaitOp::create(builder, op.getLoc(), SyncScope::Block, asyncProxy, group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
@@ -178,35 +189,44 @@ SpMMOp mlir::nm::replaceByStaged(OpBuilder &builder, SpMMOp op, Value group,
   return staged;
 }
 
-uint64_t mlir::nm::countSharedBytes(SpMMOp op, const GpuTile &tile,
-                                    ArrayRef<MemRefType> ofStage,
-                                    ArrayRef<MemRefType> others) {
+void OperandStaging::replace(Value group, ArrayRef<Value> operands,
+                             size_t buffers, bool isMMajor,
+                             const std::optional<RowsOfTile> &rows) {
+  SpMMOp staged = replace(group, operands, buffers);
+  staged.setTransposeA(isMMajor);
+  if (!rows)
+    return;
+  staged.setGathered(ArrayRef({rows->attr.getWindows(), rows->unitsOfList()}));
+  staged.setScheduleAttr(staged.getScheduleAttr().withoutPack());
+}
+
+/// Shared memory of a block: stages, what is there once, store buffers, and the
+/// barriers of roles.
+static uint64_t countBytes(SpMMOp op, int64_t stages,
+                           ArrayRef<MemRefType> ofStage,
+                           ArrayRef<MemRefType> others) {
   uint64_t bytes = ::nm::countSharedBytes(op.getScheduleAttr().getTiling(),
                                           /*stageBytes=*/0);
   for (MemRefType buffer : ofStage)
     bytes = llvm::SaturatingMultiplyAdd<uint64_t>(getWorkgroupBytes(buffer),
-                                                  tile.stages, bytes);
+                                                  stages, bytes);
   for (MemRefType buffer : others)
     bytes = llvm::SaturatingAdd<uint64_t>(bytes, getWorkgroupBytes(buffer));
   return bytes;
 }
 
-LogicalResult mlir::nm::verifyStageBytes(SpMMOp op, const GpuTile &tile,
-                                         int64_t rowsOfA, int64_t columnsOfA,
-                                         uint64_t bytes, uint64_t maxBytes) {
-  if (bytes <= maxBytes)
-    return success();
-  return op.emitOpError() << "expected tiles of at most " << maxBytes
-                          << " bytes of shared memory, but " << tile.stages
-                          << " stages of a " << rowsOfA << " x " << columnsOfA
-                          << " tile of A with its weights take " << bytes;
-}
-
-//===----------------------------------------------------------------------===//
-// Patterns
-//===----------------------------------------------------------------------===//
-
-void mlir::nm::setGatheredRows(SpMMOp staged, const RowsOfTile &rows) {
-  staged.setGathered(ArrayRef({rows.attr.getWindows(), rows.unitsOfList()}));
-  staged.setScheduleAttr(staged.getScheduleAttr().withoutPack());
+LogicalResult OperandStaging::run(const ::nm::GpuChip &chip) {
+  if (failed(verify(chip)) || failed(verifyStagedStores(op)))
+    return failure();
+  Buffers buffers = listBuffers();
+  uint64_t bytes = countBytes(op, tile.stages, buffers.ofStage, buffers.others);
+  if (bytes > uint64_t(chip.sharedPerBlock))
+    return op.emitOpError()
+           << "expected tiles of at most " << chip.sharedPerBlock
+           << " bytes of shared memory, but " << tile.stages << " stages of a "
+           << buffers.rowsOfA << " x " << buffers.columnsOfA
+           << " tile of A with its weights take " << bytes;
+  builder.setInsertionPoint(op);
+  emit();
+  return success();
 }

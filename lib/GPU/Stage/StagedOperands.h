@@ -6,6 +6,7 @@
 #include "GPU/Tile/RowsOfTile.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 namespace mlir::nm {
@@ -46,6 +47,7 @@ public:
   OperandCopies(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
 
+protected:
   /// Copies `source`, or the rows of it that `rows` lists, to a new buffer of
   /// `type`: asynchronously where it stays as it is and as many elements are
   /// contiguous as an asynchronous copy takes, else by elements.
@@ -53,9 +55,10 @@ public:
                   const std::optional<RowsOfTile> &rows = {});
   void copy(Value source, Value buffer, bool transpose = false,
             const std::optional<RowsOfTile> &rows = {});
-  /// Copies `source` to a new buffer by bulk or tensor copies.
-  Value bulkCopyToNew(CopyKind way, Value source, MemRefType type,
-                      std::optional<int64_t> unfilled = std::nullopt);
+  /// Copies `source`, or what `list` lists of it, to a new buffer in the way
+  /// `way`.
+  Value copyToNew(CopyKind way, Value source, MemRefType type, Value list = {},
+                  RowListAttr listAttr = {});
   /// Copies `source` to `buffer` in the way `way`, through registers.
   void copyThroughRegisters(CopyKind way, Value source, Value buffer,
                             bool transpose,
@@ -63,38 +66,70 @@ public:
   /// Groups the asynchronous copies, and stores what is in registers.
   Value finish();
 
-private:
   OpBuilder &builder;
   Location loc;
   SmallVector<Value> tokens;
+
+private:
   /// What is in registers, and where it goes.
   SmallVector<std::pair<Value, Value>> fragments;
 };
 
-/// Replaces `op` by the product of its staged tiles, `operands` in its order,
-/// behind the wait for `group`; without `asyncProxy`, what arrived there needs
-/// no fence before wgmma reads it. C leaves through the schedule's store
-/// buffers. The next tile is copied over the first `buffers` of the operands,
-/// once no one reads them.
-SpMMOp replaceByStaged(OpBuilder &builder, SpMMOp op, Value group,
-                       ArrayRef<Value> operands, size_t buffers,
-                       bool asyncProxy = false);
+/// What a strategy copies of one product's operands to workgroup memory.
+class OperandStaging : public OperandCopies {
+public:
+  OperandStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
+      : OperandCopies(builder, op.getLoc()), op(op), tile(tile) {}
+  virtual ~OperandStaging() = default;
 
-/// Shared memory of a block of `op`: stages of such buffers, `others` that are
-/// there once, store buffers, and the barriers of roles.
-uint64_t countSharedBytes(SpMMOp op, const GpuTile &tile,
-                          ArrayRef<MemRefType> ofStage,
-                          ArrayRef<MemRefType> others = {});
+  /// Checks that the operands can be staged, and stages them.
+  LogicalResult run(const ::nm::GpuChip &chip);
 
-/// Whether all stages of tiles of `rowsOfA` x `columnsOfA` of A and of weights,
-/// of `bytes` together, fit in the `maxBytes` of shared memory of a block.
-LogicalResult verifyStageBytes(SpMMOp op, const GpuTile &tile, int64_t rowsOfA,
-                               int64_t columnsOfA, uint64_t bytes,
-                               uint64_t maxBytes);
+protected:
+  struct Buffers {
+    /// The rows and columns of a tile of A.
+    int64_t rowsOfA, columnsOfA;
+    /// Those that each stage has, and others that are there once.
+    SmallVector<MemRefType> ofStage, others = {};
+  };
 
-/// States that the tile of A of `staged` has the rows of `rows`: units are then
-/// found by their places in the lists.
-void setGatheredRows(SpMMOp staged, const RowsOfTile &rows);
+  virtual LogicalResult verify(const ::nm::GpuChip &chip) = 0;
+  virtual Buffers listBuffers() = 0;
+  virtual void emit() = 0;
+
+  bool hasProducers() {
+    return op.getScheduleAttr().getTiling().producers != 0;
+  }
+  Type getElement() { return op.getValuesType().getElementType(); }
+  StorageShape getWeights() { return getWeightShape(op, tile); }
+  /// Copies A's tile by tensor copies, without the zeros that fill it up along
+  /// `unfilledDim`, where A may end inside of it.
+  Value copyTensorOfA(MemRefType type, std::optional<int64_t> unfilledDim);
+  /// Replaces the op by the product of its staged tiles, `operands` in its
+  /// order, behind the wait for `group`; without `asyncProxy`, what arrived
+  /// there needs no fence before wgmma reads it. C leaves through the
+  /// schedule's store buffers. The next tile is copied over the first `buffers`
+  /// of the operands, once no one reads them.
+  SpMMOp replace(Value group, ArrayRef<Value> operands, size_t buffers,
+                 bool asyncProxy = false);
+  /// The same where the tile of A has the rows of `rows`, if not all: units are
+  /// then found by their places in the lists.
+  void replace(Value group, ArrayRef<Value> operands, size_t buffers,
+               bool isMMajor, const std::optional<RowsOfTile> &rows);
+
+  SpMMOp op;
+  const GpuTile &tile;
+};
+
+/// Stages the operands of `op` as `Staging`, an OperandStaging, does.
+template <typename Staging>
+LogicalResult stageOperands(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  return Staging(builder, op, *tile).run(*chip);
+}
 
 } // namespace mlir::nm
 

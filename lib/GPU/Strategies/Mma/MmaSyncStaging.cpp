@@ -4,7 +4,6 @@
 
 #include "GPU/Stage/StagedOperands.h"
 
-#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
 
 using namespace mlir;
@@ -15,41 +14,29 @@ static constexpr int64_t kWindows = 8;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
-class Staging {
+class Staging : public OperandStaging {
 public:
-  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
-          std::optional<RowsOfTile> rows)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        rows(std::move(rows)) {}
-
-  /// Bytes of all stages.
-  uint64_t countBytes() const;
-  /// The rows of A's tile.
-  int64_t countRows() const { return rows ? rows->count() : tile.k; }
-  void emit();
+  using OperandStaging::OperandStaging;
 
 private:
-  MemRefType getBufferType(ArrayRef<int64_t> shape,
-                           int64_t windowRows = 1) const {
+  LogicalResult verify(const ::nm::GpuChip &chip) override;
+  Buffers listBuffers() override;
+  void emit() override;
+
+  /// The rows of A's tile.
+  int64_t countRows() { return rows ? rows->count() : tile.k; }
+  MemRefType getBufferType(ArrayRef<int64_t> shape, int64_t windowRows = 1) {
     return getWorkgroupType(
-        shape, op.getValuesType().getElementType(),
+        shape, getElement(),
         getMatrixLayout(op.getContext(), shape, windowRows));
   }
-  MemRefType typeOfA() const;
-  MemRefType typeOfValues() const {
-    return getBufferType(getWeightShape(op, tile).values);
-  }
-  bool isStagedRowMajor() const {
+  MemRefType typeOfA();
+  MemRefType typeOfValues() { return getBufferType(getWeights().values); }
+  bool isStagedRowMajor() {
     return staysRowMajor(op.getTransposeA(), rows.has_value(), tile.k);
   }
-  bool readsInPlace() const {
-    return readsWeightsInPlace(op.getPanelPacking());
-  }
+  bool readsInPlace() { return readsWeightsInPlace(op.getPanelPacking()); }
 
-  OpBuilder &builder;
-  Location loc;
-  mutable SpMMOp op;
-  const GpuTile &tile;
   /// The rows of A that are staged, if not all.
   std::optional<RowsOfTile> rows;
 };
@@ -57,7 +44,7 @@ private:
 
 /// The type of A's tile. From an m-major tile, ldmatrix reads a row of each of
 /// eight windows where there are as many.
-MemRefType Staging::typeOfA() const {
+MemRefType Staging::typeOfA() {
   if (isStagedRowMajor())
     return getBufferType({tile.m, tile.k});
   int64_t windows = tile.k / op.getPattern().getPattern().windowRows();
@@ -65,46 +52,38 @@ MemRefType Staging::typeOfA() const {
   return getBufferType({countRows(), tile.m}, apart);
 }
 
-uint64_t Staging::countBytes() const {
-  SmallVector<MemRefType> buffers = {typeOfA()};
+LogicalResult Staging::verify(const ::nm::GpuChip &) {
+  if (failed(verifyMmaSyncTile(op, tile)))
+    return failure();
+  FailureOr<std::optional<RowsOfTile>> taken = RowsOfTile::takeFrom(op, tile);
+  if (failed(taken))
+    return failure();
+  rows = std::move(*taken);
+  return success();
+}
+
+OperandStaging::Buffers Staging::listBuffers() {
+  Buffers buffers = {countRows(), tile.m, {typeOfA()}};
   if (!readsInPlace())
-    buffers.push_back(typeOfValues());
-  return countSharedBytes(op, tile, buffers);
+    buffers.ofStage.push_back(typeOfValues());
+  return buffers;
 }
 
 void Staging::emit() {
-  builder.setInsertionPoint(op);
-  OperandCopies copies(builder, loc);
   bool isRowMajor = isStagedRowMajor();
-  Value a = copies.copyToNew(op.getA(), typeOfA(),
-                             !op.getTransposeA() && !isRowMajor, rows);
-  StorageShape weights = getWeightShape(op, tile);
+  Value a =
+      copyToNew(op.getA(), typeOfA(), !op.getTransposeA() && !isRowMajor, rows);
+  StorageShape weights = getWeights();
   Value values = readsInPlace()
                      ? castOpen(builder, loc, op.getValues(), weights.values)
-                     : copies.copyToNew(op.getValues(), typeOfValues());
+                     : copyToNew(op.getValues(), typeOfValues());
   SmallVector<Value> operands = {
       a, values, castOpen(builder, loc, op.getIndices(), weights.indices),
       castOutput(builder, op, tile)};
   size_t buffers = readsInPlace() ? 1 : 2;
-  SpMMOp staged =
-      replaceByStaged(builder, op, copies.finish(), operands, buffers);
-  staged.setTransposeA(!isRowMajor);
-  if (rows)
-    setGatheredRows(staged, *rows);
+  replace(finish(), operands, buffers, /*isMMajor=*/!isRowMajor, rows);
 }
 
 LogicalResult mlir::nm::stageMmaSyncOperands(OpBuilder &builder, SpMMOp op) {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip) || failed(verifyMmaSyncTile(op, *tile)))
-    return failure();
-  FailureOr<std::optional<RowsOfTile>> rows = RowsOfTile::takeFrom(op, *tile);
-  if (failed(rows))
-    return failure();
-  Staging staging(builder, op, *tile, std::move(*rows));
-  if (failed(verifyStageBytes(op, *tile, staging.countRows(), tile->m,
-                              staging.countBytes(), chip->sharedPerBlock)))
-    return failure();
-  staging.emit();
-  return success();
+  return stageOperands<Staging>(builder, op);
 }

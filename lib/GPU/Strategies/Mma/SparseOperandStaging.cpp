@@ -3,9 +3,7 @@
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
 
 #include "GPU/Stage/StagedOperands.h"
-#include "GPU/Stage/StagedStores.h"
 
-#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,53 +14,51 @@ using namespace mlir::nm;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
-class Staging {
+class Staging : public OperandStaging {
 public:
   Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
           const SparseOperandStaging &options)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        options(options) {}
+      : OperandStaging(builder, op, tile), options(options) {}
+
+private:
+  LogicalResult verify(const ::nm::GpuChip &chip) override;
+  Buffers listBuffers() override;
+  void emit() override;
 
   /// What producers ask of the operands.
   LogicalResult verifyBulkCopies();
-  /// Bytes of all stages.
-  uint64_t countBytes() const;
-  void emit();
-
-private:
-  bool hasProducers() const {
-    return op.getScheduleAttr().getTiling().producers != 0;
+  MemRefType typeOfA() { return getActivationBuffer(op, tile); }
+  MemRefType typeOfValues() {
+    return getBuffer(getWeights().values, getElement());
   }
-  MemRefType typeOfA() const { return getActivationBuffer(op, tile); }
-  MemRefType typeOfValues() const {
-    return getBuffer(getWeightShape(op, tile).values,
-                     op.getValuesType().getElementType());
+  MemRefType typeOfMetadata() {
+    return getBuffer(getWeights().indices, builder.getI8Type());
   }
-  MemRefType typeOfMetadata() const {
-    return getBuffer(getWeightShape(op, tile).indices, builder.getI8Type());
-  }
-  MemRefType getBuffer(ArrayRef<int64_t> shape, Type element) const {
+  MemRefType getBuffer(ArrayRef<int64_t> shape, Type element) {
     auto layout = StridedLayoutAttr::get(builder.getContext(), /*offset=*/0,
                                          computeStrides(shape));
     return getWorkgroupType(shape, element, layout);
   }
 
   Value toWholeSteps(Value weights);
-  Value copyTensorOfA(OperandCopies &copies);
+  Value copyA();
 
-  OpBuilder &builder;
-  Location loc;
-  mutable SpMMOp op;
-  const GpuTile &tile;
   const SparseOperandStaging &options;
 };
 } // namespace
 
-uint64_t Staging::countBytes() const {
-  SmallVector<MemRefType> buffers = {typeOfA(), typeOfValues()};
+OperandStaging::Buffers Staging::listBuffers() {
+  Buffers buffers = {tile.m, tile.k, {typeOfA(), typeOfValues()}};
   if (options.hasMetadata)
-    buffers.push_back(typeOfMetadata());
-  return countSharedBytes(op, tile, buffers);
+    buffers.ofStage.push_back(typeOfMetadata());
+  return buffers;
+}
+
+LogicalResult Staging::verify(const ::nm::GpuChip &chip) {
+  if (failed(verifySparseProduct(op)) ||
+      (options.isAsyncProxy && failed(verifyRowsOfA(op, chip))))
+    return failure();
+  return verifyBulkCopies();
 }
 
 LogicalResult Staging::verifyBulkCopies() {
@@ -87,7 +83,7 @@ Value Staging::toWholeSteps(Value weights) {
   if (!type.isDynamicDim(kStepDim))
     return weights;
   SmallVector<int64_t> shape(type.getShape());
-  shape[kStepDim] = getWeightShape(op, tile).values[kStepDim];
+  shape[kStepDim] = getWeights().values[kStepDim];
   MemRefType whole = MemRefType::Builder(type).setShape(shape);
   return memref::CastOp::create(builder, loc, whole, weights);
 }
@@ -95,32 +91,26 @@ Value Staging::toWholeSteps(Value weights) {
 /// Sums of rows behind A's last one are not stored, so that anything may be in
 /// their places; but not of splits, for sums that are not finite are made
 /// again.
-Value Staging::copyTensorOfA(OperandCopies &copies) {
-  int64_t rows = op.getTransposeA() ? 1 : 0;
-  std::optional<int64_t> unfilled;
+Value Staging::copyA() {
+  if (!hasProducers())
+    return copyToNew(op.getA(), typeOfA());
+  std::optional<int64_t> rows = op.getTransposeA() ? 1 : 0;
   bool hasSplits = cast<SparseProductOpInterface>(*op).countSplits() > 1;
-  if (!hasSplits && cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
-    unfilled = rows;
-  return copies.bulkCopyToNew(CopyKind::Tensor, op.getA(), typeOfA(), unfilled);
+  return copyTensorOfA(typeOfA(), hasSplits ? std::nullopt : rows);
 }
 
 void Staging::emit() {
-  builder.setInsertionPoint(op);
-  OperandCopies copies(builder, loc);
   bool isBulk = hasProducers();
   auto copy = [&](Value source, MemRefType type) {
-    return isBulk ? copies.bulkCopyToNew(CopyKind::Bulk, toWholeSteps(source),
-                                         type)
-                  : copies.copyToNew(source, type);
+    return isBulk ? copyToNew(CopyKind::Bulk, toWholeSteps(source), type)
+                  : copyToNew(source, type);
   };
   // A first: what is swizzled stands at multiples of 1024 bytes.
-  Value a =
-      isBulk ? copyTensorOfA(copies) : copies.copyToNew(op.getA(), typeOfA());
+  Value a = copyA();
   Value values = copy(op.getValues(), typeOfValues());
-  Value indices = options.hasMetadata
-                      ? copy(op.getIndices(), typeOfMetadata())
-                      : castOpen(builder, loc, op.getIndices(),
-                                 getWeightShape(op, tile).indices);
+  Value indices = options.hasMetadata ? copy(op.getIndices(), typeOfMetadata())
+                                      : castOpen(builder, loc, op.getIndices(),
+                                                 getWeights().indices);
   SmallVector<Value> operands = {a, values, indices};
   // Few, which lanes load to registers; fewer at the end of k and n.
   auto product = cast<SparseProductOpInterface>(*op);
@@ -132,24 +122,14 @@ void Staging::emit() {
   }
   operands.push_back(castOutput(builder, op, tile));
   // Bulk copies write through wgmma's own proxy.
-  replaceByStaged(builder, op, copies.finish(), operands,
-                  /*buffers=*/options.hasMetadata ? 3 : 2,
-                  options.isAsyncProxy && !isBulk);
+  replace(finish(), operands, /*buffers=*/options.hasMetadata ? 3 : 2,
+          options.isAsyncProxy && !isBulk);
 }
 
 LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
   FailureOr<GpuTile> tile = GpuTile::get(op);
   FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip) || failed(verifySparseProduct(op)))
+  if (failed(tile) || failed(chip))
     return failure();
-  if (isAsyncProxy && failed(verifyRowsOfA(op, *chip)))
-    return failure();
-  Staging staging(builder, op, *tile, *this);
-  if (failed(staging.verifyBulkCopies()) || failed(verifyStagedStores(op)))
-    return failure();
-  if (failed(verifyStageBytes(op, *tile, tile->m, tile->k, staging.countBytes(),
-                              chip->sharedPerBlock)))
-    return failure();
-  staging.emit();
-  return success();
+  return Staging(builder, op, *tile, *this).run(*chip);
 }

@@ -4,13 +4,11 @@
 
 #include "GPU/Stage/StagedOperands.h"
 
-#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Strategies/Simt/SimtCopies.h"
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
-#include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,32 +20,24 @@ using namespace mlir::nm;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
-class Staging {
+class Staging : public OperandStaging {
 public:
-  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
-          std::optional<RowsOfTile> rows)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        rows(std::move(rows)), block(describeBlock()), copies(getCopies()),
-        awaited(builder, loc) {}
-
-  /// Checks that the schedule's fields fit the operands, and that those fit in
-  /// `maxBytes` of shared memory.
-  LogicalResult verify(uint64_t maxBytes);
-  void emit();
+  using OperandStaging::OperandStaging;
 
 private:
+  /// Checks that the schedule's fields fit the operands.
+  LogicalResult verify(const ::nm::GpuChip &chip) override;
+  Buffers listBuffers() override;
+  void emit() override;
+
   ::nm::SimtBlock describeBlock();
   ::nm::ScheduleFields getCopies();
-  uint64_t countBytes();
   /// The rows of A's tile.
   int64_t countRows() { return rows ? rows->count() : tile.k; }
   MemRefType typeOfA();
   MemRefType typeOfValues();
   MemRefType typeOfIndices();
   MemRefType typeOfStagingBuffer();
-  int64_t elementBytes() {
-    return op.getValuesType().getElementTypeBitWidth() / 8;
-  }
   int64_t widthOfA();
   bool hasFullTiles();
   void copyA();
@@ -59,10 +49,6 @@ private:
   bool keepsAllRows() { return rows && rows->keepsAll(); }
   bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
 
-  OpBuilder &builder;
-  Location loc;
-  SpMMOp op;
-  const GpuTile &tile;
   /// The rows of A that are staged, if not all.
   std::optional<RowsOfTile> rows;
   /// The tile and its operands, and how these are staged.
@@ -70,8 +56,6 @@ private:
   ::nm::ScheduleFields copies;
 
   Value tileOfA, stagingBuffer;
-  /// The copies that are awaited with the tile.
-  OperandCopies awaited;
   /// The tokens of the copies that bring parts of A to the staging buffer.
   SmallVector<Value> partTokens;
 };
@@ -107,16 +91,16 @@ MemRefType Staging::typeOfA() {
 /// Panels stand side by side, so that a row of the tile is contiguous and lanes
 /// that read neighbouring columns meet no bank twice.
 MemRefType Staging::typeOfValues() {
-  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).values;
+  SmallVector<int64_t, 3> shape = getWeights().values;
   SmallVector<int64_t> strides = {tile.n, 1};
   if (shape.size() == 3)
     strides.insert(strides.begin(), shape.back());
-  return getWorkgroupType(shape, op.getValuesType().getElementType(),
+  return getWorkgroupType(shape, getElement(),
                           strided(builder.getContext(), strides));
 }
 
 MemRefType Staging::typeOfIndices() {
-  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).indices;
+  SmallVector<int64_t, 3> shape = getWeights().indices;
   return getWorkgroupType(shape, builder.getI8Type(),
                           strided(builder.getContext(), computeStrides(shape)));
 }
@@ -153,8 +137,7 @@ int64_t Staging::widthOfA() {
 
 /// Whether the tile of the indices has as many as it has where it is full.
 bool Staging::hasFullTiles() {
-  return ArrayRef(getWeightShape(op, tile).indices) ==
-         op.getIndicesType().getShape();
+  return ArrayRef(getWeights().indices) == op.getIndicesType().getShape();
 }
 
 ::nm::SimtBlock Staging::describeBlock() {
@@ -194,20 +177,25 @@ bool Staging::hasFullTiles() {
   return copies;
 }
 
-uint64_t Staging::countBytes() {
-  SmallVector<MemRefType> ofStage = {typeOfA(), typeOfValues()}, others;
+OperandStaging::Buffers Staging::listBuffers() {
+  Buffers buffers = {countRows(), tile.m, {typeOfA(), typeOfValues()}};
   if (!leavesIndices())
-    ofStage.push_back(typeOfIndices());
+    buffers.ofStage.push_back(typeOfIndices());
   if (hasStagingBuffer())
-    others.push_back(typeOfStagingBuffer());
-  return countSharedBytes(op, tile, ofStage, others);
+    buffers.others.push_back(typeOfStagingBuffer());
+  return buffers;
 }
 
-LogicalResult Staging::verify(uint64_t maxBytes) {
+LogicalResult Staging::verify(const ::nm::GpuChip &) {
+  FailureOr<std::optional<RowsOfTile>> taken = RowsOfTile::takeFrom(op, tile);
+  if (failed(taken))
+    return failure();
+  rows = std::move(*taken);
+  block = describeBlock();
+  copies = getCopies();
   if (::nm::Status status = block.verify(copies); !status)
     return op.emitOpError() << status.error().message;
-  return verifyStageBytes(op, tile, countRows(), tile.m, countBytes(),
-                          maxBytes);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,11 +205,11 @@ LogicalResult Staging::verify(uint64_t maxBytes) {
 /// Where A stays as it is, or goes through registers because it is transposed.
 void Staging::copyA() {
   if (copies.copyA == ::nm::CopyKind::Direct)
-    return awaited.copy(op.getA(), tileOfA, /*transpose=*/false, rows);
-  awaited.copyThroughRegisters(copies.copyA == ::nm::CopyKind::Squares
-                                   ? CopyKind::Squares
-                                   : CopyKind::Elements,
-                               op.getA(), tileOfA, /*transpose=*/true, rows);
+    return copy(op.getA(), tileOfA, /*transpose=*/false, rows);
+  copyThroughRegisters(copies.copyA == ::nm::CopyKind::Squares
+                           ? CopyKind::Squares
+                           : CopyKind::Elements,
+                       op.getA(), tileOfA, /*transpose=*/true, rows);
 }
 
 /// Each warp copies fragments of A as they are, and is alone to read them: it
@@ -252,45 +240,29 @@ void Staging::copyFromStagingBuffer() {
 Value Staging::stageIndices() {
   MemRefType type = typeOfIndices();
   if (type.getRank() == 2)
-    return awaited.copyToNew(op.getIndices(), type);
+    return copyToNew(op.getIndices(), type);
   Value buffer = memref::AllocOp::create(builder, loc, type);
   SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
-  awaited.copy(
+  copy(
       memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows),
       memref::CollapseShapeOp::create(builder, loc, buffer, panelRows));
   return buffer;
 }
 
 void Staging::emit() {
-  builder.setInsertionPoint(op);
   // A's loads take longest to return, so they are issued first.
   tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
   hasStagingBuffer() ? copyToStagingBuffer() : copyA();
-  Value values = awaited.copyToNew(op.getValues(), typeOfValues());
+  Value values = copyToNew(op.getValues(), typeOfValues());
   Value indices = leavesIndices() ? op.getIndices() : stageIndices();
   SmallVector<Value> operands = {tileOfA, values, indices,
                                  castOutput(builder, op, tile)};
-  Value group = awaited.finish();
+  Value group = finish();
   copyFromStagingBuffer();
-  bool isTransposed = !isRowMajor();
-  size_t buffers = leavesIndices() ? 2 : 3;
-  SpMMOp staged = replaceByStaged(builder, op, group, operands, buffers);
-  staged.setTransposeA(isTransposed);
-  if (rows)
-    setGatheredRows(staged, *rows);
+  replace(group, operands, /*buffers=*/leavesIndices() ? 2 : 3,
+          /*isMMajor=*/!isRowMajor(), rows);
 }
 
 LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip))
-    return failure();
-  FailureOr<std::optional<RowsOfTile>> rows = RowsOfTile::takeFrom(op, *tile);
-  if (failed(rows))
-    return failure();
-  Staging staging(builder, op, *tile, std::move(*rows));
-  if (failed(staging.verify(chip->sharedPerBlock)))
-    return failure();
-  staging.emit();
-  return success();
+  return stageOperands<Staging>(builder, op);
 }

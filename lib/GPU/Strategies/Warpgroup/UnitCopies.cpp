@@ -44,7 +44,6 @@ private:
   Value getColumn(ThreadEmitter &emitter, int64_t access) {
     return emitter.add(firstColumn, access * lanesPerRow() * width);
   }
-  Value isWhole(ThreadEmitter &emitter);
   void copyRows(ThreadEmitter &emitter, bool mayEnd);
 
   int64_t threads;
@@ -93,56 +92,23 @@ SmallVector<Value> UnitCopies::computeOffsets(Value, ArrayRef<Value> entries) {
   return result;
 }
 
-/// Whether the source has all of the tile; null if it always does.
-Value UnitCopies::isWhole(ThreadEmitter &emitter) {
-  Value result;
-  int64_t sizes[2] = {rows(), columnsOfSource()};
-  for (int64_t dim : {0, 1}) {
-    int64_t known = sourceType().getDimSize(dim);
-    if (!ShapedType::isDynamic(known) && known >= sizes[dim])
-      continue;
-    Value size = rewriter.createOrFold<memref::DimOp>(loc, op.getSource(), dim);
-    Value has = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
-                                      size, emitter.index(sizes[dim]));
-    result = emitter.both(result, has);
-  }
-  return result;
-}
-
-/// Nearly all tiles are whole: copies that need not look whether the source has
-/// theirs take fewer instructions.
 void UnitCopies::issue() {
   rewriter.setInsertionPoint(op);
   ThreadEmitter emitter{rewriter, loc};
-  Value whole = isWhole(emitter);
-  if (!whole)
-    return copyRows(emitter, /*mayEnd=*/false);
-  auto branch =
-      scf::IfOp::create(rewriter, loc, whole, /*withElseRegion=*/true);
-  rewriter.setInsertionPointToStart(branch.thenBlock());
-  copyRows(emitter, /*mayEnd=*/false);
-  rewriter.setInsertionPointToStart(branch.elseBlock());
-  copyRows(emitter, /*mayEnd=*/true);
+  branchOnWhole(emitter, {rows(), columnsOfSource()},
+                [&](bool mayEnd) { copyRows(emitter, mayEnd); });
 }
 
 void UnitCopies::copyRows(ThreadEmitter &emitter, bool mayEnd) {
-  MemRefType type = destinationType();
-  ::nm::TileLayout layout = getTileLayout(type);
-  int64_t stride = getBufferStrides(type)[0];
-  Value slot = emitter.toI32(getElementAddress(
-      emitter, flattenBuffer(rewriter, loc, op.getDestination())));
-  Value rowBytes = getRowBytes(emitter, op.getSource());
+  Value slot = addressOfSlot(emitter),
+        rowBytes = getRowBytes(emitter, op.getSource());
   Value source = emitter.add(getElementAddress(emitter, op.getSource()),
                              rewriter.createOrFold<arith::MulIOp>(
                                  loc, emitter.toIndex(firstRow), rowBytes));
   Value countOfRows, bytesOfRow;
   if (mayEnd) {
-    auto sizeOf = [&](int64_t dim) {
-      return emitter.toI32(
-          rewriter.createOrFold<memref::DimOp>(loc, op.getSource(), dim));
-    };
-    countOfRows = sizeOf(0);
-    bytesOfRow = emitter.mul(sizeOf(1), elementBytes);
+    countOfRows = emitter.toI32(sizeOfSource(0));
+    bytesOfRow = emitter.mul(emitter.toI32(sizeOfSource(1)), elementBytes);
   }
   for (int64_t access = 0; access < accessesPerLane(); ++access) {
     Value column = getColumn(emitter, access), offset = offsets[access];
@@ -153,17 +119,13 @@ void UnitCopies::copyRows(ThreadEmitter &emitter, bool mayEnd) {
           loc, end, emitter.least(offset, bytesOfRow));
     }
     for (int64_t row = 0; row < rows(); row += rowsAtOnce()) {
-      Value rowOfTile = emitter.add(firstRow, row);
-      SmallVector<Value> place =
-          placeElement(rewriter, loc, layout, {rowOfTile, column});
-      Value inSlot = emitter.add(emitter.mul(place[0], stride), place[1]);
-      Value count;
+      Value rowOfTile = emitter.add(firstRow, row), count;
       if (mayEnd)
         count = arith::SelectOp::create(rewriter, loc,
                                         emitter.less(rowOfTile, countOfRows),
                                         left, emitter.i32(0));
       copyAccess(emitter, emitter.add(from, emitter.mul(rowBytes, row)),
-                 emitter.add(slot, emitter.mul(inSlot, elementBytes)), count);
+                 addressInSlot(emitter, slot, rowOfTile, column), count);
     }
   }
 }

@@ -4,10 +4,8 @@
 
 #include "GPU/Stage/StagedOperands.h"
 
-#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Format/SelectedBytes.h"
-#include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -19,43 +17,33 @@ using namespace mlir::nm;
 static constexpr int64_t kCopyBytes = 16;
 
 namespace {
-class WgmmaSelectStaging {
+class WgmmaSelectStaging : public OperandStaging {
 public:
-  WgmmaSelectStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        element(op.getValuesType().getElementType()) {}
-
-  LogicalResult verify(const ::nm::GpuChip &chip);
-  void emit();
+  using OperandStaging::OperandStaging;
 
 private:
-  MemRefType typeOfA();
+  LogicalResult verify(const ::nm::GpuChip &chip) override;
+  Buffers listBuffers() override {
+    return {tile.m, tile.k, {typeOfA(), typeOfValues(), typeOfSelectors()}};
+  }
+  void emit() override;
+
+  /// Panels of whole runs of each lane: see SelectedBytes.h.
+  MemRefType typeOfA() {
+    return getPanelledType({tile.m, tile.k}, getElement(),
+                           ::nm::SelectedBytes::kPanelBytes);
+  }
   MemRefType typeOfValues() {
-    return typeOfWeights(getWeightShape(op, tile).values, element);
+    return getWorkgroupType(getWeights().values, getElement());
   }
   MemRefType typeOfSelectors() {
-    return typeOfWeights(getWeightShape(op, tile).indices, builder.getI8Type());
+    return getWorkgroupType(getWeights().indices, builder.getI8Type());
   }
-  MemRefType typeOfWeights(ArrayRef<int64_t> shape, Type type) {
-    return getWorkgroupType(shape, type);
-  }
-  LogicalResult verifyOperands();
-
-  OpBuilder &builder;
-  Location loc;
-  SpMMOp op;
-  const GpuTile &tile;
-  Type element;
 };
 } // namespace
 
-/// Panels of whole runs of each lane: see SelectedBytes.h.
-MemRefType WgmmaSelectStaging::typeOfA() {
-  return getPanelledType({tile.m, tile.k}, element,
-                         ::nm::SelectedBytes::kPanelBytes);
-}
-
-LogicalResult WgmmaSelectStaging::verifyOperands() {
+LogicalResult WgmmaSelectStaging::verify(const ::nm::GpuChip &chip) {
+  Type element = getElement();
   if (!element.isInteger(8) && !isFloat8(element))
     return op.emitOpError()
            << "expected operands of i8, f8E4M3FN or f8E5M2 for strategy "
@@ -68,52 +56,28 @@ LogicalResult WgmmaSelectStaging::verifyOperands() {
     return op.emitOpError()
            << "expected selectors of a multiple of " << kCopyBytes
            << " bytes in a tile, but got " << typeOfSelectors();
-  return success();
-}
-
-LogicalResult WgmmaSelectStaging::verify(const ::nm::GpuChip &chip) {
-  if (failed(verifyOperands()) || failed(verifyRowsOfA(op, chip)))
-    return failure();
-  return verifyStageBytes(
-      op, tile, tile.m, tile.k,
-      countSharedBytes(op, tile,
-                       {typeOfA(), typeOfValues(), typeOfSelectors()}),
-      chip.sharedPerBlock);
+  return verifyRowsOfA(op, chip);
 }
 
 void WgmmaSelectStaging::emit() {
-  builder.setInsertionPoint(op);
-  OperandCopies copies(builder, loc);
   // A first: what is swizzled stands at multiples of 1024 bytes. Sums of rows
   // behind A's last one are not stored, so that anything may be in their
   // places.
-  std::optional<int64_t> unfilled;
-  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(0))
-    unfilled = 0;
-  Value a =
-      copies.bulkCopyToNew(CopyKind::Tensor, op.getA(), typeOfA(), unfilled);
+  Value a = copyTensorOfA(typeOfA(), /*unfilledDim=*/0);
   auto copyWeights = [&](Value source, MemRefType type) {
-    return copies.bulkCopyToNew(
-        CopyKind::Bulk, castToWhole(builder, loc, source, type.getDimSize(1)),
-        type);
+    return copyToNew(CopyKind::Bulk,
+                     castToWhole(builder, loc, source, type.getDimSize(1)),
+                     type);
   };
   Value values = copyWeights(op.getValues(), typeOfValues()),
         selectors = copyWeights(op.getIndices(), typeOfSelectors());
   SmallVector<Value> operands = {a, values, selectors,
                                  castOutput(builder, op, tile)};
   // Bulk and tensor copies write through wgmma's own proxy.
-  replaceByStaged(builder, op, copies.finish(), operands, /*buffers=*/3);
+  replace(finish(), operands, /*buffers=*/3);
 }
 
 LogicalResult mlir::nm::stageWgmmaSelectOperands(OpBuilder &builder,
                                                  SpMMOp op) {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip))
-    return failure();
-  WgmmaSelectStaging staging(builder, op, *tile);
-  if (failed(staging.verify(*chip)))
-    return failure();
-  staging.emit();
-  return success();
+  return stageOperands<WgmmaSelectStaging>(builder, op);
 }

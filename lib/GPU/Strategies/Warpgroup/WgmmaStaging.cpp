@@ -3,14 +3,10 @@
 #include "GPU/Strategies/Warpgroup/WgmmaStaging.h"
 
 #include "GPU/Stage/StagedOperands.h"
-#include "GPU/Stage/StagedStores.h"
 
-#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -24,19 +20,22 @@ static constexpr int64_t kInstructionBytes = 32, kPanelBytes = 128,
                          kCopyBytes = 16;
 
 namespace {
-class WgmmaStaging {
+class WgmmaStaging : public OperandStaging {
 public:
   WgmmaStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+      : OperandStaging(builder, op, tile),
         pattern(op.getPattern().getPattern()),
         splits(cast<SparseProductOpInterface>(*op).countSplits()),
-        element(op.getValuesType().getElementType()),
+        element(getElement()),
         rows(llvm::alignTo(countKeptRows(), instructionK())) {}
 
-  LogicalResult verify(const ::nm::GpuChip &chip);
-  void emit();
-
 private:
+  LogicalResult verify(const ::nm::GpuChip &chip) override;
+  Buffers listBuffers() override {
+    return {rows, tile.m, {typeOfA(), typeOfValues()}};
+  }
+  void emit() override;
+
   int64_t countKeptRows() const {
     return tile.k / pattern.windowRows() * pattern.keptRows();
   }
@@ -64,27 +63,17 @@ private:
   /// Whether the tile has what A has: no rows that no weight is of, and none
   /// that fill it up.
   bool hasRowsOfA() const { return keepsAllRows() && rows == tile.k; }
-  Value copy(CopyKind way, Value source, MemRefType type, Value list = {},
-             RowListAttr listAttr = {});
   Value castPanels();
   RowListAttr getListOfA();
   Value copyA();
   Value copyValues();
-  bool hasProducers() {
-    return op.getScheduleAttr().getTiling().producers != 0;
-  }
 
-  OpBuilder &builder;
-  Location loc;
-  SpMMOp op;
-  const GpuTile &tile;
   ::nm::Pattern pattern;
   /// The number of splits of each element.
   int64_t splits;
   Type element;
   /// Kept rows of the tile, and rows of zeros that fill up an instruction.
   int64_t rows;
-  SmallVector<Value> tokens;
 };
 } // namespace
 
@@ -180,21 +169,7 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
     return op.emitOpError() << "expected weights packed in tiles of the "
                             << countKeptRows() << " rows that a tile keeps, "
                             << "but got " << op.getPackingAttr();
-  if (failed(verifyStagedStores(op)))
-    return failure();
-  return verifyStageBytes(
-      op, tile, rows, tile.m,
-      countSharedBytes(op, tile, {typeOfA(), typeOfValues()}),
-      chip.sharedPerBlock);
-}
-
-Value WgmmaStaging::copy(CopyKind way, Value source, MemRefType type,
-                         Value list, RowListAttr listAttr) {
-  Value buffer = memref::AllocOp::create(builder, loc, type);
-  tokens.push_back(CopyOp::create(builder, loc, way, source, buffer,
-                                  /*part=*/ArrayRef<int64_t>(), list, listAttr)
-                       .getToken());
-  return buffer;
+  return success();
 }
 
 /// The panels of A with all of the tile's rows, whose number the type of a tile
@@ -225,50 +200,40 @@ Value WgmmaStaging::copyA() {
   CopyKind way = getSchedule().getCopyA().value_or(CopyKind::Direct);
   Value source = isInPanels() ? castPanels() : op.getA();
   if (keepsAllRows())
-    return copy(way, source, typeOfA());
+    return copyToNew(way, source, typeOfA());
   Value indices = op.getIndices();
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   if (hasProducers() && op.getPanelPacking().getPacking().unitStep(pattern) > 1)
     indices = castToWhole(builder, loc, indices, units);
-  return copy(way, source, typeOfA(), indices, getListOfA());
+  return copyToNew(way, source, typeOfA(), indices, getListOfA());
 }
 
 Value WgmmaStaging::copyValues() {
   MemRefType type = typeOfValues();
   if (!hasProducers())
-    return copy(CopyKind::Direct, op.getValues(), type);
-  return copy(CopyKind::Bulk,
-              castToWhole(builder, loc, op.getValues(), splits * rows), type);
+    return copyToNew(CopyKind::Direct, op.getValues(), type);
+  return copyToNew(CopyKind::Bulk,
+                   castToWhole(builder, loc, op.getValues(), splits * rows),
+                   type);
 }
 
 void WgmmaStaging::emit() {
-  builder.setInsertionPoint(op);
   // What one thread starts comes first.
   Value values = hasProducers() ? copyValues() : Value(), a = copyA();
   if (!values)
     values = copyValues();
-  Value indices =
-      castOpen(builder, loc, op.getIndices(), getWeightShape(op, tile).indices);
+  Value indices = castOpen(builder, loc, op.getIndices(), getWeights().indices);
   SmallVector<Value> operands = {a, values, indices,
                                  castOutput(builder, op, tile)};
-  Value group = GroupOp::create(builder, loc, tokens);
   // Bulk and tensor copies write through wgmma's own proxy.
   bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
   bool isGathered = !hasRowsOfA();
-  SpMMOp staged = replaceByStaged(builder, op, group, operands,
-                                  /*buffers=*/2, /*asyncProxy=*/!isAsync);
+  SpMMOp staged =
+      replace(finish(), operands, /*buffers=*/2, /*asyncProxy=*/!isAsync);
   if (isGathered)
     staged.setGathered(ArrayRef({tile.k / pattern.windowRows(), pattern.n}));
 }
 
 LogicalResult mlir::nm::stageWgmmaOperands(OpBuilder &builder, SpMMOp op) {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip))
-    return failure();
-  WgmmaStaging staging(builder, op, *tile);
-  if (failed(staging.verify(*chip)))
-    return failure();
-  staging.emit();
-  return success();
+  return stageOperands<WgmmaStaging>(builder, op);
 }
