@@ -135,11 +135,11 @@ static const OptionEntry<Given> kOptions[] = {
        return Status::success();
      }},
     {{"table", Takes::Value, "FILE",
-      "The table that --tune and --probe write, or add to (default the user's, "
-      "which\n"
-      "compilations look in: schedules.yaml in NM_CACHE_DIR or ~/.cache/nm). "
-      "Its\n"
-      "measurements are in a file beside it, unless --csv names one"},
+      "The table that --tune and --probe write, or add to (default the "
+      "user's,\n"
+      "which compilations look in: schedules.yaml in NM_CACHE_DIR or "
+      "~/.cache/nm).\n"
+      "Measurements are in a file beside it, unless --csv names one"},
      [](Given &g, const std::string &v) {
        g.options.table = v;
        return Status::success();
