@@ -65,6 +65,12 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
     layouts.exactPattern = !options.denseFallback;
     pm.addPass(createNMPropagateLayouts(layouts));
   }
+  // While products that are combined may still become one.
+  NMPairProductsOptions pairs;
+  pairs.schedule = options.schedule;
+  pairs.denseFallback = mayBeDense;
+  pairs.exactPattern = !options.denseFallback;
+  pm.addPass(createNMPairProducts(pairs));
   NMSelectGpuScheduleOptions schedule;
   schedule.denseFallback = mayBeDense;
   schedule.exactPattern = !options.denseFallback;

@@ -29,10 +29,25 @@ static bool makesA(Operation *op) {
          });
 }
 
+/// Whether `op` combines halves of a product's columns, which blocks of the
+/// product do if its loops stay those that nm-pair-products made.
+static bool combinesHalves(Operation *op) {
+  return isa<linalg::LinalgOp>(op) &&
+         llvm::any_of(op->getOperands(), [](Value operand) {
+           auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
+           auto halves = slice ? slice.getSource()
+                                     .getDefiningOp<tensor::ExpandShapeOp>()
+                               : tensor::ExpandShapeOp();
+           return halves && halves.getSrc()
+                                .getDefiningOp<mlir::nm::SparseProductOpInterface>();
+         });
+}
+
 /// Whether the op that takes `operand` may be fused to the one that makes it.
 static bool isFused(OpOperand *operand) {
   Operation *producer = operand->get().getDefiningOp();
-  if (!producer || !producer->hasOneUse())
+  if (!producer || !producer->hasOneUse() || combinesHalves(producer) ||
+      combinesHalves(operand->getOwner()))
     return false;
   bool isReshape =
       isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer);

@@ -116,6 +116,59 @@ def NMPropagateLayouts
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMPairProducts : Pass<"nm-pair-products"> {
+  let summary = "makes two products of one A, combined element by element, one";
+  let description = [{
+    A product whose epilogue takes the result of another product of the same A
+    becomes one product with it, whose columns are those of both in turns: as
+    many of the one as half a block has, then as many of the other. A block then
+    has both sums that an element of the result is made of. Gate and up of a
+    gated feed-forward block are such products:
+    `SiLU(x · gate) * (x · up)`.
+
+    What the epilogues did is a linalg.generic that reads both halves of each
+    block's columns, which `nm-tile-to-gpu-blocks` puts into the blocks: the
+    result of neither product goes to memory.
+
+    Both weights are constant and alike. The schedule is the one that
+    selection would choose for each product, where it is of strategy gemv,
+    mma_sp or mma_sync without split_k and clusters, those of few rows; where
+    its half of a block's columns divides n, or another width near it does. Other
+    products stay as they are: of many rows, one of twice the columns gains
+    nothing.
+
+    Before:
+    ```mlir
+    %g = nm.spmm <2:4> ins(%x, %vg, %ig : tensor<16x64xf16>, tensor<32x96xf16>, ...) ...
+    %u = nm.spmm <2:4> ins(%x, %vu, %iu : tensor<16x64xf16>, tensor<32x96xf16>, ...) ...
+      epilogue ins(%g : tensor<16x96xf16>) maps [affine_map<(m, n) -> (m, n)>] {<%g * sum>}
+    ```
+    After:
+    ```mlir
+    %p = nm.spmm <2:4> schedule #nm.mma_sp<block = [16, 32, 64], ...>
+      ins(%x, %v, %i : tensor<16x64xf16>, tensor<32x192xf16>, ...) ...
+    %e = tensor.expand_shape %p [[0], [1, 2, 3]] : tensor<16x192xf16> into tensor<16x6x2x16xf16>
+    %a = tensor.extract_slice %e[0, 0, 0, 0] [16, 6, 1, 16] ... to tensor<16x6x16xf16>
+    %b = tensor.extract_slice %e[0, 0, 1, 0] [16, 6, 1, 16] ... to tensor<16x6x16xf16>
+    %r = linalg.generic ... ins(%a, %b : tensor<16x6x16xf16>, tensor<16x6x16xf16>) {<%a * %b>}
+    %u = tensor.collapse_shape %r [[0], [1, 2]] : tensor<16x6x16xf16> into tensor<16x96xf16>
+    ```
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "the schedule that nm-select-gpu-schedule is told to choose">,
+    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
+           "whether it may fall back to dense weights and cuBLAS">,
+    Option<"exactPattern", "exact-pattern", "bool", /*default=*/"false",
+           "whether it refuses schedules that store zeros in place of pruned "
+           "weights">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{

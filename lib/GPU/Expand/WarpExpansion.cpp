@@ -26,7 +26,7 @@ SmallVector<Value> WarpExpansion::begin(OpBuilder &builder, Location loc) {
 }
 
 /// Adds up what the slices of the block, and the blocks of its cluster, have of
-/// the tile of C.
+/// the tile of C, where threads find sums of others, too.
 void WarpExpansion::storeParts(ThreadEmitter &emitter, TileStores &stores,
                                ArrayRef<TileLine> lines, bool isTransposed) {
   // What a line of C's last dimension is off the banks of the one before it.
@@ -55,7 +55,7 @@ void WarpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
   bool isTransposed = op.getTransposeC();
   SmallVector<TileLine> lines = fragments.getLines(emitter, *lane, isTransposed,
                                                    stores.completeSums(sums));
-  if (tile.clusterK * tile.sliceK > 1)
+  if (tile.clusterK * tile.sliceK > 1 || stores.combinesHalves())
     return storeParts(emitter, stores, lines, isTransposed);
   stores.store(lines, tile);
 }

@@ -71,22 +71,27 @@ Value SharedSums::loadPart(Value row, Value column, int64_t width) {
   return sum;
 }
 
-TileLine SharedSums::load(Value number, int64_t perLine) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  int64_t linesOfRow = columns / perLine,
-          width = std::min(perLine, ::nm::kAccessWords);
-  Value row = emitter.div(number, linesOfRow),
-        column = emitter.mul(emitter.rem(number, linesOfRow), perLine);
+Value SharedSums::loadLine(Value row, Value column, int64_t perLine) {
+  int64_t width = std::min(perLine, ::nm::kAccessWords);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < perLine; i += width) {
     Value part = loadPart(row, emitter.add(column, i), width);
     for (int64_t j = 0; j < width; ++j)
       elements.push_back(emitter.extract(part, j));
   }
-  Value line = vector::FromElementsOp::create(
-      builder, loc, VectorType::get(perLine, type), elements);
-  return {row, column, line};
+  return vector::FromElementsOp::create(
+      emitter.builder, emitter.loc, VectorType::get(perLine, type), elements);
+}
+
+TileLine SharedSums::load(Value number, int64_t perLine, bool combinesHalves) {
+  int64_t stored = combinesHalves ? columns / 2 : columns,
+          linesOfRow = stored / perLine;
+  Value row = emitter.div(number, linesOfRow),
+        column = emitter.mul(emitter.rem(number, linesOfRow), perLine);
+  TileLine line{row, column, loadLine(row, column, perLine)};
+  if (combinesHalves)
+    line.second = loadLine(row, emitter.add(column, stored), perLine);
+  return line;
 }
 
 void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
@@ -97,7 +102,8 @@ void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
     thread = emitter.add(emitter.mul(rank, threads), thread);
     threads *= blocks;
   }
-  int64_t count = rows * columns / perLine;
+  bool combinesHalves = stores.combinesHalves();
+  int64_t count = rows * columns / perLine / (combinesHalves ? 2 : 1);
   int64_t atOnce =
       count % threads == 0 ? std::gcd(count / threads, kLinesAtOnce) : 1;
   auto loop = scf::ForOp::create(builder, emitter.loc, emitter.index(0),
@@ -116,7 +122,8 @@ void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
   emitter.onlyIf(isThere, [&] {
     SmallVector<TileLine> lines;
     for (int64_t i = 0; i < atOnce; ++i)
-      lines.push_back(load(emitter.add(first, i * threads), perLine));
+      lines.push_back(load(emitter.add(first, i * threads), perLine,
+                           combinesHalves));
     stores.store(lines, tile);
   });
 }

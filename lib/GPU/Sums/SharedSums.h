@@ -35,7 +35,8 @@ public:
                int64_t perLine);
 
 private:
-  TileLine load(Value number, int64_t perLine);
+  TileLine load(Value number, int64_t perLine, bool combinesHalves);
+  Value loadLine(Value row, Value column, int64_t perLine);
   Value loadPart(Value row, Value column, int64_t width);
 
   ThreadEmitter emitter;

@@ -24,6 +24,14 @@ OpOperand *TileEpilogue::getSums() const {
   return nullptr;
 }
 
+OpOperand *TileEpilogue::getSecondSums() const {
+  OpOperand *first = getSums();
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (first && input != first && findOwnMemory(input->get()))
+      return input;
+  return nullptr;
+}
+
 FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block) {
   SmallVector<linalg::GenericOp> generics(block.getOps<linalg::GenericOp>());
   if (generics.empty())
@@ -117,10 +125,11 @@ SmallVector<Value> TileEpilogue::read(OpBuilder &builder,
         loc, size, arith::ConstantIndexOp::create(builder, loc, 1));
     return builder.createOrFold<arith::MinUIOp>(loc, index, last);
   };
-  OpOperand *sums = getSums();
+  OpOperand *sums = getSums(), *second = getSecondSums();
   SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands()) {
-    bool isRead = &operand != sums && op.payloadUsesValueFromOperand(&operand);
+    bool isRead = &operand != sums && &operand != second &&
+                  op.payloadUsesValueFromOperand(&operand);
     if (!isRead) {
       operands.push_back({});
       continue;
@@ -135,9 +144,11 @@ SmallVector<Value> TileEpilogue::read(OpBuilder &builder,
   return operands;
 }
 
-Value TileEpilogue::apply(OpBuilder &builder, Value sum,
+Value TileEpilogue::apply(OpBuilder &builder, Value sum, Value second,
                           ArrayRef<Value> operands) const {
   SmallVector<Value> arguments(operands);
+  if (OpOperand *operand = getSecondSums())
+    arguments[operand->getOperandNumber()] = second;
   for (Value &argument : arguments)
     if (!argument)
       argument = sum;

@@ -33,6 +33,10 @@ public:
   /// The operand whose elements are the sums; null if none is used.
   OpOperand *getSums() const;
 
+  /// Whether it makes one element of two sums: of one in the first half of the
+  /// tile's columns, and of one so many columns further on.
+  bool combinesHalves() const { return getSecondSums() != nullptr; }
+
   /// The tile of C that it writes.
   Value getC() const { return op.getDpsInits()[0]; }
 
@@ -43,12 +47,14 @@ public:
   /// inside of it.
   SmallVector<Value> read(OpBuilder &builder, ArrayRef<Value> position,
                           VectorType type, ArrayRef<bool> mayPassEnd) const;
-  /// What becomes of `sum`, with what `read` gave for it.
-  Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> operands) const;
-  /// What becomes of `sum`, with what the op reads beside it at `position`.
-  Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> position,
-              ArrayRef<bool> mayPassEnd) const {
-    return apply(builder, sum,
+  /// What becomes of `sum`, or of that and `second`, one of the second half of
+  /// columns, with what `read` gave for it.
+  Value apply(OpBuilder &builder, Value sum, Value second,
+              ArrayRef<Value> operands) const;
+  /// The same, with what the op reads beside it at `position`.
+  Value apply(OpBuilder &builder, Value sum, Value second,
+              ArrayRef<Value> position, ArrayRef<bool> mayPassEnd) const {
+    return apply(builder, sum, second,
                  read(builder, position, dyn_cast<VectorType>(sum.getType()),
                       mayPassEnd));
   }
@@ -58,6 +64,10 @@ public:
 
 private:
   explicit TileEpilogue(linalg::GenericOp op) : op(op) {}
+
+  /// The operand whose elements are sums of the second half of the tile's
+  /// columns; null where each element is made of one sum.
+  OpOperand *getSecondSums() const;
 
   mutable linalg::GenericOp op;
 };

@@ -159,9 +159,10 @@ TileLine TileStores::finish(const TileLine &line) {
     return line;
   if (!line.operands.empty())
     return {line.first, line.along,
-            epilogue->apply(builder, line.sums, line.operands)};
+            epilogue->apply(builder, line.sums, line.second, line.operands)};
   return {line.first, line.along,
-          epilogue->apply(builder, line.sums, {line.first, line.along},
+          epilogue->apply(builder, line.sums, line.second,
+                          {line.first, line.along},
                           {!isWhole[0], !isWhole[1]})};
 }
 

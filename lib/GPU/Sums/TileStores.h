@@ -17,6 +17,8 @@ Value addSums(OpBuilder &builder, Location loc, Value a, Value b);
 /// last dimension and from `along` on in the last.
 struct TileLine {
   Value first, along, sums;
+  /// Those of the second half of columns, where an epilogue combines halves.
+  Value second = {};
   /// What the epilogue reads for them, where that is read ahead.
   SmallVector<Value> operands = {};
 };
@@ -35,6 +37,9 @@ public:
   TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
              const std::optional<TileEpilogue> &epilogue, int64_t perLine = 4);
 
+  /// Whether each line is made of one of the first half of columns and of its
+  /// `second`.
+  bool combinesHalves() const { return epilogue && epilogue->combinesHalves(); }
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
   void store(ArrayRef<TileLine> lines, const GpuTile &tile);

@@ -9,6 +9,7 @@
 #include "GPU/Strategies/Warpgroup/GatherUnits.h"
 #include "GPU/Strategies/Warpgroup/OverlapTiles.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
+#include "GPU/Tile/PairedColumns.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -220,6 +221,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   SplitFloatsOp splits = findSplitFloatsOfC(narrowed);
   if (splits)
     narrowed = orderSplits(rewriter, narrowed, splits);
+  std::optional<PairedColumns> pairs = findPairedColumns(narrowed, *tile);
   if (narrowed.hasEpilogue())
     writeNewTensor(rewriter, narrowed);
   KParts parts(narrowed.getStaticK(), tile->k,
@@ -242,6 +244,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (outputTile->hasEpilogue())
     outputTile =
         splitEpilogue(rewriter, *outputTile, outputTile->getAccumulatorType());
+  if (pairs)
+    combineInBlocks(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
+                    *outputTile, *pairs);
   recomputeSums(rewriter, *outputTile);
   if (gathersUnits(*outputTile, *tile)) {
     gatherUnits(rewriter, *outputTile);

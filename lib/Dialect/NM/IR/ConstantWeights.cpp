@@ -4,6 +4,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -12,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
+
+#include <cstring>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -148,6 +151,36 @@ TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
   DenseResourceElementsHandle handle(
       entry, context->getOrLoadDialect<BuiltinDialect>());
   return DenseResourceElementsAttr::get(type, handle);
+}
+
+TypedAttr mlir::nm::joinColumns(ArrayRef<ConstantArray> arrays,
+                                std::optional<int64_t> group) {
+  auto widthOf = [](const ConstantArray &array) {
+    return array.getType().getShape().back();
+  };
+  ShapedType type = arrays.front().getType();
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t rows = computeProduct(ArrayRef(shape).drop_back()), columns = 0;
+  for (const ConstantArray &array : arrays)
+    columns += widthOf(array);
+  shape.back() = columns;
+  size_t element = type.getElementTypeBitWidth() / 8;
+  std::vector<char> bytes(size_t(rows * columns) * element);
+  char *to = bytes.data();
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t first = 0; first < (group ? widthOf(arrays.front()) : 1);
+         first += group.value_or(1))
+      for (const ConstantArray &array : arrays) {
+        int64_t width = widthOf(array);
+        size_t size = size_t(group.value_or(width)) * element;
+        std::memcpy(to,
+                    array.getBytes().data() +
+                        size_t(row * width + first) * element,
+                    size);
+        to += size;
+      }
+  return getConstant(RankedTensorType::get(shape, type.getElementType()),
+                     bytes);
 }
 
 void mlir::nm::releaseConstants(MLIRContext *context,

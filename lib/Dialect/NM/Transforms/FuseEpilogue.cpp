@@ -246,8 +246,19 @@ static LogicalResult takeBeforeReshape(RewriterBase &rewriter,
   if (failed(collapsed))
     return failure();
   rewriter.replaceOp(consumer, collapsed->results);
-  // Collapsed again, the operand is what it was before it was expanded.
+  // Collapsed again, the operand is what it was before it was expanded; and its
+  // sizes are known without it.
   for (Operation *user : llvm::make_early_inc_range(expand->getUsers())) {
+    auto size = dyn_cast<tensor::DimOp>(user);
+    std::optional<int64_t> dim =
+        size ? size.getConstantIndex() : std::optional<int64_t>();
+    if (dim) {
+      rewriter.setInsertionPoint(size);
+      rewriter.replaceOp(size, getValueOrCreateConstantIndexOp(
+                                   rewriter, size.getLoc(),
+                                   expand.getMixedOutputShape()[size_t(*dim)]));
+      continue;
+    }
     auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
     if (collapse && collapse.getReassociationIndices() == groups)
       rewriter.replaceOp(collapse, expand.getSrc());

@@ -13,8 +13,6 @@
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 
-#include <cstring>
-
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMMERGEPRODUCTS
 #include "nm/Dialect/NM/Transforms/Passes.h.inc"
@@ -195,29 +193,9 @@ private:
 Value MergedProduct::concatenate(
     function_ref<Value(SparseProductOpInterface)> valueOf) {
   SmallVector<ConstantArray> arrays;
-  int64_t columns = 0;
-  for (SparseProductOpInterface part : parts) {
+  for (SparseProductOpInterface part : parts)
     arrays.push_back(*ConstantArray::get(getConstantOf(valueOf(part))));
-    columns += arrays.back().getType().getShape().back();
-  }
-  ShapedType type = arrays.front().getType();
-  SmallVector<int64_t> shape(type.getShape());
-  int64_t rows = 1;
-  for (int64_t size : ArrayRef(shape).drop_back())
-    rows *= size;
-  shape.back() = columns;
-  size_t element = type.getElementTypeBitWidth() / 8;
-  std::vector<char> bytes(size_t(rows * columns) * element);
-  char *to = bytes.data();
-  for (int64_t row = 0; row < rows; ++row)
-    for (const ConstantArray &array : arrays) {
-      size_t width = size_t(array.getType().getShape().back()) * element;
-      std::memcpy(to, array.getBytes().data() + size_t(row) * width, width);
-      to += width;
-    }
-  return arith::ConstantOp::create(
-      rewriter, loc,
-      getConstant(RankedTensorType::get(shape, type.getElementType()), bytes));
+  return arith::ConstantOp::create(rewriter, loc, joinColumns(arrays));
 }
 
 Value MergedProduct::createC() {

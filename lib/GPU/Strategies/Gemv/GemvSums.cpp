@@ -4,6 +4,7 @@
 
 #include "GPU/Expand/ElementWords.h"
 #include "GPU/Sums/CompleteSums.h"
+#include "GPU/Sums/TileStores.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,20 +36,23 @@ int64_t GemvSums::rowsAtOnce(int64_t rows) const {
   return std::clamp<int64_t>(kMaxSumBytes / bytesPerRow, 1, rows);
 }
 
-/// Stores what the epilogue makes of `sum`, at `at` in the tile of C.
+/// Stores what the epilogue makes of `sums`, at `at` in the tile of C.
 void GemvSums::storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at,
-                                 Value sum) {
+                                 ArrayRef<Value> sums) {
   Value c = epilogue->getC();
   SmallVector<bool> mayPassEnd(at.size(), false);
-  Value result = epilogue->apply(body.builder, sum, at, mayPassEnd);
+  Value result = epilogue->apply(body.builder, sums.front(), sums.back(), at,
+                                 mayPassEnd);
   SmallVector<Value> indices(
       cast<MemRefType>(c.getType()).getRank() - at.size(), body.index(0));
   llvm::append_range(indices, at);
   memref::StoreOp::create(body.builder, body.loc, result, c, indices);
 }
 
-/// Adds `sum` to C[row, column], where C has that.
-void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
+/// Adds the sum to C[row, column], where C has that, or stores what the
+/// epilogue makes of it, or of two.
+void GemvSums::store(ThreadEmitter &body, Value row, Value column,
+                     ArrayRef<Value> sums) {
   OpBuilder &builder = body.builder;
   auto type = cast<MemRefType>(op.getC().getType());
   SmallVector<Value> at(type.getRank());
@@ -68,7 +72,8 @@ void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
   place(op.getNDimOfC(), column, tile.n);
   body.onlyIf(inside, [&] {
     if (epilogue)
-      return storeWithEpilogue(body, at, sum);
+      return storeWithEpilogue(body, at, sums);
+    Value sum = sums.front();
     Value before =
         initial ? initial
                 : memref::LoadOp::create(builder, body.loc, op.getC(), at)
@@ -82,6 +87,18 @@ void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
                             fromAccumulator(body, after, type.getElementType()),
                             op.getC(), at);
   });
+}
+
+/// The sum at `place` in `buffer`, of what each slice has there.
+Value GemvSums::addSlices(ThreadEmitter &body, Value buffer, Value place,
+                          int64_t perSlice) const {
+  Value total;
+  for (int64_t i = 0; i < tile.sliceK; ++i) {
+    Value sum = memref::LoadOp::create(body.builder, body.loc, buffer,
+                                       body.add(place, i * perSlice));
+    total = total ? addSums(body.builder, body.loc, total, sum) : sum;
+  }
+  return total;
 }
 
 /// The rows from `firstRow` on, one for each of `sums`.
@@ -103,24 +120,22 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
           llvm::MaybeAlign(llvm::MinAlign(tile.threadN * 4, tile.n * 4)));
   });
   gpu::BarrierOp::create(builder, loc);
+  bool combinesHalves = epilogue && epilogue->combinesHalves();
+  int64_t stored = combinesHalves ? tile.n / 2 : tile.n;
   scf::ForOp::create(
-      builder, loc, thread, emitter.index(perSlice),
+      builder, loc, thread, emitter.index(count * stored),
       emitter.index(tile.threads()), ValueRange(),
       [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
         ThreadEmitter body{inner, loc};
-        Value total;
-        for (int64_t i = 0; i < tile.sliceK; ++i) {
-          Value sum = memref::LoadOp::create(inner, loc, buffer,
-                                             body.add(element, i * perSlice));
-          if (!total)
-            total = sum;
-          else if (isa<FloatType>(sum.getType()))
-            total = arith::AddFOp::create(inner, loc, total, sum);
-          else
-            total = arith::AddIOp::create(inner, loc, total, sum);
-        }
-        Value row = body.add(body.div(element, tile.n), firstRow);
-        store(body, row, body.rem(element, tile.n), total);
+        Value row = body.div(element, stored),
+              column = body.rem(element, stored), place = element;
+        if (combinesHalves)
+          place = body.add(body.mul(row, tile.n), column);
+        SmallVector<Value> sums = {addSlices(body, buffer, place, perSlice)};
+        if (combinesHalves)
+          sums.push_back(
+              addSlices(body, buffer, body.add(place, stored), perSlice));
+        store(body, body.add(row, firstRow), column, sums);
         scf::YieldOp::create(inner, loc);
       });
 }

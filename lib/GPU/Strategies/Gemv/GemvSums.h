@@ -37,8 +37,12 @@ public:
 private:
   int64_t rowsAtOnce(int64_t rows) const;
   void addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer);
-  void store(ThreadEmitter &body, Value row, Value column, Value sum);
-  void storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at, Value sum);
+  Value addSlices(ThreadEmitter &body, Value buffer, Value place,
+                  int64_t perSlice) const;
+  void store(ThreadEmitter &body, Value row, Value column,
+             ArrayRef<Value> sums);
+  void storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at,
+                         ArrayRef<Value> sums);
 
   ThreadEmitter &emitter;
   SparseProductOpInterface op;

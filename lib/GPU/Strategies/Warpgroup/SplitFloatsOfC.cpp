@@ -13,6 +13,8 @@
 
 #include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 
+#include "GPU/Tile/BlockOutputs.h"
+
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Format/SplitFloats.h"
 
@@ -114,49 +116,13 @@ SparseProductOpInterface mlir::nm::orderSplits(RewriterBase &rewriter,
   return cast<SparseProductOpInterface>(turned.getOperation());
 }
 
-/// The tiles of `c`, which stands for `whole` in the blocks, are memory of
-/// their own.
-static void makeTilesOwn(RewriterBase &rewriter, BlockArgument c, Value whole) {
-  for (Operation *user : llvm::make_early_inc_range(c.getUsers())) {
-    if (auto size = dyn_cast<tensor::DimOp>(user))
-      rewriter.modifyOpInPlace(size,
-                               [&] { size.getSourceMutable().assign(whole); });
-    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    if (!slice)
-      continue;
-    rewriter.setInsertionPoint(slice);
-    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(
-        slice, slice.getMixedSizes(), slice.getType().getElementType());
-  }
-}
-
 void mlir::nm::splitInBlocks(RewriterBase &rewriter, scf::ForallOp blocks,
                              SplitFloatsOp splits) {
   Location loc = splits.getLoc();
-  makeTilesOwn(rewriter, blocks.getRegionIterArgs()[0], blocks.getOutputs()[0]);
-  auto insert = cast<tensor::ParallelInsertSliceOp>(
-      *blocks.getTerminator().getYieldingOps().begin());
-  Value tile = insert.getSource();
-  SmallVector<OpFoldResult> offsets = insert.getMixedOffsets(),
-                            sizes = insert.getMixedSizes(),
-                            strides = insert.getMixedStrides();
-  rewriter.eraseOp(insert);
   rewriter.setInsertionPoint(splits);
-  auto fused = scf::ForallOp::create(
-      rewriter, loc, blocks.getMixedLowerBound(), blocks.getMixedUpperBound(),
-      blocks.getMixedStep(), ValueRange{splits.getOutput()},
-      blocks.getMapping());
+  auto [fused, tile, offsets, sizes, strides] =
+      moveToOutput(rewriter, loc, blocks, splits.getOutput());
   Value output = fused.getRegionIterArgs()[0];
-  // The tile's place, where it is an induction variable.
-  for (OpFoldResult &place : offsets) {
-    auto argument = dyn_cast_if_present<BlockArgument>(dyn_cast<Value>(place));
-    if (argument && argument.getOwner() == blocks.getBody())
-      place = fused.getBody()->getArgument(argument.getArgNumber());
-  }
-  rewriter.eraseOp(blocks.getTerminator());
-  rewriter.inlineBlockBefore(blocks.getBody(), fused.getTerminator(),
-                             fused.getBody()->getArguments());
-  rewriter.setInsertionPoint(fused.getTerminator());
   int64_t each = splits.getSplits() * ::nm::kSplitColumns;
   AffineExpr m = rewriter.getAffineSymbolExpr(0);
   auto compute = [&](AffineExpr expr, OpFoldResult of) {

@@ -47,6 +47,12 @@ private:
 /// resource, which releaseConstants frees; of equal ones there is one.
 TypedAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
 
+/// The elements of `arrays`, which differ in their last dimension at most, side
+/// by side along that: all of one array's after those of the one before; or
+/// `group` columns of each in turn, where all have a multiple of so many.
+TypedAttr joinColumns(ArrayRef<ConstantArray> arrays,
+                      std::optional<int64_t> group = std::nullopt);
+
 /// Frees the bytes of all resources that no op in `modules` has. Dense
 /// attributes, and resources of their own accord, live as long as the context.
 void releaseConstants(MLIRContext *context, ArrayRef<Operation *> modules);

@@ -1,0 +1,414 @@
+//===- PairProducts.cpp - Two products that one epilogue combines ---------===//
+
+#include "GPU/Select/Alternatives.h"
+#include "GPU/Tile/PairedColumns.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/GPU/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMPAIRPRODUCTS
+#include "nm/GPU/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// What can be paired
+//===----------------------------------------------------------------------===//
+
+static std::optional<ConstantArray> getArray(Value value) {
+  Attribute constant;
+  if (!value || !matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  return ConstantArray::get(constant);
+}
+
+/// Whether the product may be one of two, whatever the other is.
+static bool canBePaired(SpMMOp op) {
+  auto product = cast<SparseProductOpInterface>(op.getOperation());
+  if (!product.hasPureTensorSemantics() || op.getPackingAttr() ||
+      op.getScheduleAttr() || op.getLists() || op.getGathered() ||
+      product.getNumBatchDims() != 0 || op.getTransposeC() ||
+      product.getRowsOfPanels() != 0 || product.getPattern().isUnstructured() ||
+      isDense(product) || ShapedType::isDynamic(product.getStaticN()))
+    return false;
+  // What C is added to would be one more operand.
+  if (!product.hasEpilogue()) {
+    auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+    if (!fill || !(matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                   matchPattern(fill.value(), m_Zero())))
+      return false;
+  }
+  return getArray(op.getValues()) && getArray(op.getIndices()) &&
+         (!op.getScales() || getArray(op.getScales()));
+}
+
+/// The type that each sum is rounded to before anything else happens to it.
+static Type getSumType(SparseProductOpInterface op) {
+  if (!op.hasEpilogue())
+    return op.getCType().getElementType();
+  Type rounded = getFirstRounding(op);
+  return rounded ? rounded : op.getAccumulatorType();
+}
+
+/// Whether both are one product, with other weights and another epilogue.
+static bool areAlike(SpMMOp a, SpMMOp b) {
+  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
+  return a.getA() == b.getA() && a.getPatternAttr() == b.getPatternAttr() &&
+         a.getTransposeA() == b.getTransposeA() &&
+         a.getArithmetic() == b.getArithmetic() &&
+         a.getQuantizationAttr() == b.getQuantizationAttr() &&
+         typeOf(a.getValues()) == typeOf(b.getValues()) &&
+         typeOf(a.getIndices()) == typeOf(b.getIndices()) &&
+         typeOf(a.getScales()) == typeOf(b.getScales()) &&
+         getSumType(a) == getSumType(b);
+}
+
+/// The product whose result the epilogue of `op` combines with its own sums,
+/// and nothing else takes; null where there is none.
+static SpMMOp findOther(SpMMOp op) {
+  auto product = cast<SparseProductOpInterface>(op.getOperation());
+  for (auto [i, operand] : llvm::enumerate(product.getEpilogueOperands())) {
+    auto other = operand.getDefiningOp<SpMMOp>();
+    if (!other || !canBePaired(other) || !areAlike(op, other))
+      continue;
+    bool isOnlyTaken = llvm::all_of(operand.getUses(), [&](OpOperand &use) {
+      if (use.getOwner() != op || use.get() == op.getA() ||
+          use.get() == op.getC())
+        return false;
+      auto first = product.getEpilogueOperands().getBeginOperandIndex();
+      return getEpilogueMap(product, use.getOperandNumber() - first)
+          .isIdentity();
+    });
+    if (isOnlyTaken)
+      return other;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+/// Whether half of the columns of each block are whole units of one weight, and
+/// n whole halves.
+static bool hasHalves(SparseProductOpInterface op,
+                      ScheduleAttrInterface schedule) {
+  int64_t columns = schedule.getTiling().blockN, half = columns / 2;
+  int64_t step = getColumnStep(op.getPattern(),
+                               schedule.getPackedForm(op.getPattern()));
+  return columns % (2 * ::nm::kAccessWords) == 0 && columns % step == 0 &&
+         half % op.getPattern().bn == 0 && op.getStaticN() % half == 0;
+}
+
+/// The schedule with blocks of other `columns`, and as many columns of a warp
+/// where it has all of the block's; null where there is none.
+static ScheduleAttrInterface withColumns(SparseProductOpInterface op,
+                                         const ::nm::GpuChip &chip,
+                                         ScheduleAttrInterface schedule,
+                                         int64_t columns) {
+  ::nm::ScheduleFields fields = getFields(schedule);
+  int64_t warp = fields.warpN == fields.blockN ? columns : fields.warpN;
+  if (columns % warp != 0)
+    return {};
+  std::string text = llvm::formatv(
+      "{0}<block = [{1}, {2}, {3}], warp = [{4}, {5}], slice_k = {6}>",
+      schedule.getStrategyName(), fields.blockM, columns, fields.blockK,
+      fields.warpM, warp, fields.sliceK);
+  // What is tried is no error.
+  ScopedDiagnosticHandler keep(op->getContext(),
+                               [](Diagnostic &) { return success(); });
+  FailureOr<ScheduleAttrInterface> given =
+      parseSchedule(text, op->getContext(), [&] { return op->emitError(); });
+  if (failed(given))
+    return {};
+  ::nm::GpuProduct product = getGpuProduct(op);
+  product.n *= 2;
+  ::nm::Result<ScheduleChoice> chosen =
+      findGpuStrategy(*given)->choose({op, product, chip, *given});
+  return chosen ? chosen->schedule : ScheduleAttrInterface();
+}
+
+/// The schedule of the product of twice the columns of `op`; null where that is
+/// to stay as it is.
+static ScheduleAttrInterface
+chooseSchedule(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+               const SelectionOptions &options) {
+  AlternativesQuery query{op, chip, options};
+  AlternativeList list = listAlternatives(query);
+  const Alternative *best = findBest(list, options);
+  if (!best || best->weights != Alternative::Weights::AsTheyAre ||
+      best->operands == Alternative::Operands::Widened ||
+      best->operands == Alternative::Operands::Dequantized ||
+      !best->choice->schedule ||
+      !canCombineColumns(best->choice->schedule))
+    return {};
+  ScheduleAttrInterface schedule = best->choice->schedule;
+  if (hasHalves(op, schedule))
+    return schedule;
+  if (options.given || isa<GemvScheduleAttr>(schedule))
+    return {};
+  // The nearest width first.
+  int64_t own = schedule.getTiling().blockN;
+  SmallVector<int64_t> widths = {32, 64, 96, 128};
+  llvm::sort(widths, [&](int64_t a, int64_t b) {
+    return std::pair(std::abs(a - own), a) < std::pair(std::abs(b - own), b);
+  });
+  for (int64_t columns : widths)
+    if (ScheduleAttrInterface other = withColumns(op, chip, schedule, columns);
+        other && canCombineColumns(other) && hasHalves(op, other))
+      return other;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The product of two
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds the product that makes the sums of two, and what combines them.
+class PairedProduct {
+public:
+  /// The epilogue of `second` takes the result of `first`.
+  PairedProduct(RewriterBase &rewriter, SpMMOp first, SpMMOp second,
+                ScheduleAttrInterface schedule)
+      : rewriter(rewriter), first(first), second(second), schedule(schedule),
+        half(schedule.getTiling().blockN / 2), n(this->second.getStaticN()),
+        sumType(getSumType(this->second)),
+        loc(FusedLoc::get(rewriter.getContext(),
+                          {first.getLoc(), second.getLoc()})) {}
+
+  void create();
+
+private:
+  Value join(Value ofFirst, Value ofSecond);
+  SmallVector<OpFoldResult> getSizes(ArrayRef<int64_t> ofColumns);
+  Value createProduct();
+  Value takeHalf(Value halves, int64_t number);
+  void addOperands(SparseProductOpInterface op);
+  Value emitResult(OpBuilder &builder, SparseProductOpInterface op, Value sum,
+                   Value other, ValueRange elements);
+
+  RewriterBase &rewriter;
+  SparseProductOpInterface first, second;
+  ScheduleAttrInterface schedule;
+  int64_t half, n;
+  Type sumType;
+  Location loc;
+  /// What the combination takes, and its maps from (m, block, column).
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+};
+} // namespace
+
+/// The columns of both constants in turns, as many as half a block has of n.
+Value PairedProduct::join(Value ofFirst, Value ofSecond) {
+  ConstantArray arrays[] = {*getArray(ofFirst), *getArray(ofSecond)};
+  int64_t columns = arrays[0].getType().getShape().back();
+  return arith::ConstantOp::create(rewriter, loc,
+                                   joinColumns(arrays, columns * half / n));
+}
+
+/// m, and then `ofColumns`.
+SmallVector<OpFoldResult>
+PairedProduct::getSizes(ArrayRef<int64_t> ofColumns) {
+  SmallVector<OpFoldResult> sizes = {
+      tensor::getMixedSize(rewriter, loc, second.getC(), 0)};
+  for (int64_t size : ofColumns)
+    sizes.push_back(rewriter.getIndexAttr(size));
+  return sizes;
+}
+
+/// The product of twice the columns, which rounds its sums.
+Value PairedProduct::createProduct() {
+  Value c = tensor::EmptyOp::create(rewriter, loc, getSizes(2 * n), sumType);
+  OperationState state = createProductState(second, /*epilogueOperands=*/{}, c);
+  state.location = loc;
+  state.operands[1] = join(first.getValues(), second.getValues());
+  state.operands[2] = join(first.getIndices(), second.getIndices());
+  if (second.getScales())
+    state.operands[3] = join(first.getScales(), second.getScales());
+  Block &body = state.addRegion()->emplaceBlock();
+  Value sum = body.addArgument(second.getAccumulatorType(), loc);
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(&body);
+    if (sum.getType() != sumType)
+      sum = arith::TruncFOp::create(rewriter, loc, sumType, sum);
+    YieldOp::create(rewriter, loc, sum);
+  }
+  auto product = cast<SparseProductOpInterface>(rewriter.create(state));
+  product.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr({}));
+  product.setScheduleAttr(schedule);
+  return product->getResult(0);
+}
+
+/// The columns of one of both, [m x blocks x half].
+Value PairedProduct::takeHalf(Value halves, int64_t number) {
+  SmallVector<OpFoldResult> offsets(4, rewriter.getIndexAttr(0)),
+      sizes = getSizes({n / half, 1, half}),
+      strides(4, rewriter.getIndexAttr(1));
+  offsets[2] = rewriter.getIndexAttr(number);
+  auto whole = cast<RankedTensorType>(halves.getType());
+  auto type = RankedTensorType::get({whole.getDimSize(0), n / half, half},
+                                    whole.getElementType());
+  return tensor::ExtractSliceOp::create(rewriter, loc, type, halves, offsets,
+                                        sizes, strides);
+}
+
+/// What the epilogue of `op` takes, but for the other product's result, with n
+/// in blocks.
+void PairedProduct::addOperands(SparseProductOpInterface op) {
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
+    if (operand == first->getResult(0))
+      continue;
+    SmallVector<AffineExpr> dims;
+    SmallVector<ReassociationIndices> groups;
+    SmallVector<int64_t> shape;
+    auto type = cast<RankedTensorType>(operand.getType());
+    bool hasColumns = false;
+    for (auto [dim, expr] : llvm::enumerate(getEpilogueMap(op, i).getResults())) {
+      bool isColumn = cast<AffineDimExpr>(expr).getPosition() == 1;
+      hasColumns |= isColumn;
+      groups.emplace_back();
+      auto addLoop = [&](unsigned loop, int64_t size) {
+        groups.back().push_back(int64_t(dims.size()));
+        dims.push_back(rewriter.getAffineDimExpr(loop));
+        shape.push_back(size);
+      };
+      if (!isColumn) {
+        addLoop(0, type.getDimSize(int64_t(dim)));
+        continue;
+      }
+      addLoop(1, n / half);
+      addLoop(2, half);
+    }
+    inputs.push_back(hasColumns
+                         ? tensor::ExpandShapeOp::create(
+                               rewriter, loc, type.clone(shape), operand, groups)
+                               .getResult()
+                         : operand);
+    maps.push_back(AffineMap::get(3, 0, dims, rewriter.getContext()));
+  }
+}
+
+/// What `op` makes of `sum` and of `other`, the other product's result, with
+/// the next of `elements`, its operands'.
+Value PairedProduct::emitResult(OpBuilder &builder, SparseProductOpInterface op,
+                                Value sum, Value other, ValueRange elements) {
+  if (!op.hasEpilogue())
+    return sum;
+  if (sum.getType() != op.getAccumulatorType())
+    sum = arith::ExtFOp::create(builder, loc, op.getAccumulatorType(), sum);
+  SmallVector<Value> arguments = {sum};
+  for (Value operand : op.getEpilogueOperands()) {
+    if (operand == first->getResult(0)) {
+      arguments.push_back(other);
+      continue;
+    }
+    arguments.push_back(elements.front());
+    elements = elements.drop_front();
+  }
+  return inlineElementwise(builder, loc, op.getEpilogue(), arguments);
+}
+
+void PairedProduct::create() {
+  rewriter.setInsertionPoint(second);
+  int64_t blocks = n / half;
+  Value sums = createProduct();
+  auto type = cast<RankedTensorType>(sums.getType());
+  int64_t m = type.getDimSize(0);
+  SmallVector<ReassociationIndices> groups = {{0}, {1, 2, 3}};
+  Value halves = tensor::ExpandShapeOp::create(
+      rewriter, loc, type.clone({m, blocks, 2, half}), sums, groups,
+      getSizes({blocks, 2, half}));
+  AffineMap identity = rewriter.getMultiDimIdentityMap(3);
+  inputs = {takeHalf(halves, 0), takeHalf(halves, 1)};
+  maps.assign(2, identity);
+  addOperands(first);
+  size_t ofFirst = inputs.size() - 2;
+  addOperands(second);
+  SmallVector<ReassociationIndices> columns = {{0}, {1, 2}};
+  Value output = tensor::ExpandShapeOp::create(
+      rewriter, loc, second.getCType().clone({m, blocks, half}), second.getC(),
+      columns, getSizes({blocks, half}));
+  maps.push_back(identity);
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto emitBody = [&](OpBuilder &body, Location loc, ValueRange elements) {
+    ValueRange operands = elements.drop_front(2);
+    Value other = emitResult(body, first, elements[0], {},
+                             operands.take_front(ofFirst));
+    linalg::YieldOp::create(body, loc,
+                            emitResult(body, second, elements[1], other,
+                                       operands.drop_front(ofFirst)));
+  };
+  Value combined =
+      linalg::GenericOp::create(rewriter, loc, output.getType(), inputs, output,
+                                maps, iterators, emitBody)
+          .getResult(0);
+  rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+      second, second.getCType(), combined, columns);
+  rewriter.eraseOp(first);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NMPairProducts : mlir::nm::impl::NMPairProductsBase<NMPairProducts> {
+  using NMPairProductsBase::NMPairProductsBase;
+
+  void runOnOperation() override {
+    FailureOr<::nm::GpuChip> chip = getChip(getOperation());
+    if (failed(chip))
+      return signalPassFailure();
+    SelectionOptions options{{}, denseFallback, exactPattern};
+    // What is wrong with it, selection says.
+    if (!schedule.empty()) {
+      ScopedDiagnosticHandler keep(&getContext(),
+                                   [](Diagnostic &) { return success(); });
+      FailureOr<ScheduleAttrInterface> given =
+          parseSchedule(schedule, &getContext(),
+                        [&] { return getOperation()->emitError(); });
+      if (failed(given) || !findGpuStrategy(*given))
+        return;
+      options.given = *given;
+    }
+    SmallVector<SpMMOp> products;
+    getOperation()->walk([&](SpMMOp op) { products.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    llvm::SmallPtrSet<Operation *, 8> paired;
+    for (SpMMOp op : products) {
+      if (paired.contains(op) || !canBePaired(op))
+        continue;
+      SpMMOp other = findOther(op);
+      if (!other)
+        continue;
+      ScheduleAttrInterface chosen = chooseSchedule(op, *chip, options);
+      if (!chosen)
+        continue;
+      emitRemark(op.getLoc())
+          << "two products of one A that are combined are one, of n = 2 x "
+          << cast<SparseProductOpInterface>(op.getOperation()).getStaticN()
+          << ": blocks have " << chosen.getTiling().blockN / 2
+          << " columns of each";
+      paired.insert(other);
+      PairedProduct(rewriter, other, op, chosen).create();
+    }
+  }
+};
+} // namespace
