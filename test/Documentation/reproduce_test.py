@@ -126,7 +126,7 @@ class Reproduce(unittest.TestCase):
         page = (self.out / "sparsert.md").read_text(encoding="utf-8")
         self.assertIn("| 64 | 7.25 |", page)
         self.assertIn("| ResNet-50, 196x1024x256 | unstructured | 90 % | SparseRT, T4 | 3.1 | "
-                      "2.17 (1) | 2.17 (1) |", page)
+                      "2.32 (1) | 2.32 (1) |", page)
         self.assertIn("measure_convolutions.py --zeros=90 --zeros=95 "
                       "--csv=convolutions.csv", page)
         self.assertEqual(page.count("commit 0a1b2c3d"), 3)
