@@ -137,7 +137,7 @@ static const OptionEntry<Given> kOptions[] = {
     {{"table", Takes::Value, "FILE",
       "The table that --tune and --probe write, or add to (default the "
       "user's,\n"
-      "which compilations look in: schedules.yaml in NM_CACHE_DIR or "
+      "which compilations read: schedules.yaml in NM_CACHE_DIR or "
       "~/.cache/nm).\n"
       "Measurements are in a file beside it, unless --csv names one"},
      [](Given &g, const std::string &v) {
