@@ -42,14 +42,15 @@ std::string PatternReport::describe(std::string_view name) const {
   std::string tensor = "'" + std::string(name) + "'";
   if (holds)
     return tensor + " obeys pattern " + pattern.str();
+  bool isSingle = pattern.bk == 1 && pattern.bn == 1;
+  std::string blocks =
+      std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn) + " blocks";
   if (pattern.isUnstructured())
     return "expected " + tensor + " to have at most " +
-           std::to_string(pattern.n) + " non-zeros (pattern " + pattern.str() +
-           "), but got " + std::to_string(count);
-  std::string unit = pattern.bk == 1 && pattern.bn == 1
-                         ? "non-zeros"
-                         : "non-zero " + std::to_string(pattern.bk) + "x" +
-                               std::to_string(pattern.bn) + " blocks";
+           std::to_string(pattern.n) +
+           (isSingle ? " non-zeros" : " weights in non-zero " + blocks) +
+           " (pattern " + pattern.str() + "), but got " + std::to_string(count);
+  std::string unit = isSingle ? "non-zeros" : "non-zero " + blocks;
   std::string text = "expected " + tensor + " to have at most " +
                      std::to_string(pattern.n) + " " + unit + " in every " +
                      std::to_string(pattern.m) + " along k (pattern " +
@@ -125,13 +126,16 @@ static PatternReport checkUnstructured(const DenseView &dense,
   PatternReport report = checkPattern(dense, Pattern());
   report.pattern = pattern;
   report.windows = 1;
-  if (report.nonZeros <= unstructuredPlaces(pattern, dense.k, dense.n))
+  // Units are kept whole.
+  int64_t kept = pattern.bk * pattern.bn == 1 ? report.nonZeros
+                                              : countKept(dense, pattern);
+  if (kept <= unstructuredPlaces(pattern, dense.k, dense.n))
     return report;
   report.holds = false;
   report.violations = 1;
   report.columnEnd = dense.n;
   report.kEnd = dense.k;
-  report.count = report.nonZeros;
+  report.count = kept;
   return report;
 }
 

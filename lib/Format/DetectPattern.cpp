@@ -108,6 +108,32 @@ static std::string whyNone(const Occupancy &elements,
          ") follow no N:M pattern: in each one tried some window is full";
 }
 
+/// Unstructured weights: in units of the largest block that has few zeros in
+/// those that are not all zero.
+static Pattern findUnstructuredUnits(const Occupancy &elements,
+                                     const DetectOptions &options) {
+  constexpr double kMostKept = 1.02;
+  auto size = static_cast<int64_t>(elements.units.size());
+  int64_t nonZeros =
+      size - std::count(elements.units.begin(), elements.units.end(), 0);
+  Pattern best = Pattern::unstructured(nonZeros);
+  for (auto [bk, bn] : options.blocks) {
+    if (bk * bn <= best.bk * best.bn || bn > elements.columns ||
+        bk > elements.rows)
+      continue;
+    Occupancy units = coarsen(elements, bk, bn);
+    int64_t kept = 0;
+    for (int64_t r = 0; r < units.rows; ++r)
+      for (int64_t c = 0; c < units.columns; ++c)
+        if (units.units[r * units.columns + c])
+          kept += std::min(bk, elements.rows - r * bk) *
+                  std::min(bn, elements.columns - c * bn);
+    if (double(kept) <= kMostKept * double(nonZeros))
+      best = Pattern{kept, 0, bk, bn};
+  }
+  return best;
+}
+
 /// Unstructured weights, where enough of them are zero and no pattern skips
 /// most of these.
 static std::optional<Detection>
@@ -124,7 +150,7 @@ detectUnstructured(const Occupancy &elements,
       zeros == size)
     return std::nullopt;
   return Detection{
-      Pattern::unstructured(size - zeros),
+      findUnstructuredUnits(elements, options),
       "its zeros (" + percent(share) + ") are anywhere; " +
           (best ? "the sparsest N:M pattern that holds is " + best->str()
                 : std::string("no N:M pattern holds"))};

@@ -27,16 +27,22 @@ std::array<int64_t, 2> Pattern::indexShape(int64_t k, int64_t columns) const {
   return {unitRows(k), blockColumns(columns)};
 }
 
+static Status verifyBlock(const Pattern &pattern) {
+  auto fits = [](int64_t size) { return size >= 1 && size <= kMaxBlock; };
+  if (fits(pattern.bk) && fits(pattern.bn))
+    return Status::success();
+  return Error{"expected a block of 1x1 to " + std::to_string(kMaxBlock) + "x" +
+               std::to_string(kMaxBlock) + ", but got " +
+               std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn)};
+}
+
 /// verify() of unstructured weights.
 static Status verifyUnstructuredPattern(const Pattern &pattern) {
   if (pattern.n < 0 || pattern.n > kMaxSize)
     return Error{"expected 0 <= kept <= " + std::to_string(kMaxSize) +
                  " of unstructured weights, but got " +
                  std::to_string(pattern.n)};
-  if (pattern.bk != 1 || pattern.bn != 1)
-    return Error{"expected unstructured weights without a block, but got " +
-                 std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn)};
-  return Status::success();
+  return verifyBlock(pattern);
 }
 
 Status Pattern::verifySize(int64_t k, int64_t columns) const {
@@ -64,18 +70,14 @@ Status Pattern::verify() const {
   if (n < 1 || n > m)
     return Error{"expected 1 <= N <= M = " + std::to_string(m) +
                  " in pattern N:M, but got N = " + std::to_string(n)};
-  if (bk < 1 || bn < 1 || bk > kMaxBlock || bn > kMaxBlock)
-    return Error{"expected a block of 1x1 to " + std::to_string(kMaxBlock) +
-                 "x" + std::to_string(kMaxBlock) + ", but got " +
-                 std::to_string(bk) + "x" + std::to_string(bn)};
-  return Status::success();
+  return verifyBlock(*this);
 }
 
 std::string Pattern::str() const {
-  if (isUnstructured())
-    return n == 0 ? "unstructured"
-                  : "unstructured, kept = " + std::to_string(n);
   std::string text = std::to_string(n) + ":" + std::to_string(m);
+  if (isUnstructured())
+    text =
+        n == 0 ? "unstructured" : "unstructured, kept = " + std::to_string(n);
   if (bk != 1 || bn != 1)
     text += ", block = " + std::to_string(bk) + "x" + std::to_string(bn);
   return text;
@@ -126,21 +128,26 @@ Result<Pattern> Pattern::parse(std::string_view text) {
               std::string(text) + "'"};
   Pattern pattern;
   PatternParser parser(text);
+  bool hasMore;
   if (parser.literal("unstructured")) {
     pattern = unstructured();
-    if (parser.literal(",") &&
-        (!parser.literal("kept") || !parser.literal("=") ||
-         !parser.integer(pattern.n) || pattern.n == 0))
-      return error;
+    hasMore = parser.literal(",");
+    if (hasMore && parser.literal("kept")) {
+      if (!parser.literal("=") || !parser.integer(pattern.n) || pattern.n == 0)
+        return error;
+      hasMore = parser.literal(",");
+    }
   } else if (!parser.integer(pattern.n) || !parser.literal(":") ||
-             !parser.integer(pattern.m))
+             !parser.integer(pattern.m)) {
     return error;
-  else if (pattern.m == 0)
+  } else if (pattern.m == 0) {
     return badWindow(0);
-  if (!pattern.isUnstructured() && parser.literal(",") &&
-      (!parser.literal("block") || !parser.literal("=") ||
-       !parser.integer(pattern.bk) || !parser.literal("x") ||
-       !parser.integer(pattern.bn)))
+  } else {
+    hasMore = parser.literal(",");
+  }
+  if (hasMore && (!parser.literal("block") || !parser.literal("=") ||
+                  !parser.integer(pattern.bk) || !parser.literal("x") ||
+                  !parser.integer(pattern.bn)))
     return error;
   if (!parser.atEnd())
     return error;

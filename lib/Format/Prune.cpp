@@ -341,40 +341,67 @@ static double keyOf(const DenseView &dense, const ScoreView &scores, int64_t k,
                          : std::abs(key);
 }
 
-/// Keeps the largest weights of the whole matrix, of equal ones those of the
+namespace {
+/// The units of a matrix, block column by block column, and their norms.
+struct RankedUnits {
+  int64_t bk, bn, rows, columns;
+  std::vector<double> keys;
+
+  RankedUnits(const DenseView &dense, const Pattern &pattern,
+              const ScoreView &scores)
+      : bk(pattern.bk), bn(pattern.bn), rows((dense.k + bk - 1) / bk),
+        columns(pattern.blockColumns(dense.n)), keys(rows * columns) {
+    for (int64_t n = 0; n < dense.n; ++n)
+      for (int64_t k = 0; k < dense.k; ++k) {
+        double key = keyOf(dense, scores, k, n);
+        keys[unitOf(k, n)] += bk * bn == 1 ? key : key * key;
+      }
+  }
+  int64_t unitOf(int64_t k, int64_t n) const { return n / bn * rows + k / bk; }
+
+  /// The largest that have at most `places` weights in all, of equal ones the
+  /// first ones; one at least.
+  std::vector<bool> choose(int64_t places) const {
+    int64_t size = bk * bn, count = std::max<int64_t>(1, places / size),
+            all = rows * columns;
+    std::vector<bool> chosen(all, count >= all);
+    if (count >= all)
+      return chosen;
+    std::vector<double> sorted = keys;
+    auto nth = sorted.begin() + (count - 1);
+    std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<double>());
+    double least = *nth;
+    int64_t ties = count - std::count_if(sorted.begin(), nth, [&](double key) {
+                     return key > least;
+                   });
+    for (int64_t unit = 0; unit < all; ++unit) {
+      bool isTie = keys[unit] == least;
+      chosen[unit] = keys[unit] > least || (isTie && ties > 0);
+      ties -= isTie;
+    }
+    return chosen;
+  }
+};
+} // namespace
+
+/// Keeps the largest units of the whole matrix, of equal ones those of the
 /// first columns.
 static PruneReport pruneUnstructured(const DenseView &dense,
                                      const Pattern &pattern, void *result,
                                      const ScoreView &scores) {
-  int64_t size = dense.k * dense.n,
-          kept = unstructuredPlaces(pattern, dense.k, dense.n);
-  std::vector<double> keys(size);
-  for (int64_t n = 0; n < dense.n; ++n)
-    for (int64_t k = 0; k < dense.k; ++k)
-      keys[n * dense.k + k] = keyOf(dense, scores, k, n);
-  double least = -1;
-  int64_t ties = size;
-  if (kept < size) {
-    std::vector<double> sorted = keys;
-    auto nth = sorted.begin() + (kept - 1);
-    std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<double>());
-    least = *nth;
-    ties = kept - std::count_if(sorted.begin(), nth,
-                                [&](double key) { return key > least; });
-  }
+  RankedUnits units(dense, pattern, scores);
+  std::vector<bool> chosen =
+      units.choose(unstructuredPlaces(pattern, dense.k, dense.n));
   PruneReport report;
   int64_t bytes = elementSize(dense.type);
   for (int64_t n = 0; n < dense.n; ++n)
     for (int64_t k = 0; k < dense.k; ++k) {
-      double key = keys[n * dense.k + k];
-      bool isTie = key == least, keeps = key > least || (isTie && ties > 0);
-      ties -= isTie;
       int64_t at = k * dense.strideK + n * dense.strideN;
       long double value = loadAsDouble(dense.data, dense.type, at);
       report.nonZeros += value != 0;
       report.squares += value * value;
       char *to = static_cast<char *>(result) + at * bytes;
-      if (keeps) {
+      if (chosen[units.unitOf(k, n)]) {
         std::memmove(to, static_cast<const char *>(dense.data) + at * bytes,
                      bytes);
         continue;

@@ -27,10 +27,49 @@ int64_t nm::unstructuredBytes(int64_t k, int64_t n) {
   return multiplySizes(bitmapColumnBytes(k), n);
 }
 
-/// Calls `fn(k, n, word)` for every non-zero of `dense`, column by column.
+namespace {
+/// Which units of a block are not all zero; of single weights it does not ask.
+class KeptUnits {
+public:
+  template <typename Word>
+  static KeptUnits find(const DenseView &dense, const Pattern &pattern) {
+    KeptUnits kept(dense, pattern);
+    if (kept.isSingle)
+      return kept;
+    Word mask = nonZeroMask<Word>(dense.type);
+    const Word *data = static_cast<const Word *>(dense.data);
+    for (int64_t k = 0; k < dense.k; ++k)
+      for (int64_t n = 0; n < dense.n; ++n)
+        if (data[k * dense.strideK + n * dense.strideN] & mask)
+          kept.units[kept.unitOf(k, n)] = true;
+    return kept;
+  }
+
+  bool has(int64_t k, int64_t n, bool isNonZero) const {
+    return isSingle ? isNonZero : units[unitOf(k, n)];
+  }
+
+private:
+  KeptUnits(const DenseView &dense, const Pattern &pattern)
+      : isSingle(pattern.bk == 1 && pattern.bn == 1), bk(pattern.bk),
+        bn(pattern.bn), rows((dense.k + bk - 1) / bk) {
+    if (!isSingle)
+      units.resize(rows * pattern.blockColumns(dense.n));
+  }
+  int64_t unitOf(int64_t k, int64_t n) const { return n / bn * rows + k / bk; }
+
+  bool isSingle;
+  int64_t bk, bn, rows;
+  std::vector<bool> units;
+};
+} // namespace
+
+/// Calls `fn(k, n, word)` for every weight of `dense` that `pattern` keeps,
+/// column by column.
 template <typename Word, typename Fn>
-static void forEachNonZero(const DenseView &dense, Fn fn) {
+static void forEachKept(const DenseView &dense, const Pattern &pattern, Fn fn) {
   Word mask = nonZeroMask<Word>(dense.type);
+  KeptUnits kept = KeptUnits::find<Word>(dense, pattern);
   const Word *data = static_cast<const Word *>(dense.data);
   // Columns are read a few at a time, so that of a B whose rows are contiguous
   // whole cache lines are used.
@@ -44,18 +83,23 @@ static void forEachNonZero(const DenseView &dense, Fn fn) {
             data[k * dense.strideK + (first + c) * dense.strideN];
     for (int64_t c = 0; c < count; ++c)
       for (int64_t k = 0; k < dense.k; ++k)
-        if (Word word = columns[c * dense.k + k]; word & mask)
+        if (Word word = columns[c * dense.k + k];
+            kept.has(k, first + c, (word & mask) != 0))
           fn(k, first + c, word);
   }
 }
 
-int64_t nm::countNonZeros(const DenseView &dense) {
+int64_t nm::countKept(const DenseView &dense, const Pattern &pattern) {
   return dispatchWord(dense.type, [&](auto word) {
     int64_t count = 0;
-    forEachNonZero<decltype(word)>(dense,
-                                   [&](int64_t, int64_t, auto) { ++count; });
+    forEachKept<decltype(word)>(dense, pattern,
+                                [&](int64_t, int64_t, auto) { ++count; });
     return count;
   });
+}
+
+int64_t nm::countNonZeros(const DenseView &dense) {
+  return countKept(dense, Pattern());
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,12 +114,14 @@ Status nm::compressUnstructured(const DenseView &dense, const Pattern &pattern,
   std::memset(values, 0, places * elementSize(dense.type));
   int64_t count = dispatchWord(dense.type, [&](auto zero) {
     using Word = decltype(zero);
+    Word mask = nonZeroMask<Word>(dense.type);
     int64_t next = 0;
-    forEachNonZero<Word>(dense, [&](int64_t k, int64_t n, Word word) {
+    forEachKept<Word>(dense, pattern, [&](int64_t k, int64_t n, Word word) {
       bits[n * bitmapColumnBytes(dense.k) + k / 8] |=
           static_cast<uint8_t>(1 << k % 8);
+      // -0.0 is a zero.
       if (next < places)
-        static_cast<Word *>(values)[next] = word;
+        static_cast<Word *>(values)[next] = word & mask ? word : Word(0);
       ++next;
     });
     return next;
@@ -99,6 +145,27 @@ void nm::decompressUnstructured(const CondensedView &from, void *dense,
   });
 }
 
+/// Whether the bits of a unit are all set or none of them.
+static Status verifyUnits(const uint8_t *bits, const Pattern &pattern,
+                          int64_t k, int64_t n, std::string_view name) {
+  if (pattern.bk == 1 && pattern.bn == 1)
+    return Status::success();
+  int64_t bytes = bitmapColumnBytes(k);
+  auto isKept = [&](int64_t row, int64_t column) {
+    return (bits[column * bytes + row / 8] >> row % 8 & 1) != 0;
+  };
+  for (int64_t column = 0; column < n; ++column)
+    for (int64_t row = 0; row < k; ++row)
+      if (isKept(row, column) != isKept(row / pattern.bk * pattern.bk,
+                                        column / pattern.bn * pattern.bn))
+        return Error{"bits of '" + std::string(name) + "', column " +
+                     std::to_string(column) + ", row " + std::to_string(row) +
+                     ": expected those of a block " +
+                     std::to_string(pattern.bk) + "x" +
+                     std::to_string(pattern.bn) + " to be equal"};
+  return Status::success();
+}
+
 Status nm::verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
                         int64_t n, std::string_view name) {
   int64_t count = 0, bytes = bitmapColumnBytes(k);
@@ -113,7 +180,7 @@ Status nm::verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
     }
   int64_t places = unstructuredPlaces(pattern, k, n);
   if (count <= places)
-    return Status::success();
+    return verifyUnits(bits, pattern, k, n, name);
   return Error{"bits of '" + std::string(name) + "': expected at most " +
                std::to_string(places) + ", but got " + std::to_string(count)};
 }
@@ -122,13 +189,14 @@ Status nm::verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
 // Weights of windows
 //===----------------------------------------------------------------------===//
 
-/// Calls `fn(kept)` for the non-zeros that each window of `m` rows of a column
-/// has.
+/// Calls `fn(kept)` for the units of the block of `pattern` that are not zero
+/// in each window of `m` of a block column.
 template <typename Fn>
-static void forEachWindow(const DenseView &dense, int64_t m, Fn fn) {
+static void forEachWindow(const DenseView &dense, int64_t m,
+                          const Pattern &pattern, Fn fn) {
   dispatchWord(dense.type, [&](auto zero) {
     using Word = decltype(zero);
-    Pattern windows{1, m};
+    Pattern windows{1, m, pattern.bk, pattern.bn};
     WindowScan<Word> scan(dense, windows);
     Word mask = nonZeroMask<Word>(dense.type);
     std::vector<uint8_t> occupied(m * scan.sliceBlocks());
@@ -143,10 +211,11 @@ static void forEachWindow(const DenseView &dense, int64_t m, Fn fn) {
 }
 
 std::vector<int64_t> nm::mostKeptOf(const DenseView &dense,
-                                    const std::vector<int64_t> &windows) {
+                                    const std::vector<int64_t> &windows,
+                                    const Pattern &pattern) {
   std::vector<int64_t> most(windows.size(), 0);
   for (size_t i = 0; i < windows.size(); ++i)
-    forEachWindow(dense, windows[i],
+    forEachWindow(dense, windows[i], pattern,
                   [&](int64_t kept) { most[i] = std::max(most[i], kept); });
   return most;
 }
@@ -159,7 +228,7 @@ std::optional<NearPattern> nm::findNearPattern(const DenseView &dense,
       break;
     // The number of windows by the number of weights that they keep.
     std::vector<int64_t> windows(m + 1, 0);
-    forEachWindow(dense, m, [&](int64_t kept) { ++windows[kept]; });
+    forEachWindow(dense, m, Pattern(), [&](int64_t kept) { ++windows[kept]; });
     int64_t nonZeros = 0, excess = 0, above = 0;
     for (int64_t kept = 1; kept <= m; ++kept)
       nonZeros += kept * windows[kept];

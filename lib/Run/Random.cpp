@@ -83,25 +83,33 @@ static void clearPadding(const TensorType &type, const Weight &weight) {
   }
 }
 
-/// Draws which unstructured weights are kept: as many as there are places, or
-/// half of all where that is no limit.
+/// Draws which unstructured weights are kept, in whole units: as many as there
+/// are places for, or half of all where that is no limit.
 static void drawBitmap(const TensorType &type, const Weight &weight,
                        uint64_t seed) {
   const Pattern &pattern = type.encoding->pattern;
-  int64_t k = weightRows(type), n = weightColumns(type), left = k * n;
-  int64_t wanted = pattern.n == 0 ? left / 2 : weight.values.shape[1];
-  for (int64_t place = wanted; place < weight.values.shape[1]; ++place)
-    storeFromDouble(weight.values.data, type.element, place, 0);
+  int64_t k = weightRows(type), n = weightColumns(type),
+          places = weight.values.shape[1], size = pattern.bk * pattern.bn,
+          left = (k + pattern.bk - 1) / pattern.bk * pattern.blockColumns(n);
+  int64_t wanted = pattern.n == 0 ? left / 2 : places / size, kept = 0;
   auto *bits = static_cast<uint8_t *>(weight.indices.data);
   std::fill_n(bits, weight.indices.shape[1], uint8_t(0));
-  for (int64_t column = 0; column < n; ++column)
-    for (int64_t row = 0; row < k; ++row, --left) {
+  for (int64_t column = 0; column < n; column += pattern.bn)
+    for (int64_t row = 0; row < k; row += pattern.bk, --left) {
       if (drawUnit(seed, left) * double(left) >= double(wanted))
         continue;
       --wanted;
-      bits[column * bitmapColumnBytes(k) + row / 8] |=
-          static_cast<uint8_t>(1 << row % 8);
+      for (int64_t i = 0; i < size; ++i) {
+        int64_t r = row + i % pattern.bk, c = column + i / pattern.bk;
+        if (r >= k || c >= n)
+          continue;
+        bits[c * bitmapColumnBytes(k) + r / 8] |=
+            static_cast<uint8_t>(1 << r % 8);
+        ++kept;
+      }
     }
+  for (int64_t place = kept; place < places; ++place)
+    storeFromDouble(weight.values.data, type.element, place, 0);
 }
 
 Result<Weight> nm::randomWeight(const TensorType &type, uint64_t seed) {

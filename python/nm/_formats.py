@@ -21,6 +21,11 @@ from ._sparse import (SparseTensor, check_weight_shape, check_weight_type,
 
 # The share of non-zeros that stand in the way of a pattern that nearly holds.
 _NEAR = 0.02
+# Blocks that unstructured weights may be kept in, and how many more weights than the non-zeros
+# whole units of them may have.
+_UNITS = ((64, 64), (32, 32), (16, 16), (1, 128), (8, 8), (1, 64), (1, 32), (4, 4), (1, 16),
+          (1, 8), (8, 1))
+_MOST_KEPT = 1.02
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,8 @@ def detect(w: Any, axis: int | None = None, min_sparsity: float = 0.0, *,
         axis: where k is in it, as in nm.check.
         min_sparsity: patterns that are less sparse are not taken.
         unstructured: whether a weight of which half or more is zero gets an unstructured
-            pattern, where the N:M pattern keeps more than one and a half times as many.
+            pattern, where the N:M pattern keeps more than one and a half times as many:
+            with the largest block of which few units are zero in part.
 
     Returns:
         the pattern, or None, and the reason.
@@ -220,8 +226,22 @@ def _prefer_unstructured(w: Any, found: tuple[Pattern | None, str], least: float
     if share < max(0.5, least) or not report.non_zeros or (
             found[0] and 1 - found[0].sparsity <= 1.5 * (1 - share)):
         return found
-    return (Pattern(report.non_zeros, 0, (1, 1), axis),
-            f"its zeros ({100 * share:.1f} %) are anywhere; {found[1]}")
+    pattern = Pattern(report.non_zeros, 0, (1, 1), axis)
+    for block in _UNITS:
+        units = Pattern(1, 0, block, axis)
+        if any(size > most for size, most in zip(block, units.sizes(report.shape))):
+            continue
+        kept = _count_kept(w, units)
+        if kept <= _MOST_KEPT * report.non_zeros:
+            pattern = Pattern(kept, 0, block, axis)
+            break
+    return pattern, f"its zeros ({100 * share:.1f} %) are anywhere; {found[1]}"
+
+
+def _count_kept(w: Any, pattern: Pattern) -> int:
+    """The weights of an array in units of an unstructured pattern that are not all zero."""
+    report = _check(w, Pattern(1, 0, pattern.block, pattern.axis), "weight")
+    return report.non_zeros if report.first_violation is None else report.first_violation.count
 
 
 def _detect_along(view: _arrays.View, axis: int, least: float
@@ -256,8 +276,7 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
         if _arrays.is_on_device(w):
             w = w.detach().cpu()
         if found.n == 0:  # No more places than there are weights.
-            found = Pattern(max(_check(w, found, name).non_zeros, 1), 0, (1, 1),
-                            found.axis)
+            found = Pattern(max(_count_kept(w, found), 1), 0, found.block, found.axis)
     compressed = (_compress_on_device if _arrays.is_on_device(w)
                   else _compress_on_host)(w, found, name)
     if leaves_axis_open(pattern, axis) and announces_axis() and (

@@ -47,7 +47,8 @@ class Pattern:
     """``n`` pruning units are **kept** of every ``m`` consecutive ones along k.
 
     Unstructured weights, pattern ``"unstructured"``, have no windows: `m` is 0, and `n` is how
-    many of all weights are kept at most, 0 for any number.
+    many of all weights are kept at most, 0 for any number. With a block, units of it are kept
+    whole.
 
     Attributes:
         n, m: kept units, and units in a window.
@@ -158,7 +159,8 @@ def keep_share(pattern: Pattern, shape: tuple[int, ...], sparsity: float | None
     if not 0 <= sparsity < 1:
         raise PatternError(f"expected sparsity from 0 to below 1, but got {sparsity!r}")
     size = shape[0] * shape[1] if len(shape) == 2 else 0
-    return Pattern(max(size - round(sparsity * size), 1), 0, (1, 1), pattern.axis)
+    return Pattern(max(size - round(sparsity * size), pattern.block[0] * pattern.block[1]),
+                   0, pattern.block, pattern.axis)
 
 
 def along_other_axis(pattern: Pattern) -> Pattern:
@@ -179,7 +181,7 @@ def parse_pattern(pattern: str | Pattern, block: Block = None,
 
     Args:
         pattern: ``"2:4"``, ``"8:32, block = 1x32, dim = 1"``, ``"unstructured"``,
-            ``"unstructured, kept = 100"``, or a Pattern.
+            ``"unstructured, kept = 100, block = 4x4"``, or a Pattern.
         block: ``(bk, bn)`` or ``"1x32"``, where the text has none.
         axis: the axis of k, 0 or 1 (or negative), where the text has none; 1, that
             of ``[out, in]``, where it is not given either.

@@ -36,6 +36,8 @@ from ._sparse import SparseTensor, weight_shape
 FORMAT, VERSION = "nm.sparse", 3
 # The version of files with unstructured weights, which readers of versions 1 to 3 do not know.
 _UNSTRUCTURED = 4
+# And with those that are kept in whole blocks, which version 4 has not.
+_BLOCKS = 5
 # What metadata call the format that a file had, or would have, of dense weights.
 _FORMER = "nm.format"
 
@@ -76,12 +78,18 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
             records[name].update(zip(("bits", "group"), weight._quantization))
         if weight._taps is not None:
             records[name]["taps"] = list(weight._taps)
-    version = _UNSTRUCTURED if any(weight.pattern.is_unstructured
-                                   for weight in weights.values()) else VERSION
+    version = max((_version_of(weight.pattern) for weight in weights.values()),
+                  default=VERSION)
     own = {"format": FORMAT, "version": str(version), "weights": json.dumps(records)}
     if "format" in plain:
         own[_FORMER] = plain["format"]
     return {**plain, **own}
+
+
+def _version_of(pattern: Pattern) -> int:
+    if not pattern.is_unstructured:
+        return VERSION
+    return _UNSTRUCTURED if pattern.block == (1, 1) else _BLOCKS
 
 
 def plain_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -134,10 +142,11 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
             f"format is {metadata.get('format', 'not given')}; nm.io.load_dense "
             "reads dense weights")
     version = metadata.get("version")
-    if version not in ("1", "2", str(VERSION), str(_UNSTRUCTURED)):
-        raise FileFormatError(f"{file.path}: expected version 1 to {_UNSTRUCTURED} of "
+    summed = [str(each) for each in (VERSION, _UNSTRUCTURED, _BLOCKS)]
+    if version not in ("1", "2", *summed):
+        raise FileFormatError(f"{file.path}: expected version 1 to {_BLOCKS} of "
                               f"the format, but got {version}")
-    if version in (str(VERSION), str(_UNSTRUCTURED)) and not file.is_summed:
+    if version in summed and not file.is_summed:
         raise FileFormatError(f"{file.path}: expected checksums in a file of version "
                               f"{version}, but it has none: it is damaged, or was "
                               "changed by a tool, which has to make it version 2")

@@ -188,9 +188,68 @@ def test_files(rng, tmp_path):
 
 @pytest.mark.parametrize("text,message", [
     ("unstructured, kept = 0", "expected a pattern like"),
-    ("unstructured, block = 1x4", "expected a pattern like"),
+    ("unstructured, block = 4", "expected a pattern like"),
+    ("unstructured, block = 0x4", "expected a block of 1x1 to"),
     ("2:0", "expected 1 <= M <= 256"),
 ])
 def test_refuses_other_texts(text, message):
     with pytest.raises(nm.PatternError, match=message):
         nm.check(np.zeros((4, 4), np.float32), text)
+
+
+def draw_blocks(rng, shape, block, share):
+    """Blocks of which about `share` are not zero, of (k, n)."""
+    units = rng.random([-(-size // each) for size, each in zip(shape, block)]) < share
+    mask = np.kron(units, np.ones(block))[:shape[0], :shape[1]]
+    return np.where(mask, rng.standard_normal(shape), 0).astype(np.float32)
+
+
+@pytest.mark.parametrize("block", [(4, 4), (1, 32), (16, 16), (8, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_blocks(rng, draw, block, axis, tmp_path):
+    dense = draw_blocks(rng, (130, 70), block, 0.2)
+    dense = dense if axis == 0 else dense.T.copy()
+    text = f"unstructured, block = {block[0]}x{block[1]}"
+    assert nm.check(dense, text, axis=axis).holds
+    w = nm.compress(dense, text, axis=axis)
+    assert w.pattern.block == block and w.pattern.n == max(np.count_nonzero(dense), 1)
+    assert np.array_equal(w.decompress(), dense)
+    path = tmp_path / "w.safetensors"
+    w.save(path)
+    data = path.read_bytes()
+    header = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+    assert header["__metadata__"]["version"] == "5"
+    again = nm.SparseTensor.load(path)
+    assert again.pattern == w.pattern and np.array_equal(again.decompress(), dense)
+    for rows in (1, 7, 130):
+        x = draw.array(rows, 130)
+        assert relative_error(nm.matmul(x, w), reference(x, dense, axis)) < 1e-5
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+def test_constant_blocks(rng, draw, target):
+    """On a GPU the windows of blocks that hold, on a CPU their columns."""
+    dense = draw_blocks(rng, (256, 64), (16, 16), 0.15)
+    compiled = nm.compile(module(9, dense), target)
+    x = draw.array(9, 256)
+    assert relative_error(compiled(x), reference(x, dense, 0)) < 1e-5
+
+
+def test_detects_blocks():
+    dense = draw_blocks(np.random.default_rng(0), (512, 512), (16, 16), 0.15)
+    found, reason = nm.detect(dense, axis=0, unstructured=True)
+    assert found.is_unstructured and found.block == (16, 16), reason
+    assert found.n == np.count_nonzero(dense)
+
+
+def test_pruning_blocks(rng):
+    dense = rng.standard_normal((64, 48)).astype(np.float32)
+    pruned, report = nm.prune(dense, "unstructured, block = 4x8", axis=0, sparsity=0.75)
+    units = pruned.reshape(16, 4, 6, 8)
+    kept = (units != 0).any((1, 3))
+    assert kept.sum() == 24 and ((units != 0).sum((1, 3))[kept] == 32).all()
+    norms = (dense.reshape(16, 4, 6, 8).astype(np.float64) ** 2).sum((1, 3))
+    assert norms[kept].min() >= norms[~kept].max()
+    assert report.dropped == dense.size * 3 // 4
+    again, _ = nm.prune(dense, nm.Pattern(24 * 32, 0, (4, 8), 0))
+    assert np.array_equal(again, pruned)

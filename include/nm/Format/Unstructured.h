@@ -7,7 +7,9 @@
 // bit r%8 of byte r/8 says whether row r is kept. Values are those of the first
 // column in the order of k, then those of the second one, and so on. There are
 // as many places as the pattern says are kept at most; those behind the last
-// value are zero.
+// value are zero. Of a pattern with a block, a unit of which any weight is not
+// zero is kept whole: all of its weights have bits and values, also those that
+// are zero.
 //
 // A bitmap takes an eighth of a byte for a weight, kept or not. Row numbers of
 // two bytes would take less where more than 15 of 16 are pruned, and then at
@@ -45,11 +47,14 @@ Status verifyBitmap(const uint8_t *bits, const Pattern &pattern, int64_t k,
 
 /// The elements of `dense` that are not zero: -0.0 is one, and NaN is not.
 int64_t countNonZeros(const DenseView &dense);
+/// Those in units of the block of `pattern` that are not all zero.
+int64_t countKept(const DenseView &dense, const Pattern &pattern);
 
-/// For each M of `windows`, the largest number of single weights that a window
-/// of M of a column keeps.
+/// For each M of `windows`, the largest number of units of the block of
+/// `pattern` that a window of M of a block column keeps.
 std::vector<int64_t> mostKeptOf(const DenseView &dense,
-                                const std::vector<int64_t> &windows);
+                                const std::vector<int64_t> &windows,
+                                const Pattern &pattern = Pattern());
 
 /// An N:M pattern of single weights that all but a few windows obey.
 struct NearPattern {

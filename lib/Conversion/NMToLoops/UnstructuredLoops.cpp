@@ -71,6 +71,21 @@ struct BitPlace {
 };
 } // namespace
 
+/// Whether any weight of the unit of row `k` and `column` is not zero.
+static Value isInKeptUnit(LoopEmitter &emitter, CompressOp op, Value k,
+                          Value column) {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  DenseAccess units(emitter, {1, 1, pattern.bk, pattern.bn}, op.getDense(),
+                    op.getDim());
+  Value count = units.reduceUnit(
+      emitter.div(k, pattern.bk), emitter.index(0),
+      emitter.div(column, pattern.bn), emitter.index(0),
+      [&](Value count, Value element) {
+        return emitter.add(count, asIndex(emitter, emitter.isNonZero(element)));
+      });
+  return emitter.less(emitter.index(0), count);
+}
+
 void mlir::nm::emitUnstructuredCompress(LoopEmitter &emitter, CompressOp op) {
   DenseAccess dense(emitter, ::nm::Pattern(), op.getDense(), op.getDim());
   clear(emitter, op.getValues());
@@ -78,7 +93,7 @@ void mlir::nm::emitUnstructuredCompress(LoopEmitter &emitter, CompressOp op) {
   Value places = emitter.size(op.getValues(), 1);
   auto compressRow = [&](Value column, Value k, Value next) {
     Value element = emitter.load(op.getDense(), dense.at(k, column));
-    Value isKept = emitter.isNonZero(element);
+    Value isKept = isInKeptUnit(emitter, op, k, column);
     emitter.onlyIf(emitter.both(isKept, emitter.less(next, places)), [&] {
       emitter.store(element, op.getValues(), {emitter.index(0), next});
       BitPlace place(emitter, dense.k(), k, column);

@@ -61,18 +61,24 @@ static Condensed compressedUnstructured(const Matrix &matrix,
 TEST(Unstructured, HasAText) {
   EXPECT_EQ(Pattern::unstructured().str(), "unstructured");
   EXPECT_EQ(Pattern::unstructured(7).str(), "unstructured, kept = 7");
-  for (const char *text : {"unstructured", "unstructured, kept = 123"})
+  for (const char *text :
+       {"unstructured", "unstructured, kept = 123",
+        "unstructured, block = 4x16", "unstructured, kept = 9, block = 1x32"})
     EXPECT_EQ(Pattern::parse(text)->str(), text);
   EXPECT_EQ(Pattern::parse("unstructured,kept=9 ")->n, 9);
-  for (const char *text : {"unstructured, kept = 0", "unstructured, 3",
-                           "unstructured, block = 1x4", "unstructured 2:4"})
+  for (const char *text :
+       {"unstructured, kept = 0", "unstructured, 3", "unstructured, block = 4",
+        "unstructured, ", "unstructured, block = 1x4, kept = 9",
+        "unstructured 2:4"})
     EXPECT_NE(Pattern::parse(text).error().message.find("or 'unstructured'"),
               std::string::npos)
         << text;
   EXPECT_EQ(Pattern::parse("2:0").error().message,
             "expected 1 <= M <= 256 in pattern N:M, but got M = 0");
   EXPECT_FALSE(Pattern({-1, 0, 1, 1}).verify());
-  EXPECT_FALSE(Pattern({1, 0, 1, 2}).verify());
+  EXPECT_TRUE(Pattern({1, 0, 1, 2}).verify());
+  EXPECT_FALSE(Pattern({1, 0, 0, 2}).verify());
+  EXPECT_FALSE(Pattern({0, 0, 8, 8}).verifySize(7, 8));
   EXPECT_FALSE(Pattern::unstructured().verifySize(kMaxSize, 2));
 }
 
@@ -238,4 +244,98 @@ TEST(Columns, HaveAllThatIsNotZero) {
   }
   EXPECT_FALSE(ColumnsForm({0, 1}).verify());
   EXPECT_FALSE(ColumnsForm({1, 65537}).verify());
+}
+
+TEST(Unstructured, KeepsUnitsWhole) {
+  Random random(7);
+  for (int i = 0; i < 100; ++i) {
+    ElementType type = drawType(random);
+    int64_t bk = draw(random, 1, 5), bn = draw(random, 1, 5),
+            k = draw(random, bk, 40), n = draw(random, bn, 30);
+    Matrix matrix = drawUnstructured(random, type, k, n, 0.1);
+    // Units that are not all zero, edges as they are.
+    int64_t kept = 0;
+    std::vector<uint8_t> expected(unstructuredBytes(k, n));
+    for (int64_t column = 0; column < n; ++column)
+      for (int64_t row = 0; row < k; ++row) {
+        bool any = false;
+        for (int64_t r = row / bk * bk; r < std::min(k, row / bk * bk + bk);
+             ++r)
+          for (int64_t c = column / bn * bn;
+               c < std::min(n, column / bn * bn + bn); ++c)
+            any |= matrix.at(r, c) != 0;
+        kept += any;
+        if (any)
+          expected[column * bitmapColumnBytes(k) + row / 8] |=
+              uint8_t(1 << row % 8);
+      }
+    Pattern pattern{kept + (kept == 0), 0, bk, bn};
+    EXPECT_EQ(countKept(matrix.view(), pattern), kept);
+    Condensed condensed = compressedUnstructured(matrix, pattern);
+    EXPECT_EQ(condensed.indices, expected);
+    EXPECT_TRUE(verifyIndices(expected.data(), pattern, k, n, "w"));
+    Matrix back(type, k, n, draw(random, 0, 1) == 1);
+    decompress(condensed.view(), back.bytes.data(), back.strideK, back.strideN);
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column)
+        ASSERT_EQ(back.at(row, column), matrix.at(row, column));
+    EXPECT_TRUE(checkPattern(matrix.view(), pattern).holds);
+    if (kept < 2)
+      continue;
+    --pattern.n;
+    PatternReport report = checkPattern(matrix.view(), pattern);
+    EXPECT_FALSE(report.holds);
+    EXPECT_EQ(report.count, kept);
+  }
+}
+
+TEST(Unstructured, RefusesBitsOfHalfAUnit) {
+  Pattern pattern{8, 0, 2, 2};
+  std::vector<uint8_t> bits = {0x3, 0x3, 0, 0};
+  EXPECT_TRUE(verifyIndices(bits.data(), pattern, 4, 4, "w"));
+  bits[1] = 0x1;
+  EXPECT_EQ(verifyIndices(bits.data(), pattern, 4, 4, "w").error().message,
+            "bits of 'w', column 1, row 1: expected those of a block 2x2 to be "
+            "equal");
+}
+
+TEST(Unstructured, PrunesWholeUnits) {
+  Random random(8);
+  for (int i = 0; i < 50; ++i) {
+    int64_t bk = draw(random, 1, 4), bn = draw(random, 1, 4),
+            k = bk * draw(random, 1, 9), n = bn * draw(random, 1, 9),
+            units = draw(random, 1, k / bk * (n / bn));
+    Matrix matrix = drawUnstructured(random, ElementType::F32, k, n, 1);
+    Pattern pattern{units * bk * bn, 0, bk, bn};
+    Matrix pruned = matrix;
+    prune(matrix.view(), pattern, pruned.bytes.data());
+    EXPECT_EQ(countKept(pruned.view(), pattern), units * bk * bn);
+    // None that was dropped is larger than one that stayed.
+    double least = INFINITY, most = 0;
+    for (int64_t column = 0; column < n; column += bn)
+      for (int64_t row = 0; row < k; row += bk) {
+        double norm = 0, left = 0;
+        for (int64_t r = row; r < row + bk; ++r)
+          for (int64_t c = column; c < column + bn; ++c) {
+            norm += double(matrix.at(r, c)) * double(matrix.at(r, c));
+            left += std::abs(double(pruned.at(r, c)));
+          }
+        (left != 0 ? least : most) =
+            left != 0 ? std::min(least, norm) : std::max(most, norm);
+      }
+    EXPECT_GE(least, most * (1 - 1e-12));
+  }
+}
+
+TEST(Unstructured, IsDetectedInBlocks) {
+  Random random(9);
+  Matrix matrix = drawUnstructured(random, ElementType::F32, 64, 64, 0);
+  for (auto [row, column] : {std::pair{0, 0}, {8, 0}, {16, 0}, {56, 40}})
+    for (int64_t i = 0; i < 64; ++i)
+      matrix.set(row + i / 8, column + i % 8, 1);
+  DetectOptions options;
+  options.leastUnstructured = 0.6;
+  Detection found = detectPattern(matrix.view(), options);
+  ASSERT_TRUE(found.pattern);
+  EXPECT_EQ(*found.pattern, (Pattern{256, 0, 8, 8})) << found.reason;
 }

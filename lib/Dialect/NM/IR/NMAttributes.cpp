@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -90,14 +91,16 @@ Attribute PatternAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseRatio(parser, pattern))
     return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    bool isKept = pattern.isUnstructured();
-    if (parser.parseKeyword(isKept ? "kept" : "block"))
+  bool hasMore = succeeded(parser.parseOptionalComma());
+  if (hasMore && pattern.isUnstructured() &&
+      succeeded(parser.parseOptionalKeyword("kept"))) {
+    if (parseKept(parser, pattern))
       return {};
-    if (isKept ? failed(parseKept(parser, pattern))
-               : bool(parser.parseEqual()) || bool(parseBlock(parser, pattern)))
-      return {};
+    hasMore = succeeded(parser.parseOptionalComma());
   }
+  if (hasMore && (parser.parseKeyword("block") || parser.parseEqual() ||
+                  parseBlock(parser, pattern)))
+    return {};
   if (parser.parseGreater())
     return {};
   return parser.getChecked<PatternAttr>(loc, parser.getContext(), pattern.n,
@@ -114,32 +117,33 @@ void PatternAttr::print(AsmPrinter &printer) const {
 // Encoding
 //===----------------------------------------------------------------------===//
 
-/// Parses `, block = 1x32`, or `, kept = 100` of unstructured weights, and `,
-/// dim = 1`, each at most once.
+/// Parses `, block = 1x32`, `, dim = 1`, and `, kept = 100` of unstructured
+/// weights, each at most once.
 static ParseResult parseEncodingFields(AsmParser &parser,
                                        ::nm::Pattern &pattern, int64_t &dim) {
-  bool sawBlock = false, sawDim = false;
+  SmallVector<StringRef, 3> fields = {"block", "dim"};
+  if (pattern.isUnstructured())
+    fields.insert(fields.begin(), "kept");
+  SmallVector<StringRef, 3> seen;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef field;
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&field))
       return failure();
-    StringRef other = pattern.isUnstructured() ? "kept" : "block";
-    bool isBlock = field == other;
-    bool &seen = isBlock ? sawBlock : sawDim;
-    if (!isBlock && field != "dim")
-      return parser.emitError(loc) << "expected '" << other
-                                   << "' or 'dim', but got '" << field << "'";
-    if (seen)
+    if (!llvm::is_contained(fields, field))
+      return parser.emitError(loc)
+             << "expected '" << llvm::join(ArrayRef(fields).drop_back(), "', '")
+             << "' or 'dim', but got '" << field << "'";
+    if (llvm::is_contained(seen, field))
       return parser.emitError(loc) << "'" << field << "' is given twice";
-    seen = true;
-    if (isBlock && pattern.isUnstructured()) {
+    seen.push_back(field);
+    if (field == "kept") {
       if (parseKept(parser, pattern))
         return failure();
       continue;
     }
-    if (parser.parseEqual() ||
-        (isBlock ? parseBlock(parser, pattern) : parser.parseInteger(dim)))
+    if (parser.parseEqual() || (field == "block" ? parseBlock(parser, pattern)
+                                                 : parser.parseInteger(dim)))
       return failure();
   }
   return success();

@@ -70,24 +70,40 @@ int64_t mlir::nm::countKept(SparseProductOpInterface op) {
   return ::countKept(op, DenseConstant::get(op));
 }
 
-/// The pattern whose windows have what they keep at most, in the fewest bytes,
-/// of windows of `sizes` rows.
+/// The pattern of units of the block of `given` whose windows have what they
+/// keep at most, in the fewest bytes, of windows of `sizes` units.
 static ::nm::Pattern fitPattern(const ::nm::DenseView &dense,
+                                const ::nm::Pattern &given,
                                 const std::vector<int64_t> &sizes) {
-  std::vector<int64_t> most = ::nm::mostKeptOf(dense, sizes);
+  std::vector<int64_t> most = ::nm::mostKeptOf(dense, sizes, given);
   ::nm::Pattern best;
   double bestBits = 0;
   for (auto [m, kept] : llvm::zip(sizes, most)) {
-    ::nm::Pattern pattern{std::max<int64_t>(kept, 1), m};
-    double bits =
-        (1 - pattern.sparsity()) *
-        double(8 * ::nm::elementSize(dense.type) + pattern.indexBits());
+    ::nm::Pattern pattern{std::max<int64_t>(kept, 1), m, given.bk, given.bn};
+    double bits = (1 - pattern.sparsity()) *
+                  (double(8 * ::nm::elementSize(dense.type)) +
+                   double(pattern.indexBits()) / double(given.bk * given.bn));
     if (bestBits != 0 && bits >= bestBits)
       continue;
     best = pattern;
     bestBits = bits;
   }
   return best;
+}
+
+/// The windows that are tried for units of `rows` rows. Bits of positions take
+/// less in short windows, and what is most of a window less in long ones.
+/// Tensor cores take those of 32 single weights.
+static std::vector<int64_t> listWindows(SparseProductOpInterface op) {
+  int64_t rows = op.getPattern().bk, k = op.getStaticK();
+  if (rows == 1 && op.getPattern().bn == 1)
+    return op.getStaticM() == 1 ? std::vector<int64_t>{32, 64, 128, 256}
+                                : std::vector<int64_t>{32};
+  std::vector<int64_t> windows;
+  for (int64_t units : {2, 4, 8, 16, 32})
+    if (windows.empty() || units * rows <= k)
+      windows.push_back(units);
+  return windows;
 }
 
 /// From so many kept weights of 32 on, a bitmap and values take as much memory
@@ -106,12 +122,8 @@ static std::string fitWindows(SparseProductOpInterface op,
     return "dense weights: where they are kept is not known when it is "
            "compiled";
   }
-  // Bits of positions take less in short windows, and what is most of a window
-  // less in long ones. Tensor cores take those of 32.
-  bool isOneRow = op.getStaticM() == 1;
-  ::nm::Pattern pattern = fitPattern(
-      constant->view, isOneRow ? std::vector<int64_t>{32, 64, 128, 256}
-                               : std::vector<int64_t>{32});
+  ::nm::Pattern pattern =
+      fitPattern(constant->view, op.getPattern(), listWindows(op));
   if (pattern.sparsity() < kLeastSparsity) {
     makeDense(op, dense);
     return "dense weights: some windows of " + std::to_string(pattern.m) +

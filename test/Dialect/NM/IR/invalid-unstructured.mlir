@@ -5,8 +5,18 @@ func.func private @pattern_c3(tensor<4x4xf32, #nm.encoding<unstructured, kept = 
 
 // -----
 
-// expected-error @+1 {{expected 'kept' or 'dim', but got 'block'}}
-func.func private @pattern_c3_block(tensor<4x4xf32, #nm.encoding<unstructured, block = 1x4>>)
+// expected-error @+1 {{expected 'kept', 'block' or 'dim', but got 'bloc'}}
+func.func private @pattern_field(tensor<4x4xf32, #nm.encoding<unstructured, bloc = 1x4>>)
+
+// -----
+
+// expected-error @+1 {{'kept' is given twice}}
+func.func private @pattern_twice(tensor<4x4xf32, #nm.encoding<unstructured, kept = 4, block = 1x4, kept = 4>>)
+
+// -----
+
+// expected-error @+1 {{expected block 1x8 to fit in k x n = 4x4}}
+func.func private @pattern_c3_block(tensor<4x4xf32, #nm.encoding<unstructured, block = 1x8>>)
 
 // -----
 

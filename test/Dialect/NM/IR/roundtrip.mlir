@@ -9,6 +9,7 @@
 // CHECK-SAME: tensor<16x4xf8E5M2, #nm.encoding<1:4>>
 // CHECK-SAME: tensor<16x4xf32, #nm.encoding<unstructured>>
 // CHECK-SAME: tensor<16x4xf32, #nm.encoding<unstructured, kept = 9, dim = 1>>
+// CHECK-SAME: tensor<16x4xf32, #nm.encoding<unstructured, kept = 16, block = 4x2>>
 func.func private @encodings(
     tensor<64x48xf32, #nm.encoding<2:4, dim = 0>>,
     tensor<48x64xf16, #nm.encoding<8:32, dim = 1, block = 1x16>>,
@@ -16,7 +17,8 @@ func.func private @encodings(
     tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>,
     tensor<16x4xf8E5M2, #nm.encoding<1:4>>,
     tensor<16x4xf32, #nm.encoding<unstructured, dim = 0>>,
-    tensor<16x4xf32, #nm.encoding<unstructured, dim = 1, kept = 9>>)
+    tensor<16x4xf32, #nm.encoding<unstructured, dim = 1, kept = 9>>,
+    tensor<16x4xf32, #nm.encoding<unstructured, block = 4x2, kept = 16>>)
 
 // CHECK-LABEL: func.func @unstructured
 func.func @unstructured(%a: tensor<?x60xf32>, %b: tensor<60x48xf32>, %v0: tensor<1x99xf32>, %i0: tensor<1x384xi8>,
