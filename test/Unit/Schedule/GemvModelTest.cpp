@@ -69,16 +69,29 @@ TEST(GemvModel, ReadsSixteenBytesAndTheNarrowestIndices) {
   for (ElementType type : kTypes) {
     Result<GpuSchedule> chosen = select({16, 32, 1, 1}, 1, 8192, 8192, type);
     ASSERT_TRUE(chosen);
-    EXPECT_EQ(chosen->packing.indexBits, 0);
+    // Two bits for each 16-bit value, as a bit for each row of a window is.
+    bool hasBitmaps = elementSize(type) == 2;
+    EXPECT_EQ(chosen->packing.indexBits, hasBitmaps ? 0 : 5);
     EXPECT_EQ(chosen->packing.chunkRows * elementSize(type), 16);
-    // Values, and two bits for each.
-    double bytes = 8192.0 * 4096 * (elementSize(type) + 2.0 / 8);
+    double bits = hasBitmaps ? 2 : 5;
+    double bytes = 8192.0 * 4096 * (elementSize(type) + bits / 8);
     EXPECT_NEAR(chosen->memoryFloor, bytes / 4.8e6, 0.01 * bytes / 4.8e6);
-    // Five bits are fewer than the 8 of a window of 32 that keeps four.
-    chosen = select({4, 32, 1, 1}, 1, 8192, 8192, type);
-    ASSERT_TRUE(chosen);
-    EXPECT_EQ(chosen->packing.indexBits, 5);
   }
+}
+
+TEST(GemvModel, BitmapsSaveBytesOfLargeWeights) {
+  auto bitsOf = [](const Pattern &pattern, int64_t size) {
+    Result<GpuSchedule> chosen =
+        select(pattern, 1, size, size, ElementType::F16);
+    return chosen ? chosen->packing.indexBits : -1;
+  };
+  EXPECT_EQ(bitsOf({16, 32, 1, 1}, 4096), 0);
+  EXPECT_EQ(bitsOf({12, 32, 1, 1}, 4096), 0);
+  EXPECT_EQ(bitsOf({16, 32, 1, 1}, 1024), 5);
+  // A twentieth of the bytes, and none.
+  EXPECT_EQ(bitsOf({8, 32, 1, 1}, 4096), 5);
+  EXPECT_EQ(bitsOf({4, 32, 1, 1}, 4096), 5);
+  EXPECT_EQ(bitsOf({2, 4, 1, 1}, 4096), 2);
 }
 
 TEST(GemvModel, BlocksHaveFewRows) {

@@ -272,15 +272,15 @@ double Candidate::computeTime(int64_t concurrent) const {
   double unpacking = rowsPerWord() == 1
                          ? 0
                          : rows / (product.type == ElementType::I8 ? 0.5 : 1);
-  bool hasBitmaps = schedule.packing.hasBitmaps();
-  auto ofIndex = double(hasBitmaps ? kOfBit : kOfField);
+  bool areBitmaps = schedule.packing.hasBitmaps();
+  auto ofIndex = double(areBitmaps ? kOfBit : kOfField);
   double instructions = ofIndex / pattern.bk + shared + unpacking +
                         columns * (conversion + rows) +
                         2.0 / schedule.packing.chunkRows;
   // Few warps leave the latency of shared memory in sight.
   double warps =
       double(concurrent * schedule.sliceK * schedule.blockN / schedule.warpN);
-  double searches = double(hasBitmaps ? kClocksOfSearch : 0) / pattern.bk;
+  double searches = double(areBitmaps ? kClocksOfSearch : 0) / pattern.bk;
   double clocks = warpRows * std::max({shared, searches, instructions / 4}) *
                   (1 + kLatencyWarps / warps);
   return clocks / chip.clockGHz / 1000;
@@ -364,13 +364,28 @@ static bool suitsWindows(const Pattern &pattern, int64_t indexRows) {
   return indexRows % pattern.n == 0 || pattern.n % indexRows == 0;
 }
 
-/// Whether bitmaps of windows take fewer bits than fields of each index.
-static bool areBitmapsShorter(const Pattern &pattern) {
-  return pattern.m <= PanelPacking::kMaxBits &&
-         pattern.m < pattern.n * pattern.indexBits();
+/// Whether bitmaps of windows are worth it: they take two instructions more a
+/// weight, one after the other. Of f16 weights, 16:32 of 19 MB and more took 6
+/// to 11 % less time with them, 12:32 of 15 and 59 MB 16 and 11 %; 16:32 of 5
+/// MB took 1 to 8 % more, and of 1 MB 19 %. 8:32, of which they save a
+/// twentieth of the bytes, took from 12 % less to 19 % more (one row, an H200,
+/// 2026-11-27, commit f2825d73). Other types and more rows were not measured.
+static bool hasBitmaps(const GpuProduct &product) {
+  constexpr int64_t kLeastBytes = 8 << 20, kLeastShare = 10;
+  const Pattern &pattern = product.pattern;
+  int64_t ofWeights = pattern.n * pattern.bk * pattern.bn *
+                      elementSize(product.type) * 8,
+          ofIndices = pattern.n * pattern.indexBits(),
+          saved = ofIndices - pattern.m;
+  double bytes = double(pattern.condensedRows(product.k)) * double(product.n) *
+                 double(elementSize(product.type));
+  return product.rows() == 1 && elementSize(product.type) == 2 &&
+         pattern.m <= PanelPacking::kMaxBits &&
+         saved * kLeastShare >= ofWeights + ofIndices && bytes >= kLeastBytes;
 }
 
-static std::vector<IndexForm> listIndexForms(const Pattern &pattern) {
+static std::vector<IndexForm> listIndexForms(const GpuProduct &product) {
+  const Pattern &pattern = product.pattern;
   std::vector<IndexForm> forms;
   for (int64_t count = 4; count <= kMaxStepRows; count += 4)
     if (suitsWindows(pattern, count))
@@ -378,7 +393,7 @@ static std::vector<IndexForm> listIndexForms(const Pattern &pattern) {
   if (forms.empty())
     forms = {{16}};
   forms.push_back({1});
-  if (!areBitmapsShorter(pattern))
+  if (!hasBitmaps(product))
     return forms;
   for (int64_t count = pattern.n; count <= kMaxStepRows; count += pattern.n)
     if (count > 1)
@@ -400,7 +415,7 @@ selectForRows(const GpuProduct &product, const GpuChip &chip, int64_t rows) {
   std::optional<GpuSchedule> best;
   Candidate candidate(product, chip, rows);
   for (int64_t columns : {1, 2, 4})
-    for (IndexForm form : listIndexForms(product.pattern))
+    for (IndexForm form : listIndexForms(product))
       for (int64_t kTiles : {1, 2, 4, 8, 16, 32, 64})
         for (int64_t splitK : {1, 2, 4, 8}) {
           if (!candidate.setTile(columns, form, kTiles, splitK))

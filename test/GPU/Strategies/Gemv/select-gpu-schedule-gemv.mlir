@@ -3,7 +3,7 @@
 
 // Few rows, and types that simt does not have, take strategy gemv.
 // CHECK-LABEL: func.func @few_rows
-// CHECK: nm.spmv <8:32> schedule #nm.gemv<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1]{{.*}}slice_k = {{[0-9]+}}, early_bytes = 2048, packing = <panel = 32, index_bits = 0, chunk_rows = 8, index_rows = {{[0-9]+}}>>
+// CHECK: nm.spmv <8:32> schedule #nm.gemv<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1]{{.*}}slice_k = {{[0-9]+}}, early_bytes = 2048, packing = <panel = 32, index_bits = 5, chunk_rows = 8, index_rows = {{[0-9]+}}>>
 // OPTIONS-LABEL: func.func @few_rows
 // OPTIONS: schedule #nm.gemv<block = [1, 32, 4096], {{.*}}split_k = 2, slice_k = 4, early_bytes = 512,
 func.func @few_rows(%x: tensor<4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x4096xi8>, %y: tensor<4096xf32>) -> tensor<4096xf32> {
