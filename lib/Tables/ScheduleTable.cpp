@@ -228,7 +228,7 @@ void nm::mergeTables(std::vector<ScheduleTable> &tables,
       else
         *known = entry;
     }
-    std::stable_sort(
+    std::sort(
         same->entries.begin(), same->entries.end(),
         [](const TableEntry &left, const TableEntry &right) {
           return std::tuple(classOf(left.product), sizesOf(left.product)) <
