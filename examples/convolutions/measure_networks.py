@@ -1,6 +1,7 @@
 """Times networks of images from end to end, pruned, beside PyTorch.
 
-usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--pattern 8:32] [--sparsity 0.9]
+usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--sparsity 0.9]
+                           [--pattern 8:32]
 
 Weights are random; convolutions are pruned anywhere, but for the first and depthwise ones, or to
 --pattern. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is

@@ -4,6 +4,8 @@ sparsify, save and load, and whole networks exported."""
 import copy
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nm
@@ -339,3 +341,14 @@ def test_filters_of_a_package():
                 expected = pruned.double()(x.double())
             compiled = nm.torch.export(nn.Sequential(layer).eval(), x).compile()
             assert _error(compiled(x), expected) < 1e-5, f"{path.name}: {name}"
+
+
+def test_networks_of_a_package():
+    """The whole networks of its ONNX files, pruned: examples/text-in-images."""
+    if any(importlib.util.find_spec(each) is None
+           for each in ("rapidocr_onnxruntime", "onnxruntime", "onnx")):
+        pytest.skip("rapidocr-onnxruntime or onnx is not installed")
+    path = Path(__file__).parents[2] / "examples" / "text-in-images" / "text_in_images.py"
+    printed = subprocess.run([sys.executable, str(path), "--pattern=2:4"], check=True,
+                             capture_output=True, text=True).stdout
+    assert len(re.findall(r"convolutions of 2:4, error \S+e-\d\d", printed)) == 2
