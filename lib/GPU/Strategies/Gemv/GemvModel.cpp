@@ -28,8 +28,6 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.
-/// The launch that adds the parts of k.
-static constexpr double kSecondLaunch = 3.2;
 /// From a load to its value, with the memory busy.
 static constexpr double kLatency = 0.9;
 /// Warps of a multiprocessor with which half of the time is latency.
@@ -336,8 +334,10 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
                 std::max(memory, compute) * (0.9 + 0.1 * waste()) +
                 0.2 * std::min(memory, compute) + stagingTime(concurrent);
   if (schedule.splitK > 1)
-    time += kSecondLaunch + 8.0 * schedule.splitK * product.rows() * product.n /
-                                chip.memoryGBs / 1000;
+    // The kernel that adds the parts starts when they are there.
+    time += chip.rates.launch + microsecondsUnderLoad(chip.rates.start, chip) +
+            8.0 * schedule.splitK * product.rows() * product.n /
+                chip.memoryGBs / 1000;
   if (elementSize(product.type) == 2 && schedule.blockM >= kWideRows &&
       schedule.blockN >= kWideColumns)
     time *= kWideFactor;

@@ -89,10 +89,6 @@ static constexpr double kGatherClocks = 40;
 /// What ten of their kernels took over the estimate: 1.04 to 1.5, 1.05 to 1.15
 /// at 75 %.
 static constexpr double kMeasuredStream = 1.15;
-/// Clocks of a tile whose slices end within 16 kept rows, beside others: 12
-/// rows of 3:12 in vectors of 128 at 3000x8192 take 19.2 us in slices of 12
-/// kept rows, of 12:32 in vectors of 32 at 3072x4096 8.7 of 24 (2026-11-24).
-static constexpr double kPartialSquare = 450;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -338,7 +334,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   parts.clocks = kGatherClocks * double(slices * units) *
                  double(ceilDiv(windows * pattern.keptRows(), kMatrixSide));
   if (windows * pattern.keptRows() % kMatrixSide != 0)
-    parts.waits = kPartialSquare;
+    parts.waits = kTileBarrier;
   if (!shape.hasRegisters(pattern.condensedRows(product.k)))
     return std::nullopt;
   std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);

@@ -81,9 +81,6 @@ static constexpr double kLaunchMicroseconds = 1.0;
 /// least and most of 12 kernels took 1.1 and 1.75 times as long.
 static constexpr double kColdWeights = 1.4;
 static constexpr int64_t kFewRows = 16;
-/// Clocks in which threads that sum a tile together wait for each other, and
-/// those in which the blocks of a cluster do, before and after.
-static constexpr double kMeeting = 200;
 /// Bytes that a multiprocessor has of another's shared memory in a clock.
 static constexpr double kRemoteBytesPerClock = 16;
 
@@ -314,7 +311,9 @@ double SimtEstimate::partClocks() const {
   if (cluster * tile.sliceK == 1)
     return 0;
   double bytes = double(partBytes(tile));
-  double clocks = kMeeting * (cluster > 1 ? 2 : 1);
+  // Threads wait for each other at two barriers, and blocks of a cluster before
+  // and after.
+  double clocks = 2 * chip.rates.barrier * (cluster > 1 ? 2 : 1);
   clocks += 2 * bytes / chip.rates.shared;
   return clocks +
          bytes * double(cluster - 1) / double(cluster) / kRemoteBytesPerClock;

@@ -10,18 +10,15 @@
 using namespace nm;
 
 /// Microseconds that the launch of the kernel before, which makes A's splits,
-/// takes. It reaches the memory's rate, for the L2 cache has some of what it
-/// moves.
+/// takes.
 static constexpr double kSplitMicroseconds = 1.5;
-/// Microseconds that the launch of the kernel behind, which adds up parts of k,
-/// takes with that of what it waits for, and the share of the memory's rate
-/// that this kernel reaches. 13 kernels with 2 to 4 parts of 0.25 to 2 million
-/// sums took 5.5 to 14 us more than their share.
-static constexpr double kAddMicroseconds = 3.5, kAddShare = 0.6;
+/// The share of the memory's rate that the kernel behind reaches, which adds up
+/// parts of k: 13 kernels with 2 to 4 parts of 0.25 to 2 million sums took 5.5
+/// to 14 us more than their share.
+static constexpr double kAddShare = 0.6;
 /// Rows of a sum that has a residual, and the clocks in which it is waited for
 /// and added, and then the residual: a guess, of two steps' barriers.
-static constexpr int64_t kCompensationRows = 16;
-static constexpr double kCompensationClocks = 200;
+static constexpr int64_t kCompensationRows = 16, kCompensationBarriers = 2;
 /// Tiles from which on sums without error compensation are more accurate than a
 /// chain of multiply-adds. On data of forty binades, under the simulator, their
 /// errors are 1.5, 0.9 and 0.8 times a chain's in one, four and six tiles of 32
@@ -37,8 +34,9 @@ int64_t nm::productsOfSplitFloats(const GpuProduct &product,
   return product.splits * (product.splits + 1) / 2 + (isCompensated ? 1 : 0);
 }
 
-double nm::clocksOfCompensation(int64_t rows) {
-  return double(rows) / kCompensationRows * kCompensationClocks;
+double nm::clocksOfCompensation(int64_t rows, const GpuChip &chip) {
+  return double(rows) / kCompensationRows * kCompensationBarriers *
+         chip.rates.barrier;
 }
 
 bool nm::wantsCompensation(const GpuProduct &product, int64_t splits,
@@ -54,6 +52,7 @@ double nm::splitMicroseconds(const GpuProduct &product, const GpuChip &chip) {
   double bytes =
       double(product.rows() * product.k) *
       double(int64_t(elementSize(product.type)) + bytesOfSplits(product));
+  // The second-level cache has some of what it moves.
   return kSplitMicroseconds + bytes / chip.memoryGBs / 1000;
 }
 
@@ -62,5 +61,7 @@ double nm::addMicroseconds(const GpuProduct &product, const GpuChip &chip,
   if (parts == 1)
     return 0;
   double bytes = double(product.rows() * product.n) * 4 * double(parts + 1);
-  return kAddMicroseconds + bytes / (chip.memoryGBs * kAddShare) / 1000;
+  // Its blocks start only when the product has ended.
+  return chip.rates.launch + microsecondsUnderLoad(chip.rates.start, chip) +
+         bytes / (chip.memoryGBs * kAddShare) / 1000;
 }

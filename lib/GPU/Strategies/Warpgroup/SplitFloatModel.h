@@ -24,7 +24,7 @@ int64_t productsOfSplitFloats(const GpuProduct &product, bool isCompensated);
 
 /// Clocks that error compensation add to a tile of `rows` rows of the
 /// instructions' k, beside their products.
-double clocksOfCompensation(int64_t rows);
+double clocksOfCompensation(int64_t rows, const GpuChip &chip);
 
 } // namespace nm
 

@@ -30,8 +30,9 @@ using namespace nm;
 
 /// Sizes of an instruction, and of a panel of an operand.
 static constexpr int64_t kInstructionK = 16, kPanel = 64;
-/// Bytes that a multiprocessor receives a clock, with one block and with more.
-static constexpr double kIngressOfOne = 43, kIngress = 48;
+/// Bytes that a multiprocessor receives a clock where threads that multiply
+/// copy.
+static constexpr double kIngress = 43;
 /// Clocks of a tile's barrier, and of what comes before the first tile and
 /// behind the last.
 static constexpr double kTileClocks = 157, kStartClocks = 6720;
@@ -305,10 +306,10 @@ int64_t Candidate::countTogether() const {
 /// The clocks of one tile of each of `together` blocks: those of its products
 /// or of its copies, whichever take longest.
 double Candidate::clocksOfTile(int64_t together) const {
-  double ingress = together == 1 ? kIngressOfOne : kIngress;
-  double clocks = double(together) * std::max(multiplyClocks(),
-                                              double(bytesOfTile()) / ingress) +
-                  kTileClocks;
+  double clocks =
+      double(together) *
+          std::max(multiplyClocks(), double(bytesOfTile()) / kIngress) +
+      kTileClocks;
   if (schedule.blockN == kPanel)
     clocks *= kNarrowFactor;
   // Another block goes on while one waits.
@@ -344,7 +345,7 @@ double Candidate::clocksOfSplits() const {
       std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
       chip.rates.barrier;
   if (schedule.compensated)
-    step += clocksOfCompensation(rows.padded);
+    step += clocksOfCompensation(rows.padded, chip);
   return TurnsOfBlocks{turns,
                        tiles,
                        step,

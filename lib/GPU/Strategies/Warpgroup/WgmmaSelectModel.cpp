@@ -55,10 +55,8 @@ static constexpr int64_t kMaxPromoted = 192, kMaxColumnsAlone = 192;
 /// more, those of 64.
 static constexpr int64_t kMostAtOnce = 128, kColumnsAtOnce = 64;
 
-/// Bytes that a multiprocessor receives in a clock while nothing is stored; and
-/// in blocks of one warpgroup that take turns at tiles, which read A and the
-/// weights more often (4:8 of 777x8192x11008, 1:2 of 1000x4608x6144).
-static constexpr double kIngress = 78, kIngressAlone = 50;
+/// Bytes that a multiprocessor receives in a clock by tensor copies.
+static constexpr double kIngress = 78;
 /// Rows of A of decoding, for which weights come from memory, and not beside
 /// the rest: 4:8 of 16x8192x6144 takes 14.2 us, and 8.0 without.
 static constexpr int64_t kColdRows = 16;
@@ -66,14 +64,8 @@ static constexpr int64_t kColdRows = 16;
 /// word takes beside its permutes: 1:8, 2:8 and 4:8 in vectors of 32 columns,
 /// which wait for nothing else, take 10.4, 5.8 and 3.5 in all. These have one
 /// or two accesses of A, as many as are free.
-static constexpr double kSelectRate = 59, kLoadOperations = 2;
-static constexpr int64_t kFreeAccesses = 2;
-/// The share of what threads select that products and copies are not beside.
-static constexpr double kSelectShare = 0.5;
-/// Sums that are added to promoted sums in a clock, while products wait.
-static constexpr double kAddedSums = 54;
-/// Clocks of a step's barriers.
-static constexpr double kStepClocks = 78;
+static constexpr double kSelectRate = 59;
+static constexpr int64_t kLoadOperations = 2, kFreeAccesses = 2;
 
 PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
                                   int64_t rowsOfB) {
@@ -117,14 +109,12 @@ private:
     return double(kept * schedule.blockM * schedule.blockN) / chip.rates.tensor;
   }
   double copyClocks() const {
-    bool isAlone = groups == 1 && countTurns() > 1;
-    double ingress = isAlone ? kIngressAlone : kIngress;
-    return double(bytesOfRows() + bytesOfWeights()) / ingress;
+    return double(bytesOfRows() + bytesOfWeights()) / kIngress;
   }
   double selectClocks() const;
   double clocksToAdd() const {
     double sums = double(schedule.blockM * schedule.blockN);
-    return schedule.promote ? sums / kAddedSums : 0;
+    return schedule.promote ? sums / double(chip.fmaPerClock) : 0;
   }
 
   const Pattern &pattern;
@@ -209,16 +199,17 @@ double Candidate::selectClocks() const {
 
 void Candidate::estimate() {
   setFloorsOfKeptRows(/*elementBytes=*/1, /*operations=*/1);
-  double products = multiplyClocks() + clocksToAdd(), copies = copyClocks();
+  // Another warpgroup's products are beside half of what threads select.
+  double products = multiplyClocks() + clocksToAdd(), selected = selectClocks(),
+         apart = groups > 1 ? selected / 2 : selected;
   TurnsOfBlocks blocks;
+  blocks.start = chip.rates.start;
+  blocks.storeRate = chip.rates.stored;
   blocks.turns = countTurns();
   blocks.steps = ceilDiv(pattern.condensedRows(product.k), kept);
-  blocks.step =
-      std::max(std::max(products, copies) + kSelectShare * selectClocks(),
-               selectClocks()) +
-      kStepClocks;
+  blocks.step = std::max(std::max(products, copyClocks()) + apart, selected) +
+                chip.rates.barrier;
   blocks.stored = bytesOfTileOfC();
-  blocks.start = kByteStartClocks;
   schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor);
   if (product.rows() <= kColdRows)
     schedule.microseconds += schedule.memoryFloor;

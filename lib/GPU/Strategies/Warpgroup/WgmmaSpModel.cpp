@@ -87,13 +87,12 @@ static constexpr int64_t kRoleRegisters = 232;
 static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
                         kRoleStoreRate = 48;
 /// Clocks of a tile in which the tensor cores wait, by the rows of A that an
-/// instruction has: 256; fewer; fewer of an m-major A; and 64 in 8-bit types.
+/// instruction has: 256; fewer; and 64 in 8-bit types.
 /// Where a block's only warpgroup adds to promoted sums, which no other
-/// multiplies beside: clocks of a tile, and of each of its rows of k.
+/// multiplies beside: those of each of its rows of k, beside a barrier.
 static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
-                        kOrderedTileClocks = 120, kShortByteTileClocks = 200,
-                        kLonePromotionClocks = 90, kLoneRowClocks = 0.7;
+                        kShortByteTileClocks = 200, kLoneRowClocks = 0.7;
 /// Bytes of A that tensor copies, and others, bring in such a clock where its
 /// rows do not start with a line of 128 bytes: of an m-major A, 1000 and 3000
 /// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
@@ -304,12 +303,12 @@ void Candidate::estimateRoles() {
 /// The clocks of a tile in which the tensor cores wait for warps.
 double Candidate::waitClocks() const {
   if (isPromoted(product) && countWarpgroups() == 1)
-    return kLonePromotionClocks + kLoneRowClocks * double(schedule.blockK);
+    return chip.rates.barrier + kLoneRowClocks * double(schedule.blockK);
   if (schedule.warpgroupM >= kLongInstruction)
     return kLongTileClocks;
   if (schedule.warpgroupM == kShortInstruction && sparseBytes(product) == 1)
     return kShortByteTileClocks;
-  return product.isMMajor ? kOrderedTileClocks : kTileClocks;
+  return kTileClocks;
 }
 
 /// The clocks of a tile's products: those of the tensor cores, or those of

@@ -132,7 +132,7 @@ double Candidate::stepClocks() const {
   double factor = countWarpgroups() > 1 ? kTwoGroupsFactor : kOneGroupFactor;
   // Half of the rows are kept.
   double ofCompensation =
-      schedule.compensated ? clocksOfCompensation(kRows / 2) : 0;
+      schedule.compensated ? clocksOfCompensation(kRows / 2, chip) : 0;
   return std::max({multiplyClocks() * factor,
                    double(tileBytes()) / chip.rates.received,
                    chip.rates.latency / double(schedule.stages - 1)}) +
