@@ -114,7 +114,8 @@ private:
   double selectClocks() const;
   double clocksToAdd() const {
     double sums = double(schedule.blockM * schedule.blockN);
-    return schedule.promote ? sums / double(chip.fmaPerClock) : 0;
+    // Each is read from an instruction's and added.
+    return schedule.promote ? 2 * sums / double(chip.fmaPerClock) : 0;
   }
 
   const Pattern &pattern;
