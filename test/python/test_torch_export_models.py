@@ -151,7 +151,9 @@ def test_products_that_share_a(target, dtype, bias, pattern, shape):
         nm.torch.sparsify(model, pattern, prune=True, force=True)
     x = torch.randn(*shape, 64).to(dtype)
     compiled = nm.torch.export(model, x).compile(target=target, opt_level=1)
-    assert len(compiled.remarks) == 3
+    # Gate and up, too, where blocks of few rows combine both.
+    is_paired = pattern == "2:4" and target != "cpu"
+    assert len(compiled.remarks) == (2 if is_paired else 3)
     assert error_of(compiled, model, x) < TOLERANCES[dtype]
 
 
