@@ -35,11 +35,12 @@ static bool combinesHalves(Operation *op) {
   return isa<linalg::LinalgOp>(op) &&
          llvm::any_of(op->getOperands(), [](Value operand) {
            auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
-           auto halves = slice ? slice.getSource()
-                                     .getDefiningOp<tensor::ExpandShapeOp>()
-                               : tensor::ExpandShapeOp();
-           return halves && halves.getSrc()
-                                .getDefiningOp<mlir::nm::SparseProductOpInterface>();
+           auto halves =
+               slice ? slice.getSource().getDefiningOp<tensor::ExpandShapeOp>()
+                     : tensor::ExpandShapeOp();
+           return halves &&
+                  halves.getSrc()
+                      .getDefiningOp<mlir::nm::SparseProductOpInterface>();
          });
 }
 

@@ -103,21 +103,10 @@ static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
   return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
 }
 
-//===----------------------------------------------------------------------===//
-// bf16 under masks
-//===----------------------------------------------------------------------===//
-
-// LLVM takes masked vectors of bf16 apart, value by value, and calls a function
-// to round each, where a processor has no instructions for bf16. As integers of
-// 16 bits they stay whole.
-
-static bool isBF16(Value memref) {
-  return cast<MemRefType>(memref.getType()).getElementType().isBF16();
-}
-
-/// Where the element at `indices` is.
+/// Where the element at `indices` is, of an array whose elements have
+/// `elementBytes`.
 static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
-                        ArrayRef<Value> indices) {
+                        ArrayRef<Value> indices, int64_t elementBytes) {
   auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
   Value element = metadata.getOffset();
   for (auto [index, stride] : llvm::zip_equal(indices, metadata.getStrides()))
@@ -125,7 +114,7 @@ static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
         element, b.createOrFold<arith::MulIOp>(index, stride));
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
   Value bytes = b.createOrFold<arith::MulIOp>(
-      element, arith::ConstantIndexOp::create(b, 2));
+      element, arith::ConstantIndexOp::create(b, elementBytes));
   Value address = arith::IndexCastOp::create(
       b, b.getI64Type(), b.createOrFold<arith::AddIOp>(base, bytes));
   return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
@@ -139,14 +128,37 @@ static Value constantVector(ImplicitLocOpBuilder &b, VectorType type,
              type, b.getIntegerAttr(type.getElementType(), value)));
 }
 
+/// Bits, which have a byte each in memory, where a vector of them would be
+/// packed.
+static Value loadBits(ImplicitLocOpBuilder &b, Value memref,
+                      ArrayRef<Value> indices, Value mask, int64_t lanes) {
+  auto bytes = VectorType::get({lanes}, b.getI8Type());
+  Value loaded = LLVM::MaskedLoadOp::create(
+      b, bytes, getPointer(b, memref, indices, /*elementBytes=*/1), mask,
+      constantVector(b, bytes, 0), b.getI32IntegerAttr(1));
+  return arith::TruncIOp::create(b, memoryVector(memref, lanes), loaded);
+}
+
+//===----------------------------------------------------------------------===//
+// bf16 under masks
+//===----------------------------------------------------------------------===//
+
+// LLVM takes masked vectors of bf16 apart, value by value, and calls a function
+// to round each, where a processor has no instructions for bf16. As integers of
+// 16 bits they stay whole.
+
+static bool isBF16(Value memref) {
+  return cast<MemRefType>(memref.getType()).getElementType().isBF16();
+}
+
 /// The accumulators that the masked values are in the upper half of.
 static Value loadBF16(ImplicitLocOpBuilder &b, Value memref,
                       ArrayRef<Value> indices, Value mask, VectorType type) {
   VectorType half = type.clone(b.getI16Type()),
              word = type.clone(b.getI32Type());
   Value bits = LLVM::MaskedLoadOp::create(
-      b, half, getPointer(b, memref, indices), mask, constantVector(b, half, 0),
-      b.getI32IntegerAttr(2));
+      b, half, getPointer(b, memref, indices, /*elementBytes=*/2), mask,
+      constantVector(b, half, 0), b.getI32IntegerAttr(2));
   Value wide = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, bits),
                                      constantVector(b, word, 16));
   return arith::BitcastOp::create(b, type, wide);
@@ -173,9 +185,10 @@ static Value roundToBF16(ImplicitLocOpBuilder &b, Value sums) {
 
 static void storeBF16(ImplicitLocOpBuilder &b, Value sums, Value memref,
                       ArrayRef<Value> indices, Value mask) {
-  LLVM::MaskedStoreOp::create(b, roundToBF16(b, sums),
-                              getPointer(b, memref, indices), mask,
-                              b.getI32IntegerAttr(2));
+  LLVM::MaskedStoreOp::create(
+      b, roundToBF16(b, sums),
+      getPointer(b, memref, indices, /*elementBytes=*/2), mask,
+      b.getI32IntegerAttr(2));
 }
 
 Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
@@ -209,7 +222,10 @@ Value VectorEmitter::loadAlong(Value memref, ArrayRef<Value> indices,
   if (!dim)
     return vector::BroadcastOp::create(
         b, vector, memref::LoadOp::create(b, memref, indices));
-  if (*dim == rank - 1 && type.isLastDimUnitStride())
+  bool isContiguous = *dim == rank - 1 && type.isLastDimUnitStride();
+  if (isContiguous && type.getElementType().isInteger(1))
+    return loadBits(b, memref, indices, mask(width), lanes);
+  if (isContiguous)
     return loadUnderMask(b, memref, indices, mask(width), lanes);
   auto map = AffineMap::get(
       rank, 0, b.getAffineDimExpr(static_cast<unsigned>(*dim)), b.getContext());

@@ -43,7 +43,9 @@ bool mlir::nm::makesPanels(linalg::GenericOp op) {
   auto type = cast<MemRefType>(op.getDpsInits()[0].getType());
   Type element = type.getElementType();
   int64_t columns = type.getShape().back();
+  // A vector of bits would be packed, where memory has a byte for each.
   if (ShapedType::isDynamic(columns) || !element.isIntOrFloat() ||
+      element.getIntOrFloatBitWidth() < 8 ||
       columns * element.getIntOrFloatBitWidth() != kPanelBits)
     return false;
   unsigned panels = getPanelLoop(op), last = op.getNumLoops() - 1;

@@ -108,21 +108,22 @@ static SpMMOp findOther(SpMMOp op) {
 static bool hasHalves(SparseProductOpInterface op,
                       ScheduleAttrInterface schedule) {
   int64_t columns = schedule.getTiling().blockN, half = columns / 2;
-  int64_t step = getColumnStep(op.getPattern(),
-                               schedule.getPackedForm(op.getPattern()));
+  int64_t step =
+      getColumnStep(op.getPattern(), schedule.getPackedForm(op.getPattern()));
   return columns % (2 * ::nm::kAccessWords) == 0 && columns % step == 0 &&
          half % op.getPattern().bn == 0 && op.getStaticN() % half == 0;
 }
 
 /// The schedule with blocks of other `columns`, and as many columns of a warp
-/// where it has all of the block's; null where there is none.
+/// where it has all of the block's; null where there is none, as of strategies
+/// that have no tiles of warps.
 static ScheduleAttrInterface withColumns(SparseProductOpInterface op,
                                          const ::nm::GpuChip &chip,
                                          ScheduleAttrInterface schedule,
                                          int64_t columns) {
   ::nm::ScheduleFields fields = getFields(schedule);
   int64_t warp = fields.warpN == fields.blockN ? columns : fields.warpN;
-  if (columns % warp != 0)
+  if (warp == 0 || columns % warp != 0)
     return {};
   std::string text = llvm::formatv(
       "{0}<block = [{1}, {2}, {3}], warp = [{4}, {5}], slice_k = {6}>",
@@ -144,22 +145,21 @@ static ScheduleAttrInterface withColumns(SparseProductOpInterface op,
 
 /// The schedule of the product of twice the columns of `op`; null where that is
 /// to stay as it is.
-static ScheduleAttrInterface
-chooseSchedule(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-               const SelectionOptions &options) {
+static ScheduleAttrInterface chooseSchedule(SparseProductOpInterface op,
+                                            const ::nm::GpuChip &chip,
+                                            const SelectionOptions &options) {
   AlternativesQuery query{op, chip, options};
   AlternativeList list = listAlternatives(query);
   const Alternative *best = findBest(list, options);
   if (!best || best->weights != Alternative::Weights::AsTheyAre ||
       best->operands == Alternative::Operands::Widened ||
       best->operands == Alternative::Operands::Dequantized ||
-      !best->choice->schedule ||
-      !canCombineColumns(best->choice->schedule))
+      !best->choice->schedule || !canCombineColumns(best->choice->schedule))
     return {};
   ScheduleAttrInterface schedule = best->choice->schedule;
   if (hasHalves(op, schedule))
     return schedule;
-  if (options.given || isa<GemvScheduleAttr>(schedule))
+  if (options.given)
     return {};
   // The nearest width first.
   int64_t own = schedule.getTiling().blockN;
@@ -223,8 +223,7 @@ Value PairedProduct::join(Value ofFirst, Value ofSecond) {
 }
 
 /// m, and then `ofColumns`.
-SmallVector<OpFoldResult>
-PairedProduct::getSizes(ArrayRef<int64_t> ofColumns) {
+SmallVector<OpFoldResult> PairedProduct::getSizes(ArrayRef<int64_t> ofColumns) {
   SmallVector<OpFoldResult> sizes = {
       tensor::getMixedSize(rewriter, loc, second.getC(), 0)};
   for (int64_t size : ofColumns)
@@ -280,7 +279,8 @@ void PairedProduct::addOperands(SparseProductOpInterface op) {
     SmallVector<int64_t> shape;
     auto type = cast<RankedTensorType>(operand.getType());
     bool hasColumns = false;
-    for (auto [dim, expr] : llvm::enumerate(getEpilogueMap(op, i).getResults())) {
+    for (auto [dim, expr] :
+         llvm::enumerate(getEpilogueMap(op, i).getResults())) {
       bool isColumn = cast<AffineDimExpr>(expr).getPosition() == 1;
       hasColumns |= isColumn;
       groups.emplace_back();
@@ -296,11 +296,11 @@ void PairedProduct::addOperands(SparseProductOpInterface op) {
       addLoop(1, n / half);
       addLoop(2, half);
     }
-    inputs.push_back(hasColumns
-                         ? tensor::ExpandShapeOp::create(
-                               rewriter, loc, type.clone(shape), operand, groups)
-                               .getResult()
-                         : operand);
+    inputs.push_back(
+        hasColumns ? tensor::ExpandShapeOp::create(
+                         rewriter, loc, type.clone(shape), operand, groups)
+                         .getResult()
+                   : operand);
     maps.push_back(AffineMap::get(3, 0, dims, rewriter.getContext()));
   }
 }
@@ -349,8 +349,8 @@ void PairedProduct::create() {
   SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
   auto emitBody = [&](OpBuilder &body, Location loc, ValueRange elements) {
     ValueRange operands = elements.drop_front(2);
-    Value other = emitResult(body, first, elements[0], {},
-                             operands.take_front(ofFirst));
+    Value other =
+        emitResult(body, first, elements[0], {}, operands.take_front(ofFirst));
     linalg::YieldOp::create(body, loc,
                             emitResult(body, second, elements[1], other,
                                        operands.drop_front(ofFirst)));
@@ -381,9 +381,8 @@ struct NMPairProducts : mlir::nm::impl::NMPairProductsBase<NMPairProducts> {
     if (!schedule.empty()) {
       ScopedDiagnosticHandler keep(&getContext(),
                                    [](Diagnostic &) { return success(); });
-      FailureOr<ScheduleAttrInterface> given =
-          parseSchedule(schedule, &getContext(),
-                        [&] { return getOperation()->emitError(); });
+      FailureOr<ScheduleAttrInterface> given = parseSchedule(
+          schedule, &getContext(), [&] { return getOperation()->emitError(); });
       if (failed(given) || !findGpuStrategy(*given))
         return;
       options.given = *given;

@@ -122,8 +122,8 @@ void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
   emitter.onlyIf(isThere, [&] {
     SmallVector<TileLine> lines;
     for (int64_t i = 0; i < atOnce; ++i)
-      lines.push_back(load(emitter.add(first, i * threads), perLine,
-                           combinesHalves));
+      lines.push_back(
+          load(emitter.add(first, i * threads), perLine, combinesHalves));
     stores.store(lines, tile);
   });
 }

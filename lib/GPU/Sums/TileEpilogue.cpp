@@ -88,8 +88,10 @@ Value mlir::nm::loadOperand(OpBuilder &builder, Location loc, Value operand,
   unsigned along = map.getNumDims() - 1;
   if (!map.isFunctionOfDim(along))
     return vector::BroadcastOp::create(builder, loc, type, load(0, {}));
+  // A vector of bits would be packed, where memory has a byte for each.
   bool isContiguous = map.getDimPosition(map.getNumResults() - 1) == along &&
-                      memref.isLastDimUnitStride();
+                      memref.isLastDimUnitStride() &&
+                      memref.getElementTypeBitWidth() >= 8;
   if (isContiguous && !clamp)
     return load(0, type);
   SmallVector<Value> elements;

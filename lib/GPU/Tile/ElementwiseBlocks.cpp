@@ -137,7 +137,7 @@ Value RowOfElements::load(OpOperand &operand, Value column, int64_t width) {
   Value buffer = operand.get();
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  if (width == 1 || !map.isIdentity())
+  if (width == 1 || !map.isIdentity() || element.getIntOrFloatBitWidth() < 8)
     return loadOperand(rewriter, loc, buffer, map, getIndices(column),
                        width == 1 ? VectorType()
                                   : VectorType::get(width, element));
@@ -189,7 +189,9 @@ void RowOfElements::expand(int64_t threads) {
     return !op.getMatchingIndexingMap(&operand).isIdentity() ||
            hasAlignedRows(operand.get());
   };
-  if (!llvm::all_of(op->getOpOperands(), isAligned))
+  // A vector of bits would be packed, where memory has a byte for each.
+  if (getOutputType().getElementTypeBitWidth() < 8 ||
+      !llvm::all_of(op->getOpOperands(), isAligned))
     return computeOneByOne(thread, constant(threads));
   Value column = arith::MulIOp::create(rewriter, loc, thread, constant(kWidth));
   Value last =

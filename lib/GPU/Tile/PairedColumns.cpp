@@ -60,10 +60,9 @@ static bool combines(linalg::GenericOp op) {
          op.getNumLoops() == 3 && op.getNumParallelLoops() == 3 &&
          !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
-         llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) {
-                        return map.isProjectedPermutation();
-                      }) &&
+         llvm::all_of(
+             op.getIndexingMapsArray(),
+             [](AffineMap map) { return map.isProjectedPermutation(); }) &&
          llvm::all_of(op.getBody()->without_terminator(),
                       [](Operation &inner) { return isEpilogueOp(&inner); });
 }
@@ -71,8 +70,8 @@ static bool combines(linalg::GenericOp op) {
 std::optional<PairedColumns>
 mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
   if (!isa<SpMMOp>(op) || !canCombineColumns(op.getScheduleAttr()) ||
-      tile.n % (2 * ::nm::kAccessWords) != 0 ||
-      op->getNumResults() != 1 || !op->hasOneUse() || !op.hasEpilogue() ||
+      tile.n % (2 * ::nm::kAccessWords) != 0 || op->getNumResults() != 1 ||
+      !op->hasOneUse() || !op.hasEpilogue() ||
       !op.getEpilogueOperands().empty() || op.getNumBatchDims() != 0 ||
       cast<SpMMOp>(*op).getTransposeC())
     return std::nullopt;
@@ -87,8 +86,7 @@ mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
     return std::nullopt;
   auto combination =
       dyn_cast<linalg::GenericOp>(*found->front().getUsers().begin());
-  if (!combines(combination) ||
-      !llvm::all_of(*found, [&](Value half) {
+  if (!combines(combination) || !llvm::all_of(*found, [&](Value half) {
         return *half.getUsers().begin() == combination;
       }))
     return std::nullopt;
@@ -158,13 +156,13 @@ Value BlockCombination::sliceOperand(OpOperand *operand) {
                       : loop == kBlockLoop
                           ? divide(moved.offsets[1], 2 * pairs.half)
                           : OpFoldResult(rewriter.getIndexAttr(0)));
-    sizes.push_back(loop == kRowLoop ? moved.sizes[0]
-                                     : OpFoldResult(rewriter.getIndexAttr(
-                                           loop == kBlockLoop ? 1
-                                                              : pairs.half)));
+    sizes.push_back(loop == kRowLoop
+                        ? moved.sizes[0]
+                        : OpFoldResult(rewriter.getIndexAttr(
+                              loop == kBlockLoop ? 1 : pairs.half)));
     if (loop != kBlockLoop)
-      shape.push_back(getConstantIntValue(sizes.back())
-                          .value_or(ShapedType::kDynamic));
+      shape.push_back(
+          getConstantIntValue(sizes.back()).value_or(ShapedType::kDynamic));
   }
   auto type = RankedTensorType::get(
       shape, getElementTypeOrSelf(operand->get().getType()));
@@ -174,8 +172,9 @@ Value BlockCombination::sliceOperand(OpOperand *operand) {
 
 /// The block's sums of one half.
 Value BlockCombination::sliceSums(int64_t half) {
-  SmallVector<OpFoldResult> offsets = {
-      rewriter.getIndexAttr(0), rewriter.getIndexAttr(half * pairs.half)},
+  SmallVector<OpFoldResult> offsets = {rewriter.getIndexAttr(0),
+                                       rewriter.getIndexAttr(half *
+                                                             pairs.half)},
                             sizes = {moved.sizes[0],
                                      rewriter.getIndexAttr(pairs.half)},
                             strides(2, rewriter.getIndexAttr(1));
@@ -194,10 +193,9 @@ Value BlockCombination::emitElement(OpBuilder &builder, ValueRange elements) {
       continue;
     }
     Value sum = elements[size_t(slice.getStaticOffsets()[2])];
-    arguments.push_back(
-        inlineElementwise(builder, loc, *epilogue.getBody(),
-                          SmallVector<Value>(
-                              epilogue.getBody()->getNumArguments(), sum)));
+    arguments.push_back(inlineElementwise(
+        builder, loc, *epilogue.getBody(),
+        SmallVector<Value>(epilogue.getBody()->getNumArguments(), sum)));
   }
   arguments.push_back(elements.back());
   return inlineElementwise(builder, loc, *pairs.combination.getBody(),

@@ -44,8 +44,7 @@ std::optional<PairedColumns> findPairedColumns(SparseProductOpInterface op,
 /// Lets each of `blocks`, which make tiles of C by `product` and the op that
 /// its epilogue has become, combine its columns. C itself is then no tensor.
 void combineInBlocks(RewriterBase &rewriter, scf::ForallOp blocks,
-                     SparseProductOpInterface product,
-                     PairedColumns pairs);
+                     SparseProductOpInterface product, PairedColumns pairs);
 
 } // namespace mlir::nm
 

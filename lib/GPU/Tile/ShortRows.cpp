@@ -29,6 +29,9 @@ bool mlir::nm::makesShortRows(linalg::GenericOp op) {
       type.isDynamicDim(type.getRank() - 1) ||
       !type.getElementType().isIntOrFloat())
     return false;
+  // A vector of bits would be packed, where memory has a byte for each.
+  if (type.getElementTypeBitWidth() < 8)
+    return false;
   int64_t size = type.getShape().back(),
           bits = size * type.getElementTypeBitWidth();
   return size > 1 && (bits == 32 || bits == 64 || bits == 128);

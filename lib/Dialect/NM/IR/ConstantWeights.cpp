@@ -173,10 +173,9 @@ TypedAttr mlir::nm::joinColumns(ArrayRef<ConstantArray> arrays,
       for (const ConstantArray &array : arrays) {
         int64_t width = widthOf(array);
         size_t size = size_t(group.value_or(width)) * element;
-        std::memcpy(to,
-                    array.getBytes().data() +
-                        size_t(row * width + first) * element,
-                    size);
+        std::memcpy(
+            to, array.getBytes().data() + size_t(row * width + first) * element,
+            size);
         to += size;
       }
   return getConstant(RankedTensorType::get(shape, type.getElementType()),

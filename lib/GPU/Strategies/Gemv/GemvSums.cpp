@@ -41,8 +41,8 @@ void GemvSums::storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at,
                                  ArrayRef<Value> sums) {
   Value c = epilogue->getC();
   SmallVector<bool> mayPassEnd(at.size(), false);
-  Value result = epilogue->apply(body.builder, sums.front(), sums.back(), at,
-                                 mayPassEnd);
+  Value result =
+      epilogue->apply(body.builder, sums.front(), sums.back(), at, mayPassEnd);
   SmallVector<Value> indices(
       cast<MemRefType>(c.getType()).getRank() - at.size(), body.index(0));
   llvm::append_range(indices, at);
