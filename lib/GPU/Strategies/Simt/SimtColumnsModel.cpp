@@ -39,9 +39,11 @@ static constexpr double kStartClocks = 900, kStepClocks = 450;
 /// Instructions of a warp for each weight, besides one for each row of a lane,
 /// and for each 32 weights.
 static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
-/// Instructions of a row of a lane for each weight where A is read as an image,
-/// and how much longer loads take that start anywhere in a line of 128 bytes.
-static constexpr double kImageInstructions = 5, kImageLines = 1.5;
+/// Instructions where A is read as an image: those of a weight's place in it, of
+/// a lane's row at that place, and of where a warp's rows begin. Loads that start
+/// anywhere in a line of 128 bytes read two lines.
+static constexpr int64_t kImageInstructions = 12, kImageInstructionsOfRow = 2,
+                         kImageInstructionsOfWarp = 400, kImageLines = 2;
 /// Clocks of 128 bytes that come from the second-level cache, besides that in
 /// which the first-level cache has them.
 static constexpr double kCacheClocks = 2;
@@ -94,11 +96,16 @@ double Candidate::time(const GpuSchedule &schedule) const {
   double columns = double(schedule.blockN);
   double ofCache =
       (1 - std::pow(1 - density, columns)) / std::max(columns * density, 1e-9);
-  double instructions = product.hasImage ? lane * kImageInstructions : lane,
-         lines = product.hasImage ? kImageLines : 1;
-  double issue = weights * (instructions + kInstructions) / 4 +
-                 chunks * kInstructionsOfChunk / 4;
-  double cache = weights * words * lines * (1 + kCacheClocks * ofCache);
+  double ofWeight = kInstructions + lane, ofWarp = 0;
+  double cache = weights * words * (1 + kCacheClocks * ofCache);
+  if (product.hasImage) {
+    ofWeight = kInstructions + kImageInstructions +
+               lane * double(kImageInstructionsOfRow);
+    ofWarp = double(kImageInstructionsOfWarp);
+    cache *= double(kImageLines);
+  }
+  double issue =
+      (weights * ofWeight + chunks * kInstructionsOfChunk + ofWarp) / 4;
   double perMultiprocessor = std::ceil(blocks / double(chip.multiprocessors));
   double resident = double(std::min<int64_t>(
       kMaxBlocksPerMultiprocessor, kThreadsByRegisters / (warps * kWarpSize)));
