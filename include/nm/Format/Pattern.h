@@ -5,9 +5,9 @@
 // rows of k.
 //
 // Unstructured weights have no windows: M is 0, and N is how many weights of
-// the whole matrix are kept at most, 0 for any number. Units are single
-// weights. Of their sizes along k and n each row counts as a window that keeps
-// it, as of dense weights.
+// the whole matrix are kept at most, 0 for any number, in whole units. Of their
+// sizes along k and n each row counts as a window that keeps it, as of dense
+// weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,12 +73,12 @@ struct Pattern {
   int64_t indexBits() const;
 
   /// 1 <= N <= M <= kMaxWindowUnits, 1 <= bk, bn <= kMaxBlock; unstructured, 0
-  /// <= N <= kMaxSize and single weights.
+  /// <= N <= kMaxSize.
   Status verify() const;
   /// Checks that k x n weights can have the pattern: a block fits, and those
   /// that are unstructured are at most kMaxSize.
   Status verifySize(int64_t k, int64_t n) const;
-  /// `2:4`, `8:32, block = 1x32`, `unstructured` or `unstructured, kept = 100`.
+  /// `2:4`, `8:32, block = 1x32` or `unstructured, kept = 96, block = 4x4`.
   std::string str() const;
   /// Parses what `str` prints. Spaces are free; errors name the text.
   static Result<Pattern> parse(std::string_view text);

@@ -22,13 +22,13 @@ def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
   let summary = "N kept of every M units of bk×bn along k, or weights anywhere";
   let description = [{
     Of `unstructured` weights any may be kept, of all of them at most `kept`,
-    where that is given. As fields they have M = 0 and N = kept, 0 for any
-    number.
+    where that is given, and with a block whole units of it. As fields they have
+    M = 0 and N = kept, 0 for any number.
 
     Constraints:
     * (C1) 1 ≤ N ≤ M ≤ 256.
     * (C2) 1 ≤ bk, bn ≤ 65536.
-    * (C3) of unstructured weights 1 ≤ kept ≤ 2^40, and there is no block.
+    * (C3) of unstructured weights 1 ≤ kept ≤ 2^40.
 
     The block is written along k first, whichever dimension of a type k is.
 
@@ -38,6 +38,7 @@ def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
     #nm.pattern<1:2, block = 4x4>         // block-wise, BW4x4
     #nm.pattern<unstructured>             // any number of weights, anywhere
     #nm.pattern<unstructured, kept = 409> // 409 of them at most
+    #nm.pattern<unstructured, block = 4x4> // in whole blocks
     ```
   }];
   let parameters = (ins "int64_t":$n, "int64_t":$m, "int64_t":$bk,
