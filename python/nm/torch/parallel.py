@@ -32,10 +32,6 @@ from ._weights import count_writes, write_form
 __all__ = ["ColwiseParallel", "RowwiseParallel", "parallelize_module"]
 
 
-# Rows that a chunk of a sum over processes has, and the chunks of it, at most.
-_ROWS_OF_CHUNK, _MOST_CHUNKS = 512, 4
-
-
 class _KeepsSparse:
     """A style of torch that shards an NMLinear by what `_multiplied` says a process
     multiplies: the input whole, or some of its columns."""
@@ -77,8 +73,7 @@ class RowwiseParallel(_KeepsSparse, _parallel.RowwiseParallel):
     Args:
         chunks: without gradients, and where all processes get the whole output, rows of
             the input are multiplied in so many parts, each of which is summed over the
-            processes while the next one is multiplied. None: on GPUs one for each 512
-            rows, up to 4; elsewhere 1.
+            processes while the next one is multiplied.
 
     Raises (in parallelize_module):
         ShapeError: the inputs are not equal numbers of whole windows.
@@ -86,9 +81,9 @@ class RowwiseParallel(_KeepsSparse, _parallel.RowwiseParallel):
 
     _multiplied = Shard(-1)
 
-    def __init__(self, *, chunks: int | None = None, **options: Any) -> None:
+    def __init__(self, *, chunks: int = 1, **options: Any) -> None:
         super().__init__(**options)
-        if chunks is not None and (not isinstance(chunks, int) or chunks < 1):
+        if not isinstance(chunks, int) or chunks < 1:
             raise ShapeError(f"expected chunks of 1 or more, but got {chunks!r}")
         self.chunks = chunks
 
@@ -125,8 +120,7 @@ class _Shards:
         wanted: of the input that a process multiplies, whole or some of its columns.
         made: of the output.
         is_local: whether the output is a plain tensor.
-        chunks: the parts of the rows that are summed one after the other; None for as
-            many as pay.
+        chunks: the parts of the rows that are summed one after the other.
     """
 
     mesh: DeviceMesh
@@ -134,7 +128,7 @@ class _Shards:
     wanted: tuple[Placement, ...]
     made: tuple[Placement, ...]
     is_local: bool
-    chunks: int | None = 1
+    chunks: int = 1
     _tensors: tuple[Tensor, Tensor] | None = None
     _writes: tuple[int, int] | None = None
 
@@ -187,9 +181,7 @@ class _Shards:
                 or self.made != (Replicate(),)):
             return 1
         rows = x.numel() // max(1, x.shape[-1])
-        if self.chunks is not None:
-            return min(self.chunks, rows)
-        return min(_MOST_CHUNKS, rows // _ROWS_OF_CHUNK) if x.is_cuda else 1
+        return min(self.chunks, rows)
 
     def _sum_in_chunks(self, layer: NMLinear, x: Tensor, chunks: int) -> Tensor:
         """The sum over the processes of their products. A reduction has a stream of its
