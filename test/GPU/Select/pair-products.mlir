@@ -1,16 +1,10 @@
-// DEFINE: %{schedule} =
-// DEFINE: %{pair} = nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=%{schedule}})" --split-input-file
-// REDEFINE: %{schedule} = mma_sp<block=[16,32,64],warp=[16,32]>
-// RUN: %{pair} --verify-diagnostics | FileCheck %s
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=mma_sp<block=[16,32,64],warp=[16,32]>})" --split-input-file --verify-diagnostics | FileCheck %s
 
 // Blocks of another strategy, or such that half a block's columns do not divide n, or
 // whose sums others add to, make both products.
-// REDEFINE: %{schedule} = wgmma_sp<>
-// RUN: %{pair} 2>/dev/null | FileCheck %s --check-prefix=OTHER
-// REDEFINE: %{schedule} = mma_sp<block=[16,48,64],warp=[16,48]>
-// RUN: %{pair} 2>/dev/null | FileCheck %s --check-prefix=OTHER
-// REDEFINE: %{schedule} = mma_sp<block=[16,32,32],warp=[16,32],split_k=2>
-// RUN: %{pair} 2>/dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=mma_sp<block=[16,48,64],warp=[16,48]>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=mma_sp<block=[16,32,32],warp=[16,32],split_k=2>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
 // OTHER-NOT: tensor.expand_shape
 
 #elements = affine_map<(m, n) -> (m, n)>

@@ -39,9 +39,9 @@ static constexpr double kStartClocks = 900, kStepClocks = 450;
 /// Instructions of a warp for each weight, besides one for each row of a lane,
 /// and for each 32 weights.
 static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
-/// Instructions where A is read as an image: those of a weight's place in it, of
-/// a lane's row at that place, and of where a warp's rows begin. Loads that start
-/// anywhere in a line of 128 bytes read two lines.
+/// Instructions where A is read as an image: those of a weight's place in it,
+/// of a lane's row at that place, and of where a warp's rows begin. Loads that
+/// start anywhere in a line of 128 bytes read two lines.
 static constexpr int64_t kImageInstructions = 12, kImageInstructionsOfRow = 2,
                          kImageInstructionsOfWarp = 400, kImageLines = 2;
 /// Clocks of 128 bytes that come from the second-level cache, besides that in
