@@ -25,26 +25,30 @@ def draw(*path):
 
 
 class LaterHidden(torch.nn.Module):
-    """Attention with a mask of bits that the module makes."""
+    """Attention with a mask of bits that the module makes, of the last `window` keys or of
+    all before, as transformers does."""
 
     def __init__(self, window):
         super().__init__()
         self.window = window
 
     def forward(self, q, k, v):
-        row = torch.arange(q.shape[2])[None, None, :, None]
-        key = torch.arange(k.shape[2])[None, None, None, :]
-        mask = (key <= row) & (key > row - self.window)
+        row = (torch.arange(q.shape[2]) + 0)[None, None, :, None]
+        key = (torch.arange(k.shape[2]) + 0)[None, None, None, :]
+        mask = row.new_ones((), dtype=torch.bool) & (key <= row)
+        if self.window:
+            mask = mask & (key > row - self.window)
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("has_window", [False, True])
 @pytest.mark.parametrize("rows", [32, 64, 128, None])
-def test_masks_that_a_module_makes(rows, target):
-    rng = draw(0, rows or 1, TARGETS.index(target))
+def test_masks_that_a_module_makes(rows, has_window, target):
+    rng = draw(0, rows or 1, has_window, TARGETS.index(target))
     rows = rows or int(rng.integers(2, 150))
     q, k, v = (torch.randn(2, 2, rows, 16).half() for _ in range(3))
-    module = LaterHidden(int(rng.integers(1, rows + 1)))
+    module = LaterHidden(int(rng.integers(1, rows + 1)) if has_window else None)
     got = nm.torch.export(module, (q, k, v)).compile(target=target)(q, k, v)
     want = module(q.double(), k.double(), v.double())
     assert relative_error(got.double().numpy(), want.numpy()) < 2e-3
