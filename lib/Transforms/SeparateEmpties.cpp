@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::nm {
@@ -18,16 +19,32 @@ static bool isWritten(OpOperand &use) {
   return op && op.isDpsInit(&use);
 }
 
-/// Gives the uses of `op` that are `wanted` a copy of it for each op of its
-/// block that they are in. The branches of an scf.if share one, so that they
-/// write to the same memory, and the turns of a loop do not allocate.
+/// The innermost scf.forall around `use` whose iterations run at one time while
+/// `op`, outside of the loop, would be one tensor for all of them.
+static scf::ForallOp parallelLoopBetween(Operation *op, OpOperand &use) {
+  auto loop = use.getOwner()->getParentOfType<scf::ForallOp>();
+  return loop && !loop->isAncestor(op) ? loop : scf::ForallOp();
+}
+
+/// The op before which `use` gets its copy of `op`: one of the block of `op`,
+/// or one of the body of the parallel loop between the two.
+static Operation *placeOfCopy(Operation *op, OpOperand &use) {
+  scf::ForallOp loop = parallelLoopBetween(op, use);
+  Block *block = loop ? loop.getBody() : op->getBlock();
+  return block->findAncestorOpInBlock(*use.getOwner());
+}
+
+/// Gives the uses of `op` that are `wanted` a copy of it for each op that
+/// placeOfCopy names. The branches of an scf.if share one, so that they write
+/// to the same memory, and the turns of a loop do not allocate; the iterations
+/// of an scf.forall have one each.
 static void cloneForUses(Operation *op,
                          llvm::function_ref<bool(OpOperand &)> isWanted) {
   llvm::SmallDenseMap<Operation *, Value> copies;
   for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
     if (!isWanted(use))
       continue;
-    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    Operation *user = placeOfCopy(op, use);
     Value &copy = copies[user];
     if (!copy)
       copy = OpBuilder(user).clone(*op)->getResult(0);

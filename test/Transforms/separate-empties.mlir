@@ -71,3 +71,30 @@ func.func @branches(%x: tensor<4xf32>, %b: i1) -> tensor<4xf32> {
   }
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// The iterations of a parallel loop have a tensor each, though CSE had made
+// theirs that of an op before the loop; the loop's result is outside.
+// CHECK-LABEL: @in_a_parallel_loop
+// CHECK: linalg.exp
+// CHECK: %[[R:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: scf.forall {{.*}} shared_outs(%{{.*}} = %[[R]])
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant
+// CHECK-NEXT: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: %[[F:.*]] = linalg.fill {{.*}} outs(%[[E]] :
+// CHECK-NEXT: linalg.log {{.*}} outs(%[[F]] :
+func.func @in_a_parallel_loop(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %b = scf.forall (%i) in (2) shared_outs(%o = %e) -> (tensor<4xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %c = linalg.log ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+    %s = tensor.extract_slice %c[%i] [2] [1] : tensor<4xf32> to tensor<2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%i] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    }
+  }
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}

@@ -143,6 +143,19 @@ def test_drawn_kernels(number):
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+def test_as_many_keys_as_columns(target):
+    """Scores and sums are of one type, and one tile has all of either."""
+    case = Case(np.random.default_rng([SEED, 300]))
+    case.sizes.update({"m": 9, "n": 8, "d": 8, "e": 8})
+    case.batches = case.groups = ""
+    case.loops = {"q": list("md"), "k": list("nd"), "v": list("ne"), "o": list("me")}
+    case.element, case.causal, case.mask, case.unknown = "f16", False, "", set()
+    for name in "qkv":
+        case.arrays[name] = case.draw(case.loops[name])
+    check(case, target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
 @pytest.mark.parametrize("mask", ["i1", "f32"])
 @pytest.mark.parametrize("kernel", [False, True])
 @pytest.mark.parametrize("rows", [2, 9, 70])
