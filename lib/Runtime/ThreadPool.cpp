@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -20,6 +19,15 @@ using namespace nm;
 /// How long a worker spins before it sleeps. Waking a sleeper costs about as
 /// much, so that spinning at most doubles the cost of waiting.
 static constexpr std::chrono::microseconds kSpinTime{50};
+
+/// A team returns when each of its threads has come, also one that the system
+/// has set aside for another process's and that no index waits for. Threads
+/// that come this much later than the loop took are set aside: a time slice of
+/// Linux is some 4 ms.
+static constexpr std::chrono::milliseconds kLate{1};
+
+/// How many loops then run on the pool's own threads, which need not come.
+static constexpr int kLoopsWithoutTeam = 1000;
 
 /// Set while this thread runs the body of a loop.
 static thread_local bool insideLoop = false;
@@ -164,6 +172,7 @@ void ThreadPool::setTeam(Team newTeam) {
     return;
   std::lock_guard<std::mutex> lock(owner);
   team = newTeam;
+  loopsWithoutTeam = 0;
 }
 
 void ThreadPool::wake() {
@@ -201,6 +210,20 @@ void ThreadPool::joinLoop(void *pool) {
   auto *self = static_cast<ThreadPool *>(pool);
   if (self->joined.fetch_add(1) < self->numThreads())
     self->runLoop();
+  if (pthread_equal(pthread_self(), self->caller))
+    self->callerDone = std::chrono::steady_clock::now();
+}
+
+void ThreadPool::runOnTeam() {
+  joined = 0;
+  caller = pthread_self();
+  auto begin = std::chrono::steady_clock::now();
+  team(joinLoop, this, /*threads=*/0, /*flags=*/0);
+  // Another thread may have taken the last index as the caller was done: then
+  // it is later by no more than the caller took, for one index or several.
+  auto late = std::chrono::steady_clock::now() - callerDone;
+  if (late > kLate + (callerDone - begin))
+    loopsWithoutTeam = kLoopsWithoutTeam;
 }
 
 void ThreadPool::waitForLoop(uint32_t seen) {
@@ -245,12 +268,13 @@ void ThreadPool::parallelFor(int64_t indices, Body loopBody, void *loopCtx) {
   ctx = loopCtx;
   count = indices;
   next = 0;
-  if (team) {
-    joined = 0;
-    team(joinLoop, this, /*threads=*/0, /*flags=*/0);
+  if (team && loopsWithoutTeam == 0) {
+    runOnTeam();
     reportError();
     return;
   }
+  if (loopsWithoutTeam > 0)
+    --loopsWithoutTeam;
   open = true;
   epoch.fetch_add(1);
   wake();

@@ -7,6 +7,7 @@
 #include "nm/Support/Error.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -56,7 +57,9 @@ public:
   /// Has loops run on the threads of `team`, of which numThreads() at most take
   /// part; or on the pool's own again, where it is null. Threads of another
   /// pool that still spin, as OpenMP's do, then work instead of holding the
-  /// processors that the pool's own need. Waits as setNumThreads does.
+  /// processors that the pool's own need. Where other processes hold these, so
+  /// that threads of the team come late, the next loops run on the pool's own.
+  /// Waits as setNumThreads does.
   void setTeam(Team team);
 
 private:
@@ -70,6 +73,7 @@ private:
   static void *startWork(void *worker);
   void work(int id);
   static void joinLoop(void *pool);
+  void runOnTeam();
   void runLoop();
   void reportError();
   void waitForLoop(uint32_t seen);
@@ -91,6 +95,11 @@ private:
   std::atomic<int> active{0};
   // How many threads of a team have come to the loop.
   std::atomic<int> joined{0};
+  // Whose loop a team runs, and when this thread had no index left.
+  pthread_t caller{};
+  std::chrono::steady_clock::time_point callerDone;
+  // How many of the next loops run on the pool's own threads all the same.
+  int loopsWithoutTeam = 0;
   // The first error that a body has recorded, on whichever thread.
   std::mutex errorMutex;
   std::optional<Error> error;

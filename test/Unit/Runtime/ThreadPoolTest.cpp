@@ -234,8 +234,9 @@ struct Runners {
 TEST(ThreadPool, RunsLoopsOnATeam) {
   FourThreads::calls = 0;
   ThreadPool pool(3);
-  pool.setTeam(FourThreads::run);
   for (int64_t size : {0, 1, 2, 3, 7, 64, 1000}) {
+    // Anew, as a thread of the loop before may have come late.
+    pool.setTeam(FourThreads::run);
     Counts counts(size);
     pool.parallelFor(size, Counts::body, &counts);
     EXPECT_TRUE(counts.allAre(1)) << size;
@@ -247,6 +248,45 @@ TEST(ThreadPool, RunsLoopsOnATeam) {
   pool.parallelFor(100, Counts::body, &counts);
   EXPECT_TRUE(counts.allAre(1));
   EXPECT_EQ(FourThreads::calls, 5);
+}
+
+namespace {
+/// A team of two whose other thread comes after the caller has done all work.
+struct LateThread {
+  static inline int calls = 0;
+
+  static void run(void (*body)(void *), void *ctx, unsigned, unsigned) {
+    ++calls;
+    body(ctx);
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      body(ctx);
+    });
+    other.join();
+  }
+};
+} // namespace
+
+TEST(ThreadPool, RunsWithoutATeamWhoseThreadsComeLate) {
+  ThreadPool pool(2);
+  pool.setTeam(LateThread::run);
+  LateThread::calls = 0;
+  for (int i = 0; i < 500; ++i) {
+    Counts counts(10);
+    pool.parallelFor(10, Counts::body, &counts);
+    EXPECT_TRUE(counts.allAre(1)) << i;
+  }
+  EXPECT_EQ(LateThread::calls, 1);
+  // It is tried again.
+  for (int i = 0; i < 1000; ++i) {
+    Counts counts(10);
+    pool.parallelFor(10, Counts::body, &counts);
+  }
+  EXPECT_EQ(LateThread::calls, 2);
+  pool.setTeam(LateThread::run);
+  Counts counts(10);
+  pool.parallelFor(10, Counts::body, &counts);
+  EXPECT_EQ(LateThread::calls, 3);
 }
 
 TEST(ThreadPool, NoMoreOfATeamThanItsThreads) {
