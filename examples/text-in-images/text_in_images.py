@@ -2,8 +2,8 @@
 
 usage: text_in_images.py [--pattern 2:4] [--target cpu]
 
-rapidocr-onnxruntime ships networks of convolutions as ONNX files, of which one finds text and one
-says which way up it is. Each becomes a PyTorch module, whose convolutions are pruned to the
+rapidocr-onnxruntime ships networks as ONNX files: one finds text, one says which way up it is, and
+one, which ends with layers of attention, reads it. Each becomes a PyTorch module, whose convolutions are pruned to the
 pattern, and then one shared object, beside ONNX Runtime (dense) and the pruned module in float64.
 
     pip install rapidocr-onnxruntime onnx
@@ -25,9 +25,10 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-# Where text is, and which way up it is: a file each, and a size of its image.
+# Where text is, which way up it is, and what it says: a file each, and a size of its image.
 NETWORKS = {"ch_PP-OCRv4_det_infer.onnx": (1, 3, 320, 320),
-            "ch_ppocr_mobile_v2.0_cls_infer.onnx": (1, 3, 48, 192)}
+            "ch_ppocr_mobile_v2.0_cls_infer.onnx": (1, 3, 48, 192),
+            "ch_PP-OCRv4_rec_infer.onnx": (1, 3, 48, 320)}
 
 # Of f32: a sigmoid of large negative numbers makes their errors shares of its results.
 LIMIT = 1e-3

@@ -219,3 +219,13 @@ def test_models_compiled_to_one_path(tmp_path):
         for each, module in compiled:
             with torch.no_grad():
                 assert torch.allclose(module(x), each(x), atol=1e-5)
+
+
+def test_profile_of_a_model():
+    model, x = make_model(), torch.randn(3, 64)
+    profile = nm.torch.export(model, (x,)).compile(profile=True).profile(x, runs=2)
+    assert profile.runs == 2 and sum("nm.spmm <2:4>" in step.name for step in profile) == 2
+    with pytest.raises(nm.Error, match="profile=True"):
+        nm.torch.export(model, (x,)).compile().profile(x)
+    with pytest.raises(nm.Error, match="expected arguments"):
+        nm.torch.export(model, (x,)).compile(profile=True).profile(x, x)

@@ -17,6 +17,7 @@ from ... import _compile, _safetensors
 from ..._errors import Error
 from ..._files import written_whole
 from ..._module import Module
+from ..._profile import Profile
 from ._context import ELEMENTS
 from ._graph import Lowered, core_aten, lower
 from ._simplify import simplify
@@ -229,6 +230,25 @@ class CompiledModel:
                        for name, tensor in lowered.states.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._call(*self._tensors(args, kwargs))
+        results = given if isinstance(given, tuple) else (given,)
+        results = [result.bool() if is_bool else result
+                   for result, is_bool in zip(results, self._lowered.bools)]
+        flat = [results[value] if is_tensor else value
+                for is_tensor, value in self._lowered.results]
+        return _pytree.tree_unflatten(flat, self._spec.out_spec)
+
+    def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> Profile:
+        """The time of each step of a call of the model: the median of `runs` calls,
+        each of which updates the states; see nm.Function.profile.
+
+        Raises:
+            Error: the model was compiled without ``profile=True``.
+        """
+        return self._call.profile(*self._tensors(args, kwargs), runs=runs)
+
+    def _tensors(self, args: tuple, kwargs: dict) -> list[Tensor]:
+        """The arguments of the compiled function for those of the model."""
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if spec != self._spec.in_spec:
             raise Error(f"expected arguments {self._spec.in_spec}, but got {spec}")
@@ -236,13 +256,7 @@ class CompiledModel:
         if self.states and tensors:
             self.states = {name: state.to(tensors[0].device)
                            for name, state in self.states.items()}
-        given = self._call(*tensors, *self.states.values())
-        results = given if isinstance(given, tuple) else (given,)
-        results = [result.bool() if is_bool else result
-                   for result, is_bool in zip(results, self._lowered.bools)]
-        flat = [results[value] if is_tensor else value
-                for is_tensor, value in self._lowered.results]
-        return _pytree.tree_unflatten(flat, self._spec.out_spec)
+        return [*tensors, *self.states.values()]
 
     def save(self, path: str | os.PathLike) -> None:
         """Copies the shared object, for nm.load and nm-run."""
