@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/Phases.h"
 
+#include "SlidingWindows.h"
+
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
 
@@ -162,7 +164,13 @@ LogicalResult NMTileToBlocks::tileLinalgOps(RewriterBase &rewriter) {
   });
   for (linalg::LinalgOp op : ops) {
     SmallVector<int64_t> sizes = getTaskTile(op, minTaskElements);
-    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes)))
+    SmallVector<Operation *> tiles;
+    if (failed(
+            tileToForall(rewriter, cast<TilingInterface>(*op), sizes, &tiles)))
+      return failure();
+    // Of the tile, as the whole op is cut along loops as they were written.
+    auto tile = tiles.empty() ? op : cast<linalg::LinalgOp>(tiles.front());
+    if (failed(orderWindowLoops(rewriter, tile)))
       return failure();
   }
   return success();

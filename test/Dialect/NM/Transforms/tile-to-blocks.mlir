@@ -71,3 +71,43 @@ func.func @one_sequence(%a: tensor<1x64x128xf32>, %c: tensor<1x64x128xf32>) -> t
   %r = linalg.exp ins(%a : tensor<1x64x128xf32>) outs(%c : tensor<1x64x128xf32>) -> tensor<1x64x128xf32>
   return %r : tensor<1x64x128xf32>
 }
+
+// -----
+
+// Windows are combined for a whole row of results at a time: the row's loop
+// stands inside that over rows of taps, around that over a row's taps.
+
+// TASKS-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d1 + d3, d4 + d5 * 2)>
+// TASKS-DAG: #[[$TAPS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d3, d5)>
+// TASKS-DAG: #[[$SUMS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d1, d4)>
+// TASKS-LABEL: func.func @windows(
+// TASKS: scf.forall
+// TASKS: linalg.generic {indexing_maps = [#[[$IMAGE]], #[[$TAPS]], #[[$SUMS]]]
+// TASKS-SAME: ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction"]
+func.func @windows(%x: tensor<1x32x12x14xf32>, %f: tensor<32x3x3xf32>, %c: tensor<1x32x10x10xf32>) -> tensor<1x32x10x10xf32> {
+  %r = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<[1, 2]> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+    ins(%x, %f : tensor<1x32x12x14xf32>, tensor<32x3x3xf32>) outs(%c : tensor<1x32x10x10xf32>) -> tensor<1x32x10x10xf32>
+  return %r : tensor<1x32x10x10xf32>
+}
+
+// -----
+
+// Not where a step along the row is more than one element, nor where rows are
+// of what is combined.
+
+// TASKS-LABEL: func.func @strided(
+// TASKS: linalg.depthwise_conv_2d_nchw_chw
+func.func @strided(%x: tensor<1x32x21x21xf32>, %f: tensor<32x3x3xf32>, %c: tensor<1x32x10x10xf32>) -> tensor<1x32x10x10xf32> {
+  %r = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>}
+    ins(%x, %f : tensor<1x32x21x21xf32>, tensor<32x3x3xf32>) outs(%c : tensor<1x32x10x10xf32>) -> tensor<1x32x10x10xf32>
+  return %r : tensor<1x32x10x10xf32>
+}
+
+// -----
+
+// TASKS-LABEL: func.func @averages(
+// TASKS: linalg.reduce {{.*}} dimensions = [2, 3]
+func.func @averages(%x: tensor<1x32x10x10xf32>, %c: tensor<1x32xf32>) -> tensor<1x32xf32> {
+  %r = linalg.reduce {arith.addf} ins(%x : tensor<1x32x10x10xf32>) outs(%c : tensor<1x32xf32>) dimensions = [2, 3]
+  return %r : tensor<1x32xf32>
+}
