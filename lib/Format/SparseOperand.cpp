@@ -104,56 +104,106 @@ namespace {
 struct KeptOfGroup {
   static constexpr int64_t kNone = -1;
   std::array<int64_t, 2> position = {0, 1}, row = {kNone, kNone};
+};
 
-  KeptOfGroup(const CondensedView &from, int64_t column, int64_t group);
+/// The weights of a group of rows, and the windows that have them: found once
+/// for all columns, as divisions take longer than the search.
+class GroupOfRows {
+public:
+  GroupOfRows(const CondensedView &from)
+      : from(from), blockColumns(from.pattern.blockColumns(from.n)),
+        windows(from.pattern.windows(from.k)) {}
+
+  void moveTo(int64_t newGroup);
+  KeptOfGroup keptOf(int64_t column) const;
+
+private:
+  const CondensedView &from;
+  int64_t blockColumns, windows;
+  int64_t group = -1;
+  int64_t first = 0, firstWindow = 0, lastWindow = 0;
 };
 } // namespace
 
-KeptOfGroup::KeptOfGroup(const CondensedView &from, int64_t column,
-                         int64_t group) {
+void GroupOfRows::moveTo(int64_t newGroup) {
+  if (group == newGroup)
+    return;
+  group = newGroup;
+  first = group * SparseOperand::kGroupRows;
+  int64_t last = first + SparseOperand::kGroupRows - 1;
+  firstWindow = first / from.pattern.windowRows();
+  lastWindow = std::min(last / from.pattern.windowRows(), windows - 1);
+}
+
+KeptOfGroup GroupOfRows::keptOf(int64_t column) const {
   const Pattern &pattern = from.pattern;
-  int64_t first = group * SparseOperand::kGroupRows;
   int64_t end = first + SparseOperand::kGroupRows;
-  int64_t window = first / pattern.windowRows();
-  int64_t lastWindow =
-      std::min((end - 1) / pattern.windowRows(), pattern.windows(from.k) - 1);
+  int64_t blockColumn = pattern.bn == 1 ? column : column / pattern.bn;
   int64_t count = 0;
-  for (; window <= lastWindow; ++window)
+  KeptOfGroup kept;
+  for (int64_t window = firstWindow; window <= lastWindow; ++window)
     for (int64_t unit = window * pattern.n; unit < (window + 1) * pattern.n;
          ++unit) {
-      int64_t index = from.indices[unit * pattern.blockColumns(from.n) +
-                                   column / pattern.bn];
+      int64_t index = from.indices[unit * blockColumns + blockColumn];
       for (int64_t r = 0; r < pattern.bk; ++r) {
         int64_t k = window * pattern.windowRows() + index * pattern.bk + r;
         if (k < first || k >= end)
           continue;
-        position[count] = k - first;
-        row[count++] = unit * pattern.bk + r;
+        kept.position[count] = k - first;
+        kept.row[count++] = unit * pattern.bk + r;
       }
     }
   if (count != 1)
-    return;
-  int64_t kept = position[0];
-  std::array<int64_t, 2> rows = {kNone, kNone};
-  rows[kept % 2] = row[0];
-  position = {kept - kept % 2, kept - kept % 2 + 1};
-  row = rows;
+    return kept;
+  int64_t position = kept.position[0], row = kept.row[0];
+  int64_t even = position - position % 2;
+  kept.position = {even, even + 1};
+  kept.row = {KeptOfGroup::kNone, KeptOfGroup::kNone};
+  kept.row[position % 2] = row;
+  return kept;
 }
 
-/// Calls `fn(block, step, column, group)` for every group of every
-/// column that is no padding; the column counts from the block's first, and the
-/// group from the step's.
+namespace {
+/// Where a step has the two values and the bits of a group of a column.
+struct GroupPlaces {
+  std::array<int64_t, 2> values;
+  SparseOperand::BitOffset<int64_t> bits;
+};
+} // namespace
+
+/// Those of all steps, by group and column: computed once, as they take longer
+/// than the values that are moved.
+static std::vector<GroupPlaces> placesOfStep(const SparseOperand &operand) {
+  std::vector<GroupPlaces> places;
+  for (int64_t group = 0; group < SparseOperand::kStepGroups; ++group)
+    for (int64_t column = 0; column < operand.columns(); ++column)
+      places.push_back({{operand.positionOf<int64_t>({column, 2 * group}),
+                         operand.positionOf<int64_t>({column, 2 * group + 1})},
+                        operand.bitsOf<int64_t>({column, group})});
+  return places;
+}
+
+/// Calls `fn(step, column, group, places)` for every group of every column that
+/// is no padding; the step counts through all blocks, the column and the group
+/// through all of the matrix. Neighbouring columns, which are neighbours in
+/// memory, come after each other.
 template <typename Fn>
 static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
                          int64_t k, int64_t n, Fn fn) {
+  std::vector<GroupPlaces> places = placesOfStep(operand);
   int64_t columns = pattern.paddedColumns(n), blockColumns = operand.columns();
-  for (int64_t block = 0; block < operand.blocks(pattern, n); ++block)
-    for (int64_t step = 0; step < operand.steps(pattern, k); ++step)
-      for (int64_t column = 0;
-           column < std::min(blockColumns, columns - block * blockColumns);
-           ++column)
-        for (int64_t group = 0; group < SparseOperand::kStepGroups; ++group)
-          fn(block, step, column, group);
+  int64_t blocks = operand.blocks(pattern, n),
+          steps = operand.steps(pattern, k);
+  for (int64_t block = 0; block < blocks; ++block) {
+    int64_t first = block * blockColumns;
+    int64_t width = std::min(blockColumns, columns - first);
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t group = 0; group < SparseOperand::kStepGroups; ++group)
+        for (int64_t column = 0; column < width; ++column)
+          fn(block * steps + step, first + column,
+             step * SparseOperand::kStepGroups + group,
+             places[group * blockColumns + column]);
+  }
 }
 
 /// Packs metadata, and calls `store(step, position, value)` for every value
@@ -168,19 +218,18 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
   constexpr uint8_t kFirstPair = 0x44;
   std::fill_n(metadata, blocks * steps * operand.bytesOfStep(), kFirstPair);
   int64_t columns = pattern.paddedColumns(from.n);
+  GroupOfRows rows(from);
   forEachGroup(
       operand, pattern, from.k, from.n,
-      [&](int64_t block, int64_t step, int64_t column, int64_t group) {
-        int64_t inMatrix = block * operand.columns() + column;
-        KeptOfGroup kept(from, inMatrix,
-                         step * SparseOperand::kStepGroups + group);
-        int64_t number = block * steps + step;
+      [&](int64_t step, int64_t column, int64_t group,
+          const GroupPlaces &places) {
+        rows.moveTo(group);
+        KeptOfGroup kept = rows.keptOf(column);
         for (int64_t i : {0, 1})
           if (kept.row[i] != KeptOfGroup::kNone)
-            store(number, operand.positionOf<int64_t>({column, 2 * group + i}),
-                  kept.row[i] * columns + inMatrix);
-        auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
-        uint8_t &bits = metadata[number * operand.bytesOfStep() + byte];
+            store(step, places.values[i], kept.row[i] * columns + column);
+        auto [byte, shift] = places.bits;
+        uint8_t &bits = metadata[step * operand.bytesOfStep() + byte];
         int pair = encodeMmaPair(static_cast<int>(kept.position[0]),
                                  static_cast<int>(kept.position[1]));
         bits = static_cast<uint8_t>((bits & ~(0xf << shift)) | pair << shift);
@@ -259,22 +308,18 @@ static void unpack(const void *values, const uint8_t *metadata,
   const Word *in = static_cast<const Word *>(values);
   Word *out = static_cast<Word *>(dense);
   std::fill_n(out, k * n, Word(0));
-  int64_t steps = operand.steps(pattern, k);
   forEachGroup(
       operand, pattern, k, n,
-      [&](int64_t block, int64_t step, int64_t column, int64_t group) {
-        int64_t number = block * steps + step;
-        auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
-        int pair = metadata[number * operand.bytesOfStep() + byte] >> shift;
-        int64_t inMatrix = block * operand.columns() + column;
+      [&](int64_t step, int64_t column, int64_t group,
+          const GroupPlaces &places) {
+        auto [byte, shift] = places.bits;
+        int pair = metadata[step * operand.bytesOfStep() + byte] >> shift;
         for (int i : {0, 1}) {
-          int64_t row = step * SparseOperand::kStepRows +
-                        group * SparseOperand::kGroupRows + (pair >> 2 * i & 3);
-          Word value = in[number * operand.valuesOfStep() +
-                          operand.positionOf<int64_t>({column, 2 * group + i})];
+          int64_t row = group * SparseOperand::kGroupRows + (pair >> 2 * i & 3);
+          Word value = in[step * operand.valuesOfStep() + places.values[i]];
           // Rows and columns past the end are padding.
-          if (row < k && inMatrix < n)
-            out[row * n + inMatrix] = value;
+          if (row < k && column < n)
+            out[row * n + column] = value;
         }
       });
 }
