@@ -152,7 +152,8 @@ def folders() -> list[Path]:
     here = Path(__file__).resolve().parent
     places = [here / "_lib", here.parent.parent / "build" / "lib"]
     given = os.environ.get("NM_LIBRARY_DIR")
-    return [Path(given)] if given else places
+    # Absolute: the compiler asks the dynamic linker where it lies itself.
+    return [Path(given).absolute()] if given else places
 
 
 def _open(name: str, functions: dict) -> CDLL:

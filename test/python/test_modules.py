@@ -531,6 +531,13 @@ def test_without_a_compiler(own_cache, draw, tmp_path):
     assert y.shape == (3, 48)
 
 
+def test_relative_library_folder(own_cache):
+    folder = os.path.relpath(Path(nm._library.runtime._name).parent)
+    process = run_python(f"import nm; nm.compile({TEXT!r})", NM_LIBRARY_DIR=folder)
+    _, error = process.communicate()
+    assert process.returncode == 0, error
+
+
 @pytest.mark.parametrize("value", ["no", "false", 1, None])
 def test_flags_take_no_values(value):
     with pytest.raises(nm.Error, match="with-reference to be True or False"):
