@@ -208,9 +208,12 @@ void ThreadPool::reportError() {
 
 void ThreadPool::joinLoop(void *pool) {
   auto *self = static_cast<ThreadPool *>(pool);
+  bool isCaller = pthread_equal(pthread_self(), self->caller);
+  if (isCaller)
+    self->callerBegan = std::chrono::steady_clock::now();
   if (self->joined.fetch_add(1) < self->numThreads())
     self->runLoop();
-  if (pthread_equal(pthread_self(), self->caller))
+  if (isCaller)
     self->callerDone = std::chrono::steady_clock::now();
 }
 
@@ -221,8 +224,11 @@ void ThreadPool::runOnTeam() {
   team(joinLoop, this, /*threads=*/0, /*flags=*/0);
   // Another thread may have taken the last index as the caller was done: then
   // it is later by no more than the caller took, for one index or several.
-  auto late = std::chrono::steady_clock::now() - callerDone;
-  if (late > kLate + (callerDone - begin))
+  // A team also waits, before it begins, for threads that have not left the
+  // loop before.
+  auto late =
+      (callerBegan - begin) + (std::chrono::steady_clock::now() - callerDone);
+  if (late > kLate + (callerDone - callerBegan))
     loopsWithoutTeam = kLoopsWithoutTeam;
 }
 

@@ -95,8 +95,10 @@ private:
   std::atomic<int> active{0};
   // How many threads of a team have come to the loop.
   std::atomic<int> joined{0};
-  // Whose loop a team runs, and when this thread had no index left.
+  // Whose loop a team runs, when this thread began, and when it had no index
+  // left.
   pthread_t caller{};
+  std::chrono::steady_clock::time_point callerBegan;
   std::chrono::steady_clock::time_point callerDone;
   // How many of the next loops run on the pool's own threads all the same.
   int loopsWithoutTeam = 0;

@@ -289,6 +289,30 @@ TEST(ThreadPool, RunsWithoutATeamWhoseThreadsComeLate) {
   EXPECT_EQ(LateThread::calls, 3);
 }
 
+namespace {
+/// A team that waits for its other thread before the caller begins.
+struct LateStart {
+  static inline int calls = 0;
+
+  static void run(void (*body)(void *), void *ctx, unsigned, unsigned) {
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    body(ctx);
+  }
+};
+} // namespace
+
+TEST(ThreadPool, RunsWithoutATeamThatBeginsLate) {
+  ThreadPool pool(2);
+  pool.setTeam(LateStart::run);
+  for (int i = 0; i < 500; ++i) {
+    Counts counts(10);
+    pool.parallelFor(10, Counts::body, &counts);
+    EXPECT_TRUE(counts.allAre(1)) << i;
+  }
+  EXPECT_EQ(LateStart::calls, 1);
+}
+
 TEST(ThreadPool, NoMoreOfATeamThanItsThreads) {
   for (int threads : {2, 3}) {
     ThreadPool pool(threads);
