@@ -6,6 +6,7 @@
 #include "ReferenceProducts.h"
 #include "ReferenceRounding.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
 #include "nm/Transforms/Passes.h"
@@ -64,22 +65,15 @@ static LogicalResult checkSoftmax(Operation *op) {
                            << element;
 }
 
-template <typename Op>
-static SmallVector<Op> collect(ModuleOp module) {
-  SmallVector<Op> ops;
-  module.walk([&](Op op) { ops.push_back(op); });
-  return ops;
-}
-
 /// Has packs and unpacks be pads, reshapes and transpositions.
 static LogicalResult lowerRelayouts(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
-  for (auto op : collect<linalg::PackOp>(module)) {
+  for (auto op : collectOps<linalg::PackOp>(module)) {
     rewriter.setInsertionPoint(op);
     if (failed(linalg::lowerPack(rewriter, op)))
       return op->emitOpError() << "could not be lowered";
   }
-  for (auto op : collect<linalg::UnPackOp>(module)) {
+  for (auto op : collectOps<linalg::UnPackOp>(module)) {
     rewriter.setInsertionPoint(op);
     if (failed(linalg::lowerUnPack(rewriter, op)))
       return op->emitOpError() << "could not be lowered";
@@ -89,7 +83,7 @@ static LogicalResult lowerRelayouts(ModuleOp module) {
 
 static LogicalResult decomposeOps(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
-  for (auto op : collect<linalg::AggregatedOpInterface>(module)) {
+  for (auto op : collectOps<linalg::AggregatedOpInterface>(module)) {
     if (failed(checkSoftmax(op)))
       return failure();
     rewriter.setInsertionPoint(op);

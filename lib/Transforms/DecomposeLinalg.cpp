@@ -2,6 +2,8 @@
 
 #include "nm/Transforms/Passes.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
@@ -11,6 +13,7 @@ namespace mlir::nm {
 } // namespace mlir::nm
 
 using namespace mlir;
+using namespace mlir::nm;
 
 /// Upstream takes it for granted that a softmax is on floats.
 static LogicalResult verify(Operation *op) {
@@ -48,13 +51,6 @@ static LogicalResult lowerRelayout(RewriterBase &rewriter, OpTy op,
                           << op.getSourceType() << " and " << op.getDestType();
 }
 
-template <typename OpTy>
-static SmallVector<OpTy> collect(Operation *root) {
-  SmallVector<OpTy> ops;
-  root->walk([&](OpTy op) { ops.push_back(op); });
-  return ops;
-}
-
 namespace {
 struct NMDecomposeLinalg
     : mlir::nm::impl::NMDecomposeLinalgBase<NMDecomposeLinalg> {
@@ -66,15 +62,15 @@ struct NMDecomposeLinalg
 
 private:
   LogicalResult run(RewriterBase &rewriter) {
-    for (auto op : collect<linalg::AggregatedOpInterface>(getOperation()))
+    for (auto op : collectOps<linalg::AggregatedOpInterface>(getOperation()))
       if (failed(decompose(rewriter, op)))
         return failure();
-    for (auto op : collect<linalg::PackOp>(getOperation()))
+    for (auto op : collectOps<linalg::PackOp>(getOperation()))
       if (failed(lowerRelayout(rewriter, op, [](RewriterBase &b, auto pack) {
             return linalg::lowerPack(b, pack);
           })))
         return failure();
-    for (auto op : collect<linalg::UnPackOp>(getOperation()))
+    for (auto op : collectOps<linalg::UnPackOp>(getOperation()))
       if (failed(lowerRelayout(rewriter, op, [](RewriterBase &b, auto unpack) {
             return linalg::lowerUnPack(b, unpack);
           })))

@@ -5,6 +5,7 @@
 #include "AttentionViews.h"
 
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -379,9 +380,7 @@ struct NMDecomposeAttention
   using NMDecomposeAttentionBase::NMDecomposeAttentionBase;
 
   void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
+    for (auto op : collectOps<AttentionOp>(getOperation())) {
       if (!op.hasPureTensorSemantics()) {
         op.emitOpError("expected tensors to decompose");
         return signalPassFailure();

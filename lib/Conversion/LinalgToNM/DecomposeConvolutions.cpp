@@ -4,6 +4,7 @@
 
 #include "ConvolutionFilter.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
@@ -388,12 +389,10 @@ struct NMDecomposeConvolutions
   using NMDecomposeConvolutionsBase::NMDecomposeConvolutionsBase;
 
   void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation()->walk([&](linalg::LinalgOp op) {
-      if (op.hasPureTensorSemantics() && isConvolution(op))
-        ops.push_back(op);
-    });
-    for (linalg::LinalgOp op : ops)
+    for (auto op :
+         collectOps<linalg::LinalgOp>(getOperation(), [](linalg::LinalgOp op) {
+           return op.hasPureTensorSemantics() && isConvolution(op);
+         }))
       if (failed(decompose(op)))
         return signalPassFailure();
   }

@@ -3,6 +3,7 @@
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -235,12 +236,10 @@ namespace {
 struct NMRaiseAttention
     : mlir::nm::impl::NMRaiseAttentionBase<NMRaiseAttention> {
   void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> products;
-    getOperation()->walk([&](linalg::LinalgOp op) {
-      if (getProduct(op))
-        products.push_back(op);
-    });
-    for (linalg::LinalgOp product : products) {
+    for (auto product :
+         collectOps<linalg::LinalgOp>(getOperation(), [](linalg::LinalgOp op) {
+           return bool(getProduct(op));
+         })) {
       Match match;
       if (!match.find(product))
         continue;

@@ -4,6 +4,7 @@
 
 #include "GPU/Attention/AttentionKernel.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,9 +29,7 @@ namespace {
 struct ConvertAttentionToGPU
     : mlir::nm::impl::ConvertAttentionToGPUBase<ConvertAttentionToGPU> {
   void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
+    for (auto op : collectOps<AttentionOp>(getOperation())) {
       if (!op.hasPureBufferSemantics()) {
         op.emitOpError("expected memrefs to launch a kernel with");
         return signalPassFailure();

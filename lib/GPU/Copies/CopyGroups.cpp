@@ -4,6 +4,7 @@
 
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -169,8 +170,7 @@ void mlir::nm::lowerCopyGroups(RewriterBase &rewriter, Operation *parent) {
     emitBarrier(rewriter, op.getLoc(), op.getScope());
     rewriter.eraseOp(op);
   });
-  SmallVector<scf::ForOp> loops;
-  parent->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  auto loops = collectOps<scf::ForOp>(parent);
   // Outer loops and later ones first: they use the tokens of those before.
   for (scf::ForOp loop : llvm::reverse(loops))
     dropTokens(rewriter, loop);

@@ -5,6 +5,8 @@
 #include "GPU/Copies/BulkCopies.h"
 #include "GPU/Copies/ListedCopy.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -12,8 +14,7 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
                                              WarpsOp role,
                                              RoleBarriers &barriers,
                                              int64_t boxRows) {
-  SmallVector<CopyOp> copies;
-  role.walk([&](CopyOp op) { copies.push_back(op); });
+  auto copies = collectOps<CopyOp>(role);
   for (CopyOp op : copies) {
     if (!op.getToken() || !op.getToken().hasOneUse() ||
         !isa<SignalOp>(*op.getToken().getUsers().begin()))

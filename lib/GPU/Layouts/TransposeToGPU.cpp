@@ -6,6 +6,7 @@
 #include "GPU/Layouts/SplitFloatTiles.h"
 #include "GPU/Layouts/Transposition.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -163,9 +164,7 @@ static SmallVector<linalg::LinalgOp> collect(func::FuncOp function) {
 
 void mlir::nm::convertTransposeToGPU(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
-  SmallVector<SplitFloatsOp> splits;
-  function.walk([&](SplitFloatsOp op) { splits.push_back(op); });
-  for (SplitFloatsOp op : splits) {
+  for (auto op : collectOps<SplitFloatsOp>(function)) {
     if (!op.hasPureBufferSemantics())
       continue;
     rewriter.setInsertionPoint(op);

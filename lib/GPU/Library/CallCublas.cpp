@@ -6,6 +6,7 @@
 #include "GPU/Library/CallContraction.h"
 #include "GPU/Library/LibraryEpilogue.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -215,23 +216,18 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
   using NMCallCublasBase::NMCallCublasBase;
 
   void runOnOperation() override {
-    SmallVector<SparseProductOpInterface> products;
-    getOperation()->walk([&](SparseProductOpInterface product) {
-      if (isLibraryCall(product.getScheduleAttr()))
-        products.push_back(product);
-    });
+    auto products = collectOps<SparseProductOpInterface>(
+        getOperation(), [](SparseProductOpInterface product) {
+          return isLibraryCall(product.getScheduleAttr());
+        });
     if (available)
       for (SparseProductOpInterface product : products)
         if (failed(replaceProduct(product)))
           return signalPassFailure();
     if (failed(replaceContractions()) || failed(replaceAttention()))
       return signalPassFailure();
-    SmallVector<Operation *> conditions;
-    getOperation()->walk([&](Operation *op) {
-      if (isa<HasCublasOp, HasCudnnOp>(op))
-        conditions.push_back(op);
-    });
-    for (Operation *condition : conditions)
+    for (Operation *condition : collectOps<Operation *>(
+             getOperation(), llvm::IsaPred<HasCublasOp, HasCudnnOp>))
       replaceCondition(condition);
     removeDeadBranches();
   }
@@ -322,9 +318,7 @@ static void runElseOnRefusal(scf::IfOp branches, Value queued) {
 /// Products of computed operands are not scheduled: the library makes them, or
 /// loops do.
 LogicalResult NMCallCublas::replaceContractions() {
-  SmallVector<ContractOp> contractions;
-  getOperation()->walk([&](ContractOp op) { contractions.push_back(op); });
-  for (ContractOp op : contractions) {
+  for (auto op : collectOps<ContractOp>(getOperation())) {
     if (!op.hasPureBufferSemantics())
       return op.emitOpError("expected memrefs to call cuBLAS with");
     if (!available) {
@@ -346,9 +340,7 @@ static void forbidLibrary(scf::IfOp branches) {
 }
 
 LogicalResult NMCallCublas::replaceAttention() {
-  SmallVector<AttentionOp> ops;
-  getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-  for (AttentionOp op : ops) {
+  for (auto op : collectOps<AttentionOp>(getOperation())) {
     if (!op.hasPureBufferSemantics())
       return op.emitOpError("expected memrefs to call cuDNN with");
     // Others are for kernels.

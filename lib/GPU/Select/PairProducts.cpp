@@ -4,6 +4,7 @@
 #include "GPU/Tile/PairedColumns.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
@@ -387,11 +388,9 @@ struct NMPairProducts : mlir::nm::impl::NMPairProductsBase<NMPairProducts> {
         return;
       options.given = *given;
     }
-    SmallVector<SpMMOp> products;
-    getOperation()->walk([&](SpMMOp op) { products.push_back(op); });
     IRRewriter rewriter(&getContext());
     llvm::SmallPtrSet<Operation *, 8> paired;
-    for (SpMMOp op : products) {
+    for (auto op : collectOps<SpMMOp>(getOperation())) {
       if (paired.contains(op) || !canBePaired(op))
         continue;
       SpMMOp other = findOther(op);

@@ -14,6 +14,7 @@
 #include "GPU/Stage/StagedTile.h"
 #include "GPU/Stage/WarpRoles.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -380,13 +381,8 @@ namespace {
 struct NMPipelineCopies
     : mlir::nm::impl::NMPipelineCopiesBase<NMPipelineCopies> {
   void runOnOperation() override {
-    SmallVector<SpMMOp> products;
-    getOperation()->walk([&](SpMMOp op) {
-      if (isStaged(op))
-        products.push_back(op);
-    });
     IRRewriter rewriter(&getContext());
-    for (SpMMOp op : products)
+    for (auto op : collectOps<SpMMOp>(getOperation(), isStaged))
       if (failed(pipelineCopies(rewriter, op)))
         return signalPassFailure();
   }

@@ -5,6 +5,7 @@
 #include "GPU/Select/GpuStrategy.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -70,13 +71,8 @@ struct NMStageSharedMemory
   void runOnOperation() override {
     if (failed(checkDivisors(getOperation())))
       return signalPassFailure();
-    SmallVector<SpMMOp> products;
-    getOperation()->walk([&](SpMMOp op) {
-      if (isTile(op))
-        products.push_back(op);
-    });
     OpBuilder builder(&getContext());
-    for (SpMMOp op : products)
+    for (auto op : collectOps<SpMMOp>(getOperation(), isTile))
       if (failed(stageSharedMemory(builder, op)))
         return signalPassFailure();
   }

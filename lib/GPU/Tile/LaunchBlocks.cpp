@@ -11,6 +11,7 @@
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/BufferAlignment.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/GPU/Tile/BlockOrder.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
@@ -49,12 +50,9 @@ static void placeBuffer(RewriterBase &rewriter, memref::AllocOp buffer,
 }
 
 static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
-  SmallVector<memref::AllocOp> buffers;
-  loop.walk([&](memref::AllocOp alloc) {
-    if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(alloc.getType()))
-      buffers.push_back(alloc);
+  return collectOps<memref::AllocOp>(loop, [](memref::AllocOp alloc) {
+    return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(alloc.getType());
   });
-  return buffers;
 }
 
 /// Where the buffers start in shared memory, in bytes, and how many bytes they

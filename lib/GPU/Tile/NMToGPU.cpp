@@ -16,6 +16,7 @@
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Schedule/GpuChip.h"
@@ -82,8 +83,7 @@ static bool areAlike(SparseProductOpInterface lhs,
 /// The products of a block, which all add to one tile of C, in order.
 static FailureOr<SmallVector<SparseProductOpInterface>>
 collectProducts(scf::ForallOp blocks) {
-  SmallVector<SparseProductOpInterface> products;
-  blocks.walk([&](SparseProductOpInterface op) { products.push_back(op); });
+  auto products = collectOps<SparseProductOpInterface>(blocks);
   if (products.empty())
     return blocks.emitOpError()
            << "is mapped to GPU blocks, but has no product";
@@ -288,9 +288,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
 /// Patches whose image is read are in no memory, and views of them are left
 /// that nothing reads.
 static void erasePatches(Operation *root) {
-  SmallVector<PatchesOp> all;
-  root->walk([&](PatchesOp op) { all.push_back(op); });
-  for (PatchesOp op : all) {
+  for (auto op : collectOps<PatchesOp>(root)) {
     llvm::SetVector<Operation *> views;
     getForwardSlice(op.getOperation(), &views);
     for (Operation *view : llvm::reverse(views))
@@ -311,13 +309,9 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
       return signalPassFailure();
     if (failed(checkDivisors(getOperation())))
       return signalPassFailure();
-    SmallVector<scf::ForallOp> loops;
-    getOperation()->walk([&](scf::ForallOp loop) {
-      if (isMappedToBlocks(loop))
-        loops.push_back(loop);
-    });
     IRRewriter rewriter(&getContext());
-    for (scf::ForallOp loop : loops)
+    for (auto loop :
+         collectOps<scf::ForallOp>(getOperation(), isMappedToBlocks))
       if (failed(convertBlocksToLaunch(rewriter, loop)))
         return signalPassFailure();
     erasePatches(getOperation());

@@ -11,6 +11,7 @@
 #include "GPU/Tile/LaunchBlocks.h"
 #include "GPU/Tile/TileOffsets.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,8 +41,7 @@ struct Consumers {
 } // namespace
 
 FailureOr<Consumers> Consumers::find(scf::ForallOp blocks) {
-  SmallVector<SpMMOp> products;
-  blocks.walk([&](SpMMOp op) { products.push_back(op); });
+  auto products = collectOps<SpMMOp>(blocks);
   auto role = products.size() == 1
                   ? products.front()->getParentOfType<WarpsOp>()
                   : WarpsOp();

@@ -3,6 +3,7 @@
 #include "GPU/Tile/TileOffsets.h"
 
 #include "nm/Dialect/NM/IR/BufferAlignment.h"
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/IndexEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -143,13 +144,9 @@ void mlir::nm::lowerBuffers(RewriterBase &rewriter, Operation *parent) {
       alloc.getResult().setType(getStridedType(alloc.getType()));
     });
   });
-  SmallVector<Operation *> views;
-  parent->walk([&](Operation *op) {
-    if (isa<SlotOp, AliasOp>(op))
-      views.push_back(op);
-  });
   // A view comes before the views of it.
-  for (Operation *op : views) {
+  for (Operation *op :
+       collectOps<Operation *>(parent, llvm::IsaPred<SlotOp, AliasOp>)) {
     if (auto slot = dyn_cast<SlotOp>(op))
       lowerSlot(rewriter, slot);
     else

@@ -2,6 +2,7 @@
 
 #include "GPU/Tile/TileToGpuBlocks.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/GPU/Phases.h"
 
 #include "GPU/Library/LibraryEpilogue.h"
@@ -261,13 +262,9 @@ struct NMTileToGpuBlocks
   using NMTileToGpuBlocksBase::NMTileToGpuBlocksBase;
 
   void runOnOperation() override {
-    SmallVector<SparseProductOpInterface> products;
-    getOperation()->walk([&](SparseProductOpInterface op) {
-      if (isTiled(op))
-        products.push_back(op);
-    });
     IRRewriter rewriter(&getContext());
-    for (SparseProductOpInterface op : products)
+    for (auto op :
+         collectOps<SparseProductOpInterface>(getOperation(), isTiled))
       if (failed(tileToGpuBlocks(rewriter, op)))
         return signalPassFailure();
   }

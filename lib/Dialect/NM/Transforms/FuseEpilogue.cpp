@@ -4,6 +4,7 @@
 
 #include "NarrowSums.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
@@ -374,16 +375,12 @@ static void skipReshapes(RewriterBase &rewriter, SparseProductOpInterface op) {
 namespace {
 struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
   void runOnOperation() override {
-    SmallVector<SparseProductOpInterface> products;
-    getOperation()->walk(
-        [&](SparseProductOpInterface op) { products.push_back(op); });
+    auto products = collectOps<SparseProductOpInterface>(getOperation());
     IRRewriter rewriter(&getContext());
     for (SparseProductOpInterface op : products)
       (void)fuseEpilogue(rewriter, op);
     // Of those that are left as operands of another's epilogue.
-    products.clear();
-    getOperation()->walk(
-        [&](SparseProductOpInterface op) { products.push_back(op); });
+    products = collectOps<SparseProductOpInterface>(getOperation());
     for (SparseProductOpInterface op : products)
       skipReshapes(rewriter, op);
     for (SparseProductOpInterface op : products)
