@@ -98,7 +98,8 @@ class SafetensorsFile(Mapping):
         expected = _sum_of(text[:at] + _NO_SUM.encode() + text[at + len(_NO_SUM):])
         if found != expected:
             raise self._damaged(f"expected the checksum {found} of its header, but got "
-                                f"{expected}")
+                                f"{expected}, as where another program wrote nm's "
+                                "metadata to a file of its own")
         end = max((entry[3] for entry in self._header.values()), default=0)
         if len(self._data) - self._begin != end:
             raise self._damaged(f"expected {end} bytes of tensors, but got "

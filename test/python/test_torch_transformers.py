@@ -212,6 +212,36 @@ def test_on_the_fly(tmp_path):
     assert not sparse_names(load(tmp_path / "dense"))
 
 
+@pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "MixtralForCausalLM"])
+def test_another_type(name, tmp_path):
+    """All layers have the type that from_pretrained is asked for."""
+    model = make_model(name)
+    nm.torch.sparsify(model, "2:4", prune=True, force=True)
+    model.save_pretrained(tmp_path)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path, dtype=torch.bfloat16).eval()
+    assert sparse_names(loaded) == sparse_names(model)
+    assert {layer.values.dtype for layer in loaded.modules() if isinstance(layer, NMLinear)} \
+        == {torch.bfloat16}
+    given, model = inputs_of(model), model.to(torch.bfloat16).eval()
+    with torch.no_grad():
+        got, want = loaded(**given).logits, model(**given).logits
+    assert got.dtype == torch.bfloat16
+    assert relative_error(got.double().numpy(), want.double().numpy()) < 1e-2
+
+
+def test_files_that_lost_their_metadata(tmp_path):
+    """As what another program wrote anew, which knows of no patterns."""
+    from safetensors.torch import load_file, save_file
+    model = make_model("LlamaForCausalLM")
+    nm.torch.sparsify(model, "2:4", prune=True, force=True)
+    model.save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    save_file(load_file(path), path, {"format": "pt"})
+    with pytest.raises(nm.FileFormatError, match="another program wrote the tensors anew"):
+        transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+
+
 @pytest.mark.parametrize("tied", [False, True])
 def test_heads(tied, tmp_path):
     model = make_model("LlamaForCausalLM", tie_word_embeddings=tied)

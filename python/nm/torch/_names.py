@@ -40,10 +40,27 @@ _UNUSED = ".nm_unused"
 
 
 class LoadingLinear(NMLinear):
-    """An NMLinear that transformers loads: it has no state beside its tensors."""
+    """An NMLinear that transformers loads: it has no state beside its tensors.
 
+    Attributes:
+        dtype: the type that from_pretrained was asked for.
+    """
+
+    dtype: torch.dtype
     get_extra_state = nn.Module.get_extra_state
     set_extra_state = nn.Module.set_extra_state
+
+    def finish(self) -> None:
+        """Makes it an NMLinear of its type."""
+        self.__class__ = NMLinear
+        cast(self.values, vars(self).pop("dtype"))
+
+
+def cast(parameter: nn.Parameter, dtype: torch.dtype) -> None:
+    """Makes a parameter of floats, of 16 bits or more, one of another such type."""
+    floats = (*LOWER_TYPES, torch.float32, torch.float64)
+    if parameter.dtype != dtype and parameter.dtype in floats and dtype in floats:
+        parameter.data = parameter.data.to(dtype)
 
 
 class _Table:
@@ -318,7 +335,7 @@ def _replace(model: nn.Module, name: str, w: SparseTensor) -> None:
         return
     sparse = LoadingLinear(w.k, w.n, pattern, bias=False, device="meta",
                            dtype=layer.weight.dtype)
-    sparse.bias = layer.bias
+    sparse.bias, sparse.dtype = layer.bias, layer.weight.dtype
     if is_conv1d(layer):
         sparse._transposed_class = type(layer)
     keep_belongings(layer, sparse)

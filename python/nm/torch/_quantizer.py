@@ -32,7 +32,7 @@ from ._experts import stack_name
 from ._layers import find_layers
 from ._linear import NMLinear
 from ._load import save
-from ._names import (LoadingLinear, condense_attentions, condense_stacks,
+from ._names import (LoadingLinear, cast, condense_attentions, condense_stacks,
                      plan_conversions)
 from ._quantized import NMQuantizedLinear
 from ._sparsify import SparsifyReport, sparsify
@@ -102,13 +102,18 @@ class Quantizer(HfQuantizer):
         check_shards(file for file in files if str(file).endswith(".safetensors"))
         if not self.pre_quantized:
             return
+        self._dtypes = {name: each.dtype for name, each in model.named_parameters()}
+        names: set[str] = set()
         for path in files:
             source = open_weights(path)
+            names.update(source)
             self._condensed.update({name: w for name in source
                                     if (w := source.condensed(name)) is not None})
+        _refuse_parts(files, names)
         # Experts that are stacked in the files, too, are dense there.
         if not self._condensed and not any(
-                stack_name(f"{name}.0") for name in self.quantization_config.layers or ()):
+                name.endswith(layer) for layer in self.quantization_config.layers or ()
+                for name in names):
             raise FileFormatError(
                 "expected condensed weights in the files of the model, as its "
                 f"quantization_config says, but {files} have "
@@ -123,9 +128,12 @@ class Quantizer(HfQuantizer):
     def _process_model_after_weight_loading(self, model: Any, **_: Any) -> None:
         self._model = None
         if self.pre_quantized:
+            # Some versions of transformers leave tensors that they rename as files have them.
+            for name, parameter in model.named_parameters():
+                cast(parameter, self._dtypes.get(name, parameter.dtype))
             for layer in model.modules():
                 if type(layer) is LoadingLinear:
-                    layer.__class__ = NMLinear
+                    layer.finish()
             condense_attentions(model)
             condense_stacks(model, self.quantization_config.layers or {})
         else:
@@ -172,6 +180,17 @@ class Quantizer(HfQuantizer):
         from ._densify import densify
         densify(model)
         return model if dtype is None else model.to(dtype)
+
+
+def _refuse_parts(files: Any, names: set[str]) -> None:
+    """Refuses values and indices whose pattern no file says."""
+    parts = sorted(name for name in names if name.endswith(".values")
+                   and f"{name.removesuffix('.values')}.indices" in names)
+    if parts:
+        raise FileFormatError(
+            f"expected metadata with the patterns of condensed weights, but {files} have none "
+            f"of {parts[0]} and {len(parts) - 1} more: another program wrote the tensors anew; "
+            "nm.torch.save, save_pretrained or nm.convert write both")
 
 
 def _is_part(name: str, parts: list[str]) -> bool:
