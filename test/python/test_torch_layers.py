@@ -339,3 +339,15 @@ def test_weights_of_other_classes():
     assert isinstance(model[2].weight, Int8Tensor)
     schedule = nm.torch.mask_layers(nn.Sequential(nn.Linear(8, 8), model[2]), "2:4")
     assert list(schedule.layers) == ["0"]
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+@pytest.mark.parametrize("k,n", [(64, 0), (0, 64), (0, 0)])
+def test_layers_of_no_weights(k, n):
+    """They stay dense beside others, and the report says why."""
+    model = nn.ModuleList([nn.Linear(k, n), nn.Linear(64, 8)]).eval()
+    report = nm.torch.sparsify(model, "2:4", prune=True, force=True)
+    assert [type(layer) for layer in model] == [nn.Linear, NMLinear]
+    assert report.layers[0].reason == "its weight has no elements"
+    layer = NMLinear(k, n, "2:4", bias=False)
+    assert layer.weight.shape == (n, k)

@@ -31,9 +31,10 @@ def kept_values(dense: Tensor, indices: Tensor, form: str) -> Tensor:
         return _kept_anywhere(dense, indices, n, k, pattern.condensed_shapes(k, n)[0][1])
     rows, columns = _padded(pattern, n, k)
     padded = functional.pad(dense.mT, (0, columns - n, 0, rows - k))
-    windows = padded.reshape(-1, pattern.m, *_unit_shape(pattern, columns))
+    count = rows // pattern.m // pattern.block[0]
+    windows = padded.reshape(count, pattern.m, *_unit_shape(pattern, columns))
     kept = windows.gather(1, _places(indices, pattern))
-    return kept.reshape(-1, columns)
+    return kept.reshape(count * pattern.n * pattern.block[0], columns)
 
 
 def _scatter(values: Tensor, indices: Tensor, form: str) -> Tensor:
@@ -49,9 +50,9 @@ def _with_zeros(values: Tensor, indices: Tensor, form: str,
         return _put_anywhere(values, indices, n, k)
     rows, columns = _padded(pattern, n, k)
     unit = _unit_shape(pattern, columns)
-    zeros = values.new_zeros(rows // pattern.m // pattern.block[0], pattern.m, *unit)
-    windows = scatter(zeros, 1, _places(indices, pattern),
-                      values.reshape(-1, pattern.n, *unit))
+    count = rows // pattern.m // pattern.block[0]
+    windows = scatter(values.new_zeros(count, pattern.m, *unit), 1,
+                      _places(indices, pattern), values.reshape(count, pattern.n, *unit))
     return windows.view(rows, columns)[:k, :n].mT.contiguous()
 
 
@@ -106,7 +107,7 @@ def _unit_shape(pattern: Pattern, columns: int) -> tuple[int, int, int]:
 def _places(indices: Tensor, pattern: Pattern) -> Tensor:
     """The unit in its window that each kept element is of."""
     bk, bn = pattern.block
-    units = indices.reshape(-1, pattern.n, 1, indices.shape[1], 1).long()
+    units = indices.reshape(indices.shape[0] // pattern.n, pattern.n, 1, indices.shape[1], 1).long()
     return units.expand(-1, -1, bk, -1, bn)
 
 

@@ -236,7 +236,9 @@ def _why_no_linear(module: nn.Module) -> str | None:
     weight: Any = module.weight
     if type(weight) not in (Tensor, nn.Parameter) and not is_converted(module):
         return f"its weight is a {type(weight).__name__}"
-    return "its weight has no elements, on the meta device" if weight.is_meta else None
+    if weight.is_meta:
+        return "its weight has no elements, on the meta device"
+    return None if weight.numel() else "its weight has no elements"
 
 
 def _members(module: nn.Module) -> set[str]:
