@@ -35,7 +35,10 @@ def threads_of_torch():
 
 
 def threads_of_nm():
-    """Those of a loop whose indices take long enough for each of them to get one."""
+    """Those of a loop whose indices take long enough for each of them to get one. It is
+    the first since the threads are shared: where one came late in a loop before, nm's own
+    would run it."""
+    _threads.share_threads()
     seen = set()
 
     def body(index, _):
