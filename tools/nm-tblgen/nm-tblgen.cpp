@@ -2,12 +2,13 @@
 //
 // Cost models know no MLIR. What they choose is a struct of plain fields, which
 // this makes of the parameters of all schedules in NMSchedules.td, with what
-// converts the struct to attributes and back.
+// converts the struct to attributes and back, and the verifiers of these.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/TableGen/AttrOrTypeDef.h"
 #include "mlir/TableGen/EnumInfo.h"
+#include "mlir/TableGen/Format.h"
 #include "mlir/TableGen/GenInfo.h"
 #include "mlir/Tools/mlir-tblgen/MlirTblgenMain.h"
 #include "llvm/ADT/MapVector.h"
@@ -27,8 +28,9 @@ namespace {
 /// A parameter whose record is an NM_Field.
 class Field {
 public:
-  Field(StringRef parameter, const Record *record)
-      : parameter(parameter.str()), record(record) {}
+  Field(const AttrOrTypeParameter &parameter, const Record *record)
+      : parameter(parameter.getName().str()),
+        type(parameter.getCppAccessorType().str()), record(record) {}
 
   /// The field's name without a suffix.
   std::string getName() const {
@@ -54,7 +56,8 @@ public:
            get("plainDefault") == other.get("plainDefault");
   }
 
-  std::string parameter;
+  /// How the attribute has it.
+  std::string parameter, type;
   const Record *record;
 };
 
@@ -76,7 +79,7 @@ static SmallVector<Schedule> listSchedules(const RecordKeeper &records) {
     for (const AttrOrTypeParameter &parameter : def.getParameters())
       if (auto *init = dyn_cast<llvm::DefInit>(parameter.getDef());
           init && init->getDef()->isSubClassOf("NM_Field"))
-        schedule.fields.emplace_back(parameter.getName(), init->getDef());
+        schedule.fields.emplace_back(parameter, init->getDef());
     if (schedule.fields.size() == def.getParameters().size())
       schedules.push_back(schedule);
   }
@@ -170,10 +173,15 @@ static bool emitStructs(const RecordKeeper &records, raw_ostream &os) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
+/// Names the parameter `given` in a condition of that it is.
+static std::string getIfGiven(const Field &field) {
+  return formatv("  if (auto given = {0}{1})", field.parameter,
+                 field.hasSizes() ? "; !given.empty()" : "");
+}
+
 /// Reads the parameter to the fields that are given.
 static void emitToPlain(const Field &field, raw_ostream &os) {
-  os << formatv("  if (auto given = schedule.{0}(){1}) {{\n", field.getGetter(),
-                field.hasSizes() ? "; !given.empty()" : "");
+  os << getIfGiven(field) << " {\n";
   for (auto [i, name] : llvm::enumerate(field.listNames()))
     os << formatv("    fields.{0} = {1};\n", name,
                   field.hasSizes() ? formatv("given[{0}]", i).str()
@@ -202,17 +210,70 @@ static void emitFromPlain(const Field &field, const Record *record,
                 field.get("fromPlain"));
 }
 
+/// What `each` makes of all fields, one behind the other.
+static std::string
+listFields(const Schedule &schedule,
+           llvm::function_ref<std::string(const Field &)> each) {
+  return llvm::join(llvm::map_range(schedule.fields, each), ", ");
+}
+
+/// The fields that parameters give, and those that an attribute has.
+static void emitReaders(const Schedule &schedule, raw_ostream &os) {
+  std::string parameters = listFields(schedule, [](const Field &field) {
+    return field.type + " " + field.parameter;
+  });
+  os << formatv("static ::nm::GivenFields read{0}Fields({1}) {{\n"
+                "  ::nm::GivenFields fields;\n",
+                schedule.className, parameters);
+  for (const Field &field : schedule.fields)
+    emitToPlain(field, os);
+  std::string getters = listFields(schedule, [](const Field &field) {
+    return "schedule." + field.getGetter() + "()";
+  });
+  os << formatv("  return fields;\n}\n\n"
+                "static ::nm::GivenFields readFields({0} schedule) {{\n"
+                "  return read{0}Fields({1});\n}\n\n",
+                schedule.className, getters);
+}
+
+/// The verifier: what each field is checked for, then what several are
+/// together.
+static void emitVerifier(const Schedule &schedule, raw_ostream &os) {
+  std::string parameters = listFields(schedule, [](const Field &field) {
+    return field.type + " " + field.parameter;
+  });
+  os << formatv("::llvm::LogicalResult {0}::verify(\n"
+                "    ::llvm::function_ref<::mlir::InFlightDiagnostic()> "
+                "emitError,\n    {1}) {{\n",
+                schedule.className, parameters);
+  for (const Field &field : schedule.fields) {
+    if (field.get("check").empty())
+      continue;
+    FmtContext context;
+    context.addSubst("_name", field.parameter);
+    os << getIfGiven(field) << "\n    if (failed("
+       << tgfmt(field.get("check"), &context)
+       << "))\n      return ::mlir::failure();\n";
+  }
+  std::string names =
+      listFields(schedule, [](const Field &field) { return field.parameter; });
+  os << formatv("  [[maybe_unused]] ::nm::GivenFields fields = "
+                "read{0}Fields({1});\n",
+                schedule.className, names);
+  for (StringRef check : schedule.record->getValueAsListOfStrings("checks"))
+    os << formatv("  if (failed(verify{0}(emitError, fields)))\n"
+                  "    return ::mlir::failure();\n",
+                  check);
+  os << "  return ::mlir::success();\n}\n\n";
+}
+
 static bool emitConversions(const RecordKeeper &records, raw_ostream &os) {
   SmallVector<Schedule> schedules = listSchedules(records);
   os << "// Made by nm-tblgen of NMSchedules.td.\n\n";
   for (const Schedule &schedule : schedules) {
-    os << formatv("static ::nm::GivenFields readFields({0} schedule) {{\n"
-                  "  ::nm::GivenFields fields;\n",
-                  schedule.className);
-    for (const Field &field : schedule.fields)
-      emitToPlain(field, os);
-    os << "  return fields;\n}\n\n"
-       << formatv("template <>\n{0} mlir::nm::getSchedule<{0}>(\n"
+    emitReaders(schedule, os);
+    emitVerifier(schedule, os);
+    os << formatv("template <>\n{0} mlir::nm::getSchedule<{0}>(\n"
                   "    ::llvm::function_ref<::mlir::InFlightDiagnostic()> "
                   "emitError,\n    ::mlir::MLIRContext *context, const "
                   "::nm::ScheduleFields &fields) {{\n",
@@ -242,9 +303,10 @@ static GenRegistration
     structs("gen-schedule-structs",
             "Generate the plain structs of schedules, without MLIR",
             emitStructs);
-static GenRegistration
-    conversions("gen-schedule-conversions",
-                "Generate what converts plain schedules to attributes and back",
-                emitConversions);
+static GenRegistration conversions(
+    "gen-schedule-conversions",
+    "Generate what converts plain schedules to attributes and back, and "
+    "verifiers",
+    emitConversions);
 
 int main(int argc, char **argv) { return MlirTblgenMain(argc, argv); }

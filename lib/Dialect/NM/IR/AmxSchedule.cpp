@@ -1,5 +1,7 @@
 //===- AmxSchedule.cpp - #nm.amx ------------------------------------------===//
 
+#include "ScheduleChecks.h"
+
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 using namespace mlir;
@@ -10,36 +12,17 @@ static constexpr int64_t kTileColumns = 16, kTileRows = 32;
 /// Kept rows whose copies are made by one loop's body, at most.
 static constexpr int64_t kMostRowsTogether = 256;
 
-using EmitError = function_ref<InFlightDiagnostic()>;
-
-/// (C1).
-static LogicalResult verifyBlock(EmitError emitError, ArrayRef<int64_t> block) {
-  if (!block.empty() && block.size() != 3)
-    return emitError() << "expected 3 sizes in 'block', but got "
-                       << block.size();
-  for (int64_t size : block)
-    if (size < 1 || size > ::nm::kMaxSize)
-      return emitError() << "expected sizes in 'block' to be in 1.."
-                         << ::nm::kMaxSize << ", but got " << size;
-  return success();
-}
-
-LogicalResult AmxScheduleAttr::verify(EmitError emitError,
-                                      ArrayRef<int64_t> block,
-                                      PackingAttr packing) {
-  if (failed(verifyBlock(emitError, block)))
-    return failure();
-  // (C2).
-  if (packing &&
-      (packing.getPanel() % kTileColumns != 0 ||
-       packing.getChunkRows() != kTileRows || packing.getChunkColumns() != 1 ||
-       packing.getIndexBits() != 8 || packing.getColInfo() != 0))
-    return emitError() << "expected a packing with panels of a multiple of "
-                       << kTileColumns << " columns, chunks of " << kTileRows
-                       << " rows and one column, index_bits = 8 and no "
-                          "col_info, but got "
-                       << packing;
-  return success();
+LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
+                                         PackingAttr packing) {
+  if (packing.getPanel() % kTileColumns == 0 &&
+      packing.getChunkRows() == kTileRows && packing.getChunkColumns() == 1 &&
+      packing.getIndexBits() == 8 && packing.getColInfo() == 0)
+    return success();
+  return emitError() << "expected a packing with panels of a multiple of "
+                     << kTileColumns << " columns, chunks of " << kTileRows
+                     << " rows and one column, index_bits = 8 and no "
+                        "col_info, but got "
+                     << packing;
 }
 
 BlockTiling AmxScheduleAttr::getTiling() const {

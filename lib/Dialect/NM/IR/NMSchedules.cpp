@@ -1,13 +1,9 @@
 //===- NMSchedules.cpp - A schedule for each strategy ---------------------===//
 
-#include "Quantization.h"
 #include "ScheduleChecks.h"
 #include "ScheduleSyntax.h"
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
-#include "nm/Format/Bitmap.h"
-#include "nm/Format/MmaFragments.h"
-#include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -108,50 +104,8 @@ void ParameterList::add(StringRef name, ScheduleAttrInterface schedule) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
-
-/// Lists of rows follow from `pack`, and only strategy simt reads them.
-static LogicalResult verifyNoLists(EmitError emitError, PackingAttr packing) {
-  if (!packing || packing.getColInfo() == 0)
-    return success();
-  return emitError() << "expected a packing without col_info, which follows "
-                        "from 'pack = true', but got "
-                     << packing;
-}
-
-/// (C3) of the schedules whose weights are packed as #nm.columns.
-static LogicalResult verifyColumns(EmitError emitError,
-                                   std::optional<int64_t> kept,
-                                   std::optional<int64_t> tileRows) {
-  if (kept.has_value() != tileRows.has_value())
-    return emitError() << "expected 'kept' and 'tile_rows' together";
-  if (!kept)
-    return success();
-  ::nm::Status status = ::nm::ColumnsForm{*kept, *tileRows}.verify();
-  return status ? success() : emitError() << status.error().message;
-}
-
-//===----------------------------------------------------------------------===//
 // Vector
 //===----------------------------------------------------------------------===//
-
-LogicalResult VectorScheduleAttr::verify(EmitError emitError,
-                                         ArrayRef<int64_t> block,
-                                         ArrayRef<int64_t> thread,
-                                         PackingAttr packing,
-                                         std::optional<int64_t> kept,
-                                         std::optional<int64_t> tileRows) {
-  // (C1), (C2).
-  if (failed(verifyTiles(emitError, block, /*warp=*/{}, thread)) ||
-      failed(verifyNoLists(emitError, packing)))
-    return failure();
-  // (C3).
-  if (kept.has_value() != tileRows.has_value() || (kept && packing))
-    return emitError() << "expected 'kept' and 'tile_rows' together, without "
-                          "'packing'";
-  return verifyColumns(emitError, kept, tileRows);
-}
 
 BlockTiling VectorScheduleAttr::getTiling() const {
   return BlockTiling(getFields(*this));
@@ -176,32 +130,6 @@ bool VectorScheduleAttr::canRead(const ::nm::Pattern &pattern,
 //===----------------------------------------------------------------------===//
 // Simt
 //===----------------------------------------------------------------------===//
-
-LogicalResult SimtScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    ArrayRef<int64_t> thread, std::optional<int64_t> stages,
-    std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
-    std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
-    std::optional<CopyKind> copyA, std::optional<TileOrder>,
-    std::optional<bool>, std::optional<bool>, std::optional<bool>,
-    std::optional<bool>, std::optional<bool>, std::optional<int64_t> padA,
-    PackingAttr packing) {
-  // (C1), (C2), (C5).
-  if (failed(verifyTiles(emitError, block, warp, thread)) ||
-      failed(verifyPadding(emitError, padA)) ||
-      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
-      failed(verifyCount(emitError, "group_m", groupM, kMaxParts)))
-    return failure();
-  // (C3).
-  if (failed(verifyCluster(emitError, splitK, clusterK)))
-    return failure();
-  // (C4).
-  if (copyA == CopyKind::Bulk || copyA == CopyKind::Tensor)
-    return emitError() << "expected copy_a to be direct, matrices, elements or "
-                          "squares, but got "
-                       << stringifyCopyKind(*copyA);
-  return verifyNoLists(emitError, packing);
-}
 
 BlockTiling SimtScheduleAttr::getTiling() const {
   return BlockTiling(getFields(*this));
@@ -266,36 +194,6 @@ ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
 // Gemv
 //===----------------------------------------------------------------------===//
 
-/// (C3).
-static LogicalResult verifyEarlyBytes(EmitError emitError,
-                                      ArrayRef<int64_t> block,
-                                      std::optional<int64_t> bytes) {
-  constexpr int64_t kLine = 128, kMost = 1 << 16;
-  if (!bytes || *bytes == 0)
-    return success();
-  if (*bytes < 0 || *bytes > kMost || *bytes % kLine != 0)
-    return emitError() << "expected 'early_bytes' to be a multiple of " << kLine
-                       << " in 0.." << kMost << ", but got " << *bytes;
-  if (!block.empty() && block.front() != 1)
-    return emitError() << "expected a block of one row for 'early_bytes', but "
-                          "got "
-                       << block.front();
-  return success();
-}
-
-LogicalResult GemvScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    ArrayRef<int64_t> thread, std::optional<int64_t> stages,
-    std::optional<int64_t> splitK, std::optional<int64_t> sliceK,
-    std::optional<int64_t> earlyBytes, std::optional<int64_t> padA,
-    PackingAttr packing) {
-  return failure(failed(verifyEarlyBytes(emitError, block, earlyBytes)) ||
-                 failed(verifyPadding(emitError, padA)) ||
-                 failed(verifyTiles(emitError, block, warp, thread)) ||
-                 failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
-                 failed(verifyNoLists(emitError, packing)));
-}
-
 BlockTiling GemvScheduleAttr::getTiling() const {
   BlockTiling tiling(getFields(*this));
   // A panel that no multiple of a warp's columns fills leaves lanes idle.
@@ -311,28 +209,6 @@ GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 //===----------------------------------------------------------------------===//
 // SimtColumns
 //===----------------------------------------------------------------------===//
-
-LogicalResult SimtColumnsScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    ArrayRef<int64_t> thread, std::optional<int64_t> sliceK,
-    std::optional<int64_t> kept, std::optional<int64_t> tileRows) {
-  // (C1), (C2), (C3).
-  if (failed(verifyTiles(emitError, block, warp, thread)) ||
-      failed(verifyCounts(emitError, /*stages=*/{}, /*splitK=*/{}, sliceK)) ||
-      failed(verifyColumns(emitError, kept, tileRows)))
-    return failure();
-  // (C4).
-  constexpr int64_t kMostColumns = 64;
-  bool isWarp = warp.empty() || (llvm::is_contained({32, 64, 128}, warp[0]) &&
-                                 warp[1] <= (kept ? 1 : kMostColumns));
-  bool fits = warp.empty() || thread.empty() ||
-              (warp[0] == thread[0] * ::nm::kWarpSize && warp[1] == thread[1]);
-  if (isWarp && fits)
-    return success();
-  return emitError() << "expected warps of 32, 64 or 128 rows, of 32 threads "
-                        "each, and of one column with 'kept', else at most "
-                     << kMostColumns;
-}
 
 BlockTiling SimtColumnsScheduleAttr::getTiling() const {
   BlockTiling tiling(getFields(*this));
@@ -352,32 +228,6 @@ SimtColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 //===----------------------------------------------------------------------===//
 // MmaSync
 //===----------------------------------------------------------------------===//
-
-/// (C5): a lane has registers for as many promoted sums as it has sums.
-static LogicalResult verifyMmaPromotion(EmitError emitError,
-                                        ArrayRef<int64_t> warp,
-                                        std::optional<bool> promote) {
-  if (!promote.value_or(false) || warp.empty() ||
-      ::nm::hasMmaPromotion(warp[0] * warp[1] / ::nm::kWarpSize))
-    return success();
-  return emitError() << "expected a warp's tile of few enough sums for "
-                        "'promote', but got "
-                     << warp[0] << " x " << warp[1];
-}
-
-LogicalResult MmaSyncScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    std::optional<int64_t> stages, std::optional<int64_t> splitK,
-    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<bool> pack, std::optional<bool> promote, std::optional<bool>,
-    std::optional<int64_t> padA, PackingAttr packing) {
-  return failure(failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
-                 failed(verifyPadding(emitError, padA)) ||
-                 failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
-                 failed(verifyCluster(emitError, splitK, clusterK)) ||
-                 failed(verifyMmaPromotion(emitError, warp, promote)) ||
-                 failed(verifyNoLists(emitError, packing)));
-}
 
 /// Lanes that have neighbouring rows, or pairs of columns, of the sums of an
 /// mma.sync; which of the two m is leaves a warp's tile as large.
@@ -410,33 +260,6 @@ ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
 // Sparse operands
 //===----------------------------------------------------------------------===//
 
-LogicalResult MmaSpScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    std::optional<int64_t> stages, std::optional<int64_t> splitK,
-    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<int64_t> bits, std::optional<bool> pairs,
-    std::optional<bool> promote, std::optional<bool>,
-    std::optional<int64_t> padA) {
-  // (C5).
-  if (pairs.value_or(false) && bits)
-    return emitError() << "expected no bits for 'pairs', but got " << *bits;
-  if (pairs.value_or(false) && !block.empty() &&
-      block[1] % ::nm::kWarpgroupM != 0)
-    return emitError() << "expected n of the block to be a multiple of "
-                       << ::nm::kWarpgroupM << " for 'pairs', but got "
-                       << block[1];
-  // (C1), (C2), (C3), (C4), (C6).
-  if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
-      failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
-      (bits && failed(verifyQuantizedBits(emitError, *bits))) ||
-      failed(verifyMmaPromotion(emitError, warp, promote)) ||
-      failed(verifyPadding(emitError, padA)) ||
-      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
-      failed(verifyCluster(emitError, splitK, clusterK)))
-    return failure();
-  return verifySteps(emitError, block);
-}
-
 /// Warps have their part of the block's tile, and a slice of its k.
 template <typename AttrTy>
 static BlockTiling getTilingOfWarps(AttrTy schedule) {
@@ -456,23 +279,6 @@ BlockTiling MmaSpScheduleAttr::getTiling() const {
 //===----------------------------------------------------------------------===//
 // Bitmaps
 //===----------------------------------------------------------------------===//
-
-LogicalResult MmaBitmapScheduleAttr::verify(
-    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
-    std::optional<int64_t> stages, std::optional<int64_t> splitK,
-    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
-    std::optional<bool> promote, std::optional<bool>,
-    std::optional<int64_t> padA) {
-  // (C1), (C2), (C3), (C4).
-  return failure(
-      failed(verifyMmaPromotion(emitError, warp, promote)) ||
-      failed(verifyPadding(emitError, padA)) ||
-      failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
-      failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
-      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
-      failed(verifyCluster(emitError, splitK, clusterK)) ||
-      failed(verifySteps(emitError, block, ::nm::BitmapForm::kStepRows)));
-}
 
 BlockTiling MmaBitmapScheduleAttr::getTiling() const {
   return getTilingOfWarps(*this);

@@ -1,91 +1,265 @@
-//===- ScheduleChecks.cpp - What several schedules check ------------------===//
+//===- ScheduleChecks.cpp - What schedules check --------------------------===//
 
 #include "ScheduleChecks.h"
 
+#include "nm/Format/MmaFragments.h"
+#include "nm/Format/SparseOperand.h"
+#include "nm/Schedule/SumChains.h"
+#include "nm/Support/Warp.h"
+
 using namespace mlir;
 using namespace mlir::nm;
+using ::nm::GivenFields;
+
+//===----------------------------------------------------------------------===//
+// Of parameters
+//===----------------------------------------------------------------------===//
 
 LogicalResult mlir::nm::verifySizes(EmitError emitError, StringRef name,
-                                    ArrayRef<int64_t> sizes, size_t rank,
+                                    ArrayRef<int64_t> sizes,
+                                    std::initializer_list<int64_t> steps,
                                     int64_t most) {
-  if (!sizes.empty() && sizes.size() != rank)
-    return emitError() << "expected " << rank << " sizes in '" << name
+  if (sizes.size() != steps.size())
+    return emitError() << "expected " << steps.size() << " sizes in '" << name
                        << "', but got " << sizes.size();
   for (int64_t size : sizes)
     if (size < 1 || size > most)
       return emitError() << "expected sizes in '" << name << "' to be in 1.."
                          << most << ", but got " << size;
+  for (auto [size, step] : llvm::zip(sizes, steps))
+    if (size % step != 0)
+      return emitError() << "expected sizes in '" << name
+                         << "' to be multiples of " << ArrayRef(steps)
+                         << ", but got " << sizes;
   return success();
-}
-
-LogicalResult mlir::nm::verifyTiles(EmitError emitError,
-                                    ArrayRef<int64_t> block,
-                                    ArrayRef<int64_t> warp,
-                                    ArrayRef<int64_t> thread) {
-  return failure(
-      failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
-      failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
-      failed(verifySizes(emitError, "thread", thread, 2, kMaxTile)));
 }
 
 LogicalResult mlir::nm::verifyCount(EmitError emitError, StringRef name,
-                                    std::optional<int64_t> count,
-                                    int64_t most) {
-  if (!count || (*count >= 1 && *count <= most))
+                                    int64_t count, int64_t least, int64_t most,
+                                    int64_t step) {
+  if (count >= least && count <= most && count % step == 0)
     return success();
-  return emitError() << "expected " << name << " in 1.." << most << ", but got "
-                     << *count;
+  InFlightDiagnostic diagnostic = emitError() << "expected " << name;
+  if (step != 1)
+    diagnostic << " to be a multiple of " << step;
+  return diagnostic << " in " << least << ".." << most << ", but got " << count;
 }
 
-LogicalResult mlir::nm::verifyCounts(EmitError emitError,
-                                     std::optional<int64_t> stages,
-                                     std::optional<int64_t> splitK,
-                                     std::optional<int64_t> sliceK) {
-  return failure(failed(verifyCount(emitError, "stages", stages, kMaxParts)) ||
-                 failed(verifyCount(emitError, "split_k", splitK, kMaxParts)) ||
-                 failed(verifyCount(emitError, "slice_k", sliceK, kMaxWarps)));
+LogicalResult mlir::nm::verifyCopy(EmitError emitError, CopyKind copy,
+                                   std::initializer_list<CopyKind> kinds) {
+  if (llvm::is_contained(kinds, copy))
+    return success();
+  InFlightDiagnostic diagnostic = emitError()
+                                  << "expected copy_a to be one of ";
+  llvm::interleaveComma(kinds, diagnostic, [&](CopyKind kind) {
+    diagnostic << stringifyCopyKind(kind);
+  });
+  return diagnostic << ", but got " << stringifyCopyKind(copy);
 }
 
-LogicalResult mlir::nm::verifyPadding(EmitError emitError,
-                                      std::optional<int64_t> padA) {
-  constexpr int64_t kStep = 8, kMost = 64;
-  if (!padA || (*padA >= 0 && *padA <= kMost && *padA % kStep == 0))
+LogicalResult mlir::nm::verifyUnlistedPacking(EmitError emitError,
+                                              PackingAttr packing) {
+  if (packing.getColInfo() == 0)
     return success();
-  return emitError() << "expected 'pad_a' to be a multiple of " << kStep
-                     << " in 0.." << kMost << ", but got " << *padA;
+  return emitError() << "expected a packing without col_info, which follows "
+                        "from 'pack = true', but got "
+                     << packing;
 }
+
+LogicalResult mlir::nm::verifyWgmmaPacking(EmitError emitError,
+                                           PackingAttr packing) {
+  if (packing.getColInfo() == 0 && packing.getIndexBits() == 8 &&
+      packing.getPacking().isRowWise())
+    return success();
+  return emitError() << "expected a packing with index_bits = 8 and without "
+                        "col_info or chunks, but got "
+                     << packing;
+}
+
+//===----------------------------------------------------------------------===//
+// Of the fields of several strategies
+//===----------------------------------------------------------------------===//
 
 LogicalResult mlir::nm::verifyCluster(EmitError emitError,
-                                      std::optional<int64_t> splitK,
-                                      std::optional<int64_t> clusterK) {
-  if (failed(verifyCount(emitError, "cluster_k", clusterK, kMaxCluster)))
-    return failure();
-  if (splitK && clusterK && *splitK % *clusterK != 0)
-    return emitError() << "expected cluster_k to divide split_k, " << *splitK
-                       << ", but got " << *clusterK;
+                                      const GivenFields &fields) {
+  if (fields.splitK && fields.clusterK &&
+      *fields.splitK % *fields.clusterK != 0)
+    return emitError() << "expected cluster_k to divide split_k, "
+                       << *fields.splitK << ", but got " << *fields.clusterK;
   return success();
 }
 
-LogicalResult mlir::nm::verifyPart(EmitError emitError, StringRef name,
-                                   ArrayRef<int64_t> block,
-                                   ArrayRef<int64_t> part,
-                                   ArrayRef<int64_t> steps) {
-  for (auto [i, size] : llvm::enumerate(part)) {
-    if (size % steps[i] != 0)
-      return emitError() << "expected sizes in '" << name
-                         << "' to be multiples of " << steps << ", but got "
-                         << part;
-    if (!block.empty() && block[i] % size != 0)
-      return emitError() << "expected '" << name << "' to divide the block's "
-                         << block.take_front(2) << ", but got " << part;
-  }
+LogicalResult mlir::nm::verifyPart(EmitError emitError,
+                                   const GivenFields &fields) {
+  std::optional<int64_t> m = fields.warpM ? fields.warpM : fields.warpgroupM,
+                         n = fields.warpN ? fields.warpN : fields.warpgroupN;
+  if (!fields.blockM || !m ||
+      (*fields.blockM % *m == 0 && *fields.blockN % *n == 0))
+    return success();
+  return emitError() << "expected '" << (fields.warpM ? "warp" : "warpgroup")
+                     << "' to divide the block's " << *fields.blockM << ", "
+                     << *fields.blockN << ", but got " << *m << ", " << *n;
+}
+
+//===----------------------------------------------------------------------===//
+// Of #nm.columns
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::nm::verifyColumns(EmitError emitError,
+                                      const GivenFields &fields) {
+  if (fields.kept.has_value() != fields.tileRows.has_value())
+    return emitError() << "expected 'kept' and 'tile_rows' together";
+  if (!fields.kept)
+    return success();
+  ::nm::Status status =
+      ::nm::ColumnsForm{*fields.kept, *fields.tileRows}.verify();
+  return status ? success() : emitError() << status.error().message;
+}
+
+LogicalResult mlir::nm::verifyColumnsOrPanels(EmitError emitError,
+                                              const GivenFields &fields) {
+  if (fields.kept && fields.packing)
+    return emitError() << "expected 'kept' and 'tile_rows' without 'packing'";
   return success();
 }
 
-LogicalResult mlir::nm::verifySteps(EmitError emitError,
-                                    ArrayRef<int64_t> block, int64_t rows) {
-  if (!block.empty() && block[2] % rows != 0)
-    return emitError() << "expected k of the block to be a multiple of " << rows
-                       << ", but got " << block[2];
+LogicalResult mlir::nm::verifyWarpsOfColumns(EmitError emitError,
+                                             const GivenFields &fields) {
+  constexpr int64_t kMostColumns = 64;
+  if (!fields.warpM)
+    return success();
+  bool isWarp = llvm::is_contained({32, 64, 128}, *fields.warpM) &&
+                *fields.warpN <= (fields.kept ? 1 : kMostColumns);
+  bool fits =
+      !fields.threadM || (*fields.warpM == *fields.threadM * ::nm::kWarpSize &&
+                          *fields.warpN == *fields.threadN);
+  if (isWarp && fits)
+    return success();
+  return emitError() << "expected warps of 32, 64 or 128 rows, of 32 threads "
+                        "each, and of one column with 'kept', else at most "
+                     << kMostColumns;
+}
+
+//===----------------------------------------------------------------------===//
+// Of single warps
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::nm::verifyEarlyBytes(EmitError emitError,
+                                         const GivenFields &fields) {
+  if (fields.earlyBytes.value_or(0) == 0 || fields.blockM.value_or(1) == 1)
+    return success();
+  return emitError() << "expected a block of one row for 'early_bytes', but "
+                        "got "
+                     << *fields.blockM;
+}
+
+LogicalResult mlir::nm::verifyMmaPromotion(EmitError emitError,
+                                           const GivenFields &fields) {
+  if (!fields.promote.value_or(false) || !fields.warpM ||
+      ::nm::hasMmaPromotion(*fields.warpM * *fields.warpN / ::nm::kWarpSize))
+    return success();
+  return emitError() << "expected a warp's tile of few enough sums for "
+                        "'promote', but got "
+                     << *fields.warpM << " x " << *fields.warpN;
+}
+
+LogicalResult mlir::nm::verifyPairs(EmitError emitError,
+                                    const GivenFields &fields) {
+  if (!fields.pairs.value_or(false))
+    return success();
+  if (fields.bits)
+    return emitError() << "expected no bits for 'pairs', but got "
+                       << *fields.bits;
+  if (fields.blockN.value_or(0) % ::nm::kWarpgroupM != 0)
+    return emitError() << "expected n of the block to be a multiple of "
+                       << ::nm::kWarpgroupM << " for 'pairs', but got "
+                       << *fields.blockN;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Of warpgroups
+//===----------------------------------------------------------------------===//
+
+/// Rows of the instruction's first operand, and the most columns of its second.
+static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
+
+LogicalResult mlir::nm::verifyWarpgroupRows(EmitError emitError,
+                                            const GivenFields &fields) {
+  if (fields.warpgroupM.value_or(0) <= kMaxWgmmaColumns)
+    return success();
+  return emitError() << "expected at most " << kMaxWgmmaColumns
+                     << " rows of A in 'warpgroup', but got "
+                     << *fields.warpgroupM;
+}
+
+LogicalResult mlir::nm::verifySelectedTile(EmitError emitError,
+                                           const GivenFields &fields) {
+  if (!fields.warpgroupM || (*fields.warpgroupM == kWgmmaStep &&
+                             *fields.warpgroupN <= kMaxWgmmaColumns))
+    return success();
+  return emitError() << "expected " << kWgmmaStep << " rows of A and at most "
+                     << kMaxWgmmaColumns << " columns in 'warpgroup', but got "
+                     << *fields.warpgroupM << " and " << *fields.warpgroupN;
+}
+
+LogicalResult mlir::nm::verifySplits(EmitError emitError,
+                                     const GivenFields &fields) {
+  constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+  if (!fields.splits)
+    return fields.stages ? verifyCount(emitError, "stages", *fields.stages,
+                                       kMinWgmmaStages, kMaxParts)
+                         : success();
+  if (fields.blockK.value_or(kStepRows) != kStepRows)
+    return emitError() << "expected k of the block to be " << kStepRows
+                       << ", with splits, but got " << *fields.blockK;
+  return success();
+}
+
+LogicalResult mlir::nm::verifyRoles(EmitError emitError,
+                                    const GivenFields &fields) {
+  if (fields.blocks && fields.producers == 0)
+    return emitError() << "expected producers for 'blocks', but got none";
+  if (fields.groupM.value_or(1) != 1 && fields.groupN.value_or(1) != 1)
+    return emitError() << "expected a group_m or a group_n of 1, but got "
+                       << *fields.groupM << " and " << *fields.groupN;
+  if (fields.producers.value_or(0) != 0 && fields.clusterK.value_or(1) != 1)
+    return emitError() << "expected a cluster_k of 1, with producers, but got "
+                       << *fields.clusterK;
+  return success();
+}
+
+LogicalResult mlir::nm::verifyRegisters(EmitError emitError,
+                                        const GivenFields &fields) {
+  bool ofProducers = fields.producerRegisters.has_value();
+  if (ofProducers != fields.consumerRegisters.has_value())
+    return emitError() << "expected producer_registers and consumer_registers, "
+                          "or neither";
+  if (ofProducers && fields.producers == 0)
+    return emitError()
+           << "expected producers for 'producer_registers', but got none";
+  return success();
+}
+
+LogicalResult mlir::nm::verifyStoreBuffers(EmitError emitError,
+                                           const GivenFields &fields) {
+  constexpr int64_t kElements =
+      StageStoresOp::kSlotSide * StageStoresOp::kSlotSide;
+  int64_t slots = fields.storeBuffers.value_or(0);
+  if (slots == 0)
+    return success();
+  if (fields.producers == 0)
+    return emitError()
+           << "expected producers for 'store_buffers', but got none";
+  if (fields.splitK.value_or(1) != 1)
+    return emitError() << "expected k in one part for 'store_buffers', but got "
+                       << *fields.splitK;
+  if (!fields.warpgroupM)
+    return success();
+  int64_t parts = *fields.warpgroupM * *fields.warpgroupN / kElements;
+  if (parts % slots != 0)
+    return emitError() << "expected store_buffers to divide the " << parts
+                       << " parts of 64 x 64 of a warpgroup's tile, but got "
+                       << slots;
   return success();
 }

@@ -1,11 +1,18 @@
-//===- ScheduleChecks.h - What several schedules check ----------*- C++ -*-===//
+//===- ScheduleChecks.h - What schedules check ------------------*- C++ -*-===//
+//
+// The verifiers of NMSchedules.td, which nm-tblgen generates, call these: those
+// that a parameter names, where it is given, and then those that its schedule
+// names, of all fields.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef NM_LIB_DIALECT_NM_IR_SCHEDULECHECKS_H
 #define NM_LIB_DIALECT_NM_IR_SCHEDULECHECKS_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Schedule/ScheduleFields.h"
 
-#include <optional>
+#include <initializer_list>
 
 namespace mlir::nm {
 
@@ -20,38 +27,77 @@ inline constexpr int64_t kMaxParts = 1 << 16;
 inline constexpr int64_t kMaxWarps = 32;
 /// The most blocks of a cluster that every chip with clusters has.
 inline constexpr int64_t kMaxCluster = 8;
+/// The fewest stages of a warpgroup: a tile in flight, one whose operands
+/// arrive, and one whose slot is free.
+inline constexpr int64_t kMinWgmmaStages = 3;
 
-/// `rank` sizes or none, each in 1..most.
+//===----------------------------------------------------------------------===//
+// Of parameters
+//===----------------------------------------------------------------------===//
+
+/// As many sizes as `steps`, multiples of these, in 1..most.
 LogicalResult verifySizes(EmitError emitError, StringRef name,
-                          ArrayRef<int64_t> sizes, size_t rank, int64_t most);
+                          ArrayRef<int64_t> sizes,
+                          std::initializer_list<int64_t> steps, int64_t most);
 
-LogicalResult verifyTiles(EmitError emitError, ArrayRef<int64_t> block,
-                          ArrayRef<int64_t> warp, ArrayRef<int64_t> thread);
+/// A multiple of `step` in least..most.
+LogicalResult verifyCount(EmitError emitError, StringRef name, int64_t count,
+                          int64_t least, int64_t most, int64_t step = 1);
 
-/// None, or in 1..most.
-LogicalResult verifyCount(EmitError emitError, StringRef name,
-                          std::optional<int64_t> count, int64_t most);
+LogicalResult verifyCopy(EmitError emitError, CopyKind copy,
+                         std::initializer_list<CopyKind> kinds);
 
-LogicalResult verifyCounts(EmitError emitError, std::optional<int64_t> stages,
-                           std::optional<int64_t> splitK,
-                           std::optional<int64_t> sliceK);
+LogicalResult verifyUnlistedPacking(EmitError emitError, PackingAttr packing);
+LogicalResult verifyAmxPacking(EmitError emitError, PackingAttr packing);
+LogicalResult verifyWgmmaPacking(EmitError emitError, PackingAttr packing);
 
-/// Elements that rows of a temporary A start at multiples of.
-LogicalResult verifyPadding(EmitError emitError, std::optional<int64_t> padA);
+//===----------------------------------------------------------------------===//
+// Of all fields
+//===----------------------------------------------------------------------===//
 
 /// Blocks of clusters that have all parts of k.
-LogicalResult verifyCluster(EmitError emitError, std::optional<int64_t> splitK,
-                            std::optional<int64_t> clusterK);
+LogicalResult verifyCluster(EmitError emitError,
+                            const ::nm::GivenFields &fields);
 
-/// `part`, the tile [m, n] that some warps have of `block`, is whole steps of
-/// their instruction and divides it.
-LogicalResult verifyPart(EmitError emitError, StringRef name,
-                         ArrayRef<int64_t> block, ArrayRef<int64_t> part,
-                         ArrayRef<int64_t> steps);
+/// The tile of a warp, or of four, divides the block's.
+LogicalResult verifyPart(EmitError emitError, const ::nm::GivenFields &fields);
 
-/// A block's k is whole steps of `rows` rows of packed weights.
-LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block,
-                          int64_t rows = ::nm::SparseOperand::kStepRows);
+/// Those of #nm.columns.
+LogicalResult verifyColumns(EmitError emitError,
+                            const ::nm::GivenFields &fields);
+/// Either those or panels.
+LogicalResult verifyColumnsOrPanels(EmitError emitError,
+                                    const ::nm::GivenFields &fields);
+LogicalResult verifyWarpsOfColumns(EmitError emitError,
+                                   const ::nm::GivenFields &fields);
+
+/// One row, where bytes of weights are asked for early.
+LogicalResult verifyEarlyBytes(EmitError emitError,
+                               const ::nm::GivenFields &fields);
+
+/// A lane has registers for as many promoted sums as it has sums.
+LogicalResult verifyMmaPromotion(EmitError emitError,
+                                 const ::nm::GivenFields &fields);
+/// Weights in the order of warpgroups.
+LogicalResult verifyPairs(EmitError emitError, const ::nm::GivenFields &fields);
+
+/// Rows of A, the second operand of a warpgroup.
+LogicalResult verifyWarpgroupRows(EmitError emitError,
+                                  const ::nm::GivenFields &fields);
+/// Rows of A that threads select, the first operand, and columns.
+LogicalResult verifySelectedTile(EmitError emitError,
+                                 const ::nm::GivenFields &fields);
+/// Split floats, of tiles of one step, with two stages; without, with three.
+LogicalResult verifySplits(EmitError emitError,
+                           const ::nm::GivenFields &fields);
+/// Warps that copy, the blocks that take turns, and the order of their tiles.
+LogicalResult verifyRoles(EmitError emitError, const ::nm::GivenFields &fields);
+/// Registers of both roles, or of neither.
+LogicalResult verifyRegisters(EmitError emitError,
+                              const ::nm::GivenFields &fields);
+/// Slots that C leaves through.
+LogicalResult verifyStoreBuffers(EmitError emitError,
+                                 const ::nm::GivenFields &fields);
 
 } // namespace mlir::nm
 

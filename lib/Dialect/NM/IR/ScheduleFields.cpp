@@ -2,6 +2,12 @@
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 
+#include "Quantization.h"
+#include "ScheduleChecks.h"
+
+#include "nm/Format/SplitFloats.h"
+#include "nm/Schedule/TensorBoxes.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -486,7 +486,7 @@ func.func @record_type(%a: tensor<4x8xf32>, %v: tensor<4x8xf32>, %i: tensor<4x8x
 // #nm.mma_sp
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected k of the block to be a multiple of 64, but got 96}}
+// expected-error @+1 {{expected sizes in 'block' to be multiples of 1, 1, 64, but got 64, 64, 96}}
 func.func private @mma_sp_c1_k() attributes {s = #nm.mma_sp<block = [64, 64, 96]>}
 
 // -----
@@ -520,7 +520,7 @@ func.func private @mma_sp_c3() attributes {s = #nm.mma_sp<split_k = 16, cluster_
 // #nm.mma_bitmap
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected k of the block to be a multiple of 128, but got 192}}
+// expected-error @+1 {{expected sizes in 'block' to be multiples of 1, 1, 128, but got 8, 32, 192}}
 func.func private @mma_bitmap_c1_k() attributes {s = #nm.mma_bitmap<block = [8, 32, 192]>}
 
 // -----
@@ -545,12 +545,12 @@ func.func private @mma_bitmap_c3() attributes {s = #nm.mma_bitmap<split_k = 3, c
 
 // -----
 
-// expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got bulk}}
+// expected-error @+1 {{expected copy_a to be one of direct, matrices, elements, squares, but got bulk}}
 func.func private @simt_c4_bulk() attributes {s = #nm.simt<copy_a = bulk>}
 
 // -----
 
-// expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got tensor}}
+// expected-error @+1 {{expected copy_a to be one of direct, matrices, elements, squares, but got tensor}}
 func.func private @simt_c4_tensor() attributes {s = #nm.simt<copy_a = tensor>}
 
 // -----

@@ -272,7 +272,7 @@ func.func @wgmma_c4_unit(%a: tensor<32x8xf16>, %v: tensor<1x8x128xf16>, %i: tens
 // -----
 
 func.func @wgmma_c4_warpgroup(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
-  // expected-error @+1 {{expected the warpgroup's tile to divide the block's 64, but got 128}}
+  // expected-error @+2 {{expected 'warpgroup' to divide the block's 64, 64, but got 128, 64}}
   %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>
     schedule #nm.wgmma<block = [64, 64, 32], warpgroup = [128, 64], packing = <panel = 64, index_bits = 8>>
     ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x64xf16>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>

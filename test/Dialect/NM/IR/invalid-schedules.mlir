@@ -18,12 +18,12 @@ func.func private @mma_bitmap_c4() attributes {s = #nm.mma_bitmap<warp = [16, 25
 
 // -----
 
-// expected-error @+1 {{expected 'early_bytes' to be a multiple of 128 in 0..65536, but got 100}}
+// expected-error @+1 {{expected early_bytes to be a multiple of 128 in 0..65536, but got 100}}
 func.func private @gemv_c3() attributes {s = #nm.gemv<early_bytes = 100>}
 
 // -----
 
-// expected-error @+1 {{expected 'early_bytes' to be a multiple of 128 in 0..65536, but got -128}}
+// expected-error @+1 {{expected early_bytes to be a multiple of 128 in 0..65536, but got -128}}
 func.func private @gemv_c3_negative() attributes {s = #nm.gemv<early_bytes = -128>}
 
 // -----

@@ -165,7 +165,7 @@ func.func @sparse_operand_c2(%v: tensor<32x64xf16>, %i: tensor<32x64xi8>, %pv0: 
 // -----
 
 func.func @wgmma_sp_c5() {
-  // expected-error @+1 {{expected 2 or 3 splits, but got 1}}
+  // expected-error @+1 {{expected splits in 2..3, but got 1}}
   "func.call"() {callee = @wgmma_sp_c5, p = #nm.wgmma_sp<splits = 1>} : () -> ()
   return
 }
@@ -173,7 +173,7 @@ func.func @wgmma_sp_c5() {
 // -----
 
 func.func @wgmma_sp_c5_stages() {
-  // expected-error @+1 {{expected at least 2 stages, but got 1}}
+  // expected-error @+1 {{expected stages in 2..65536, but got 1}}
   "func.call"() {callee = @wgmma_sp_c5_stages, p = #nm.wgmma_sp<stages = 1, splits = 3>} : () -> ()
   return
 }

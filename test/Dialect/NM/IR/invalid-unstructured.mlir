@@ -78,5 +78,10 @@ func.func @columns_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<1
 
 // -----
 
-// expected-error @+1 {{expected 'kept' and 'tile_rows' together, without 'packing'}}
+// expected-error @+1 {{expected 'kept' and 'tile_rows' together}}
 func.func private @vector_c3() attributes {s = #nm.vector<kept = 4>}
+
+// -----
+
+// expected-error @+1 {{expected 'kept' and 'tile_rows' without 'packing'}}
+func.func private @vector_c3_panels() attributes {s = #nm.vector<packing = <panel = 16, index_bits = 8>, kept = 4, tile_rows = 64>}

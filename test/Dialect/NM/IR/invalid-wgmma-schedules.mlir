@@ -7,7 +7,7 @@
 // #nm.wgmma
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 96}}
+// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, 64, but got 96, 64}}
 func.func private @wgmma_c1_warpgroup() attributes {s = #nm.wgmma<warpgroup = [96, 64]>}
 
 // -----
@@ -17,12 +17,12 @@ func.func private @wgmma_c1_rows() attributes {s = #nm.wgmma<warpgroup = [320, 6
 
 // -----
 
-// expected-error @+1 {{expected at least 3 stages, but got 2}}
+// expected-error @+1 {{expected stages in 3..65536, but got 2}}
 func.func private @wgmma_c2_stages() attributes {s = #nm.wgmma<stages = 2>}
 
 // -----
 
-// expected-error @+1 {{expected copy_a to be direct, tensor or bulk, but got elements}}
+// expected-error @+1 {{expected copy_a to be one of direct, tensor, bulk, but got elements}}
 func.func private @wgmma_c6_copy() attributes {s = #nm.wgmma<copy_a = elements>}
 
 // -----
@@ -32,7 +32,7 @@ func.func private @wgmma_c3_packing() attributes {s = #nm.wgmma<packing = <panel
 
 // -----
 
-// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 3}}
+// expected-error @+1 {{expected producers to be a multiple of 4 in 0..16, but got 3}}
 func.func private @wgmma_c5_producers() attributes {s = #nm.wgmma<producers = 3>}
 
 // -----
@@ -67,7 +67,7 @@ func.func private @wgmma_sp_c9_producers() attributes {s = #nm.wgmma_sp<producer
 
 // -----
 
-// expected-error @+1 {{expected registers of a role to be a multiple of 8 in 24..240, but got 36}}
+// expected-error @+1 {{expected producer_registers to be a multiple of 8 in 24..240, but got 36}}
 func.func private @wgmma_select_c9() attributes {s = #nm.wgmma_select<producer_registers = 36, consumer_registers = 232>}
 
 // -----
@@ -81,12 +81,12 @@ func.func private @wgmma_c7_parts() attributes {s = #nm.wgmma<split_k = 2, store
 // #nm.wgmma_sp
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected k of the block to be a multiple of 64, but got 32}}
+// expected-error @+1 {{expected sizes in 'block' to be multiples of 1, 1, 64, but got 64, 64, 32}}
 func.func private @wgmma_sp_c1_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 32]>}
 
 // -----
 
-// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 32}}
+// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, 64, but got 64, 32}}
 func.func private @wgmma_sp_c1_warpgroup() attributes {s = #nm.wgmma_sp<warpgroup = [64, 32]>}
 
 // -----
@@ -101,12 +101,12 @@ func.func private @wgmma_sp_c1_divides() attributes {s = #nm.wgmma_sp<block = [1
 
 // -----
 
-// expected-error @+1 {{expected at least 3 stages, but got 2}}
+// expected-error @+1 {{expected stages in 3..65536, but got 2}}
 func.func private @wgmma_sp_c2() attributes {s = #nm.wgmma_sp<stages = 2>}
 
 // -----
 
-// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 3}}
+// expected-error @+1 {{expected producers to be a multiple of 4 in 0..16, but got 3}}
 func.func private @wgmma_sp_c4_producers() attributes {s = #nm.wgmma_sp<producers = 3>}
 
 // -----
@@ -141,10 +141,10 @@ func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, clust
 
 // -----
 
-// expected-error @+1 {{expected 'box_rows' in 0..256, but got 512}}
+// expected-error @+1 {{expected box_rows in 0..256, but got 512}}
 func.func private @wgmma_sp_c9() attributes {s = #nm.wgmma_sp<box_rows = 512>}
 
 // -----
 
-// expected-error @+1 {{expected 'box_rows' in 0..256, but got -8}}
+// expected-error @+1 {{expected box_rows in 0..256, but got -8}}
 func.func private @wgmma_select_box_rows() attributes {s = #nm.wgmma_select<box_rows = -8>}

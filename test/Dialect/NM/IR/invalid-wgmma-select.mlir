@@ -16,22 +16,22 @@ func.func private @wgmma_select_c1_columns() attributes {s = #nm.wgmma_select<wa
 
 // -----
 
-// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 48}}
+// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, 64, but got 64, 48}}
 func.func private @wgmma_select_c1_step() attributes {s = #nm.wgmma_select<warpgroup = [64, 48]>}
 
 // -----
 
-// expected-error @+1 {{expected at least 2 stages, but got 1}}
+// expected-error @+1 {{expected stages in 2..65536, but got 1}}
 func.func private @wgmma_select_c2() attributes {s = #nm.wgmma_select<stages = 1>}
 
 // -----
 
-// expected-error @+1 {{expected producers for strategy wgmma_select, but got none}}
+// expected-error @+1 {{expected producers to be a multiple of 4 in 4..16, but got 0}}
 func.func private @wgmma_select_c3_none() attributes {s = #nm.wgmma_select<producers = 0>}
 
 // -----
 
-// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 6}}
+// expected-error @+1 {{expected producers to be a multiple of 4 in 4..16, but got 6}}
 func.func private @wgmma_select_c3() attributes {s = #nm.wgmma_select<producers = 6>}
 
 // -----
@@ -125,7 +125,7 @@ func.func @wgmma_select_c4_bits(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>,
 // -----
 
 func.func @wgmma_select_c4_warpgroup(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected the warpgroup's tile to divide the block's 128, but got 192}}
+  // expected-error @+1 {{expected 'warpgroup' to divide the block's 128, 128, but got 64, 192}}
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 192], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>

@@ -34,6 +34,7 @@ def NM_Dialect : Dialect {
     | --- | --- | --- |
     | a module | `nm.chip` | an `#nm.chip`: the GPU that it is compiled for |
     | a module | `nm.schedule_tables`, `nm.device` | the files of measured schedules that selection looks in, and whose measurements; without the latter those of the devices that the chip's model is of |
+    | a module | `nm.rates` | a dictionary of what was measured of the GPU, in place of what the chip's models know |
     | a module | `nm.batch_invariant` | a row's sums must not depend on how many rows there are |
     | a linalg op | `nm.arithmetic` | an `#nm.arithmetic`: what the product may be computed by |
     | a product | `nm.record` | an `#nm.record`: what its schedule was chosen by |

@@ -3,99 +3,12 @@
 #ifndef NM_DIALECT_NM_IR_NMSCHEDULES_TD
 #define NM_DIALECT_NM_IR_NMSCHEDULES_TD
 
-include "nm/Dialect/NM/IR/NMAttributes.td"
 include "nm/Dialect/NM/IR/NMScheduleInterface.td"
-include "mlir/IR/EnumAttr.td"
+include "nm/Dialect/NM/IR/NMScheduleParameters.td"
 
 //===----------------------------------------------------------------------===//
-// Parameters
+// Schedules
 //===----------------------------------------------------------------------===//
-
-/// How the plain structs of nm/Schedule/ScheduleFields.h have a parameter:
-/// nm-tblgen makes these structs of all NM_ScheduleAttrs. Parameters of one name
-/// are one field.
-class NM_Field<string type, string value> {
-  /// The field's type, and what it is where the parameter is left out.
-  string plainType = type;
-  string plainDefault = value;
-  /// The ends of the fields' names, where the parameter has several sizes.
-  list<string> suffixes = [""];
-  /// When an attribute that is made of `fields` has the parameter, by the value
-  /// of its own, `field`: always where no condition is named.
-  string writtenIf = "";
-  /// The field's value by the parameter's, `given`, and the other way round.
-  string toPlain = "*given";
-  string fromPlain = "field";
-}
-
-/// Sizes in elements, as in `[64, 128, 32]`; may be left out.
-class NM_SizesOf<list<string> dims>
-    : OptionalArrayRefParameter<"int64_t">, NM_Field<"int64_t", "0"> {
-  let parser = "parseSizes($_parser)";
-  let printer = "printSizes($_printer, $_self)";
-  let suffixes = dims;
-}
-def NM_Sizes : NM_SizesOf<["M", "N"]>;
-def NM_BlockSizes : NM_SizesOf<["M", "N", "K"]>;
-
-/// A number that may be left out, and is written under `condition`.
-class NM_CountIf<string condition, int value>
-    : OptionalParameter<"std::optional<int64_t>">,
-      NM_Field<"int64_t", !cast<string>(value)> {
-  let parser = "parseCount($_parser)";
-  let printer = "$_printer << *$_self";
-  let writtenIf = condition;
-}
-def NM_Count : NM_CountIf<"", 1>;
-/// One that is written unless it is `value`.
-class NM_CountUnless<int value> : NM_CountIf<"field != " # value, value>;
-
-/// `true` or `false`, or neither where it is left out.
-class NM_ChoiceIf<string condition>
-    : OptionalParameter<"std::optional<bool>">, NM_Field<"bool", "false"> {
-  let parser = "parseChoice($_parser)";
-  let printer = "$_printer << *$_self";
-  let writtenIf = condition;
-}
-def NM_Choice : NM_ChoiceIf<"">;
-/// One that is written only where it is true.
-def NM_Flag : NM_ChoiceIf<"field">;
-
-/// Elements that rows of a temporary A start at multiples of; 0 where they lie as
-/// they come.
-def NM_Padding : NM_CountUnless<0>;
-
-/// A case of an enum, which may be left out.
-class NM_Case<string enum, string value>
-    : OptionalParameter<"std::optional<::mlir::nm::" # enum # ">">,
-      NM_Field<enum, enum # "::" # value> {
-  string enumName = enum;
-  let parser = "parseCase<::mlir::nm::" # enum # ">($_parser, symbolize"
-               # enum # ", symbolize" # enum # ", stringify" # enum # ")";
-  let printer = "$_printer << stringify" # enum # "(*$_self)";
-  let toPlain = "static_cast<::nm::" # enum # ">(*given)";
-  let fromPlain = "static_cast<::mlir::nm::" # enum # ">(field)";
-}
-/// One that is written unless it is `value`.
-class NM_CaseUnless<string enum, string value> : NM_Case<enum, value> {
-  let writtenIf = "field != ::nm::" # enum # "::" # value;
-}
-
-/// The packed form of weights, unless it has no panels.
-def NM_OptionalPacking : OptionalParameter<"::mlir::nm::PackingAttr">,
-                         NM_Field<"PanelPacking", "{}"> {
-  let writtenIf = "field.panel != 0";
-  let toPlain = "given.getPacking()";
-  let fromPlain = "::mlir::nm::PackingAttr::get(context, field)";
-}
-
-def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
-    I32EnumAttrCase<"MMajor", 0, "m_major">,
-    I32EnumAttrCase<"Interleaved", 1, "interleaved">,
-    I32EnumAttrCase<"RowMajor", 2, "row_major">]> {
-  let cppNamespace = "::mlir::nm";
-  let genSpecializedAttr = 0;
-}
 
 /// What schedules of kernels have, and those that do not take all patterns.
 defvar nmOfKernels = [{
@@ -113,6 +26,9 @@ class NM_ScheduleAttr<string name, string strategy>
     : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
+  /// What the verifier checks behind each field: of `Cluster`, that all fields
+  /// together satisfy verifyCluster of ScheduleChecks.h. nm-tblgen makes it.
+  list<string> checks = [];
   code ofAll = "::llvm::StringRef getStrategyName() const { return \""
                # strategy # "\"; }" # [{
     ::mlir::DictionaryAttr getParameters() const;
@@ -177,8 +93,9 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$thread,
-                        NM_OptionalPacking:$packing,
-                        NM_CountUnless<0>:$kept, NM_CountUnless<0>:$tile_rows);
+                        NM_UnlistedPacking:$packing,
+                        NM_OfColumns:$kept, NM_OfColumns:$tile_rows);
+  let checks = ["Columns", "ColumnsOrPanels"];
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
     BlockTiling getTiling() const;
@@ -218,7 +135,8 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
                        index_rows = 32>>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_OptionalPacking:$packing);
+  let parameters = (ins NM_BlockSizes:$block,
+                        NM_PackingOf<"Amx">:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
     bool isForTileUnit() const { return true; }
@@ -307,13 +225,13 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k,
-                        NM_Count:$cluster_k, NM_Count:$slice_k,
-                        NM_Count:$group_m,
-                        NM_Case<"CopyKind", "Direct">:$copy_a,
+                        NM_ClusterK:$cluster_k, NM_SliceK:$slice_k,
+                        NM_Count:$group_m, NM_ThreadCopy:$copy_a,
                         NM_Case<"TileOrder", "MMajor">:$layout_a,
                         NM_Choice:$prefetch, NM_Choice:$defer, NM_Choice:$pack,
                         NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+                        NM_Padding:$pad_a, NM_UnlistedPacking:$packing);
+  let checks = ["Cluster"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     /// Panels of whole rows can be read where warps fit them.
     bool canRead(const ::nm::Pattern &pattern, PackedFormAttrInterface packedForm) const;
@@ -356,9 +274,10 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
-                        NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
-                        NM_CountUnless<0>:$early_bytes, NM_Padding:$pad_a,
-                        NM_OptionalPacking:$packing);
+                        NM_Count:$stages, NM_Count:$split_k, NM_SliceK:$slice_k,
+                        NM_CountUnless<0, "0, 65536, 128">:$early_bytes,
+                        NM_Padding:$pad_a, NM_UnlistedPacking:$packing);
+  let checks = ["EarlyBytes"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfKernels);
 }
 
@@ -394,8 +313,9 @@ def NM_SimtColumnsScheduleAttr
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
-                        NM_Count:$slice_k, NM_CountUnless<0>:$kept,
-                        NM_CountUnless<0>:$tile_rows);
+                        NM_SliceK:$slice_k, NM_OfColumns:$kept,
+                        NM_OfColumns:$tile_rows);
+  let checks = ["Columns", "WarpsOfColumns"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
     bool skipsZeros() const { return true; }
   }]);
@@ -429,14 +349,20 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k, NM_Choice:$pack,
+                        NM_Count:$split_k, NM_ClusterK:$cluster_k,
+                        NM_SliceK:$slice_k, NM_Choice:$pack,
                         NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+                        NM_Padding:$pad_a, NM_UnlistedPacking:$packing);
+  let checks = ["Cluster", "MmaPromotion"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     bool packsRows() const { return getPack().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
   }]);
+}
+
+/// Those of quantized weights; 0 of others.
+def NM_Bits : NM_CountUnless<0> {
+  let check = "verifyQuantizedBits(emitError, *given)";
 }
 
 def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
@@ -485,11 +411,12 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k, NM_CountUnless<0>:$bits,
-                        NM_Flag:$pairs, NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_Padding:$pad_a);
+  let parameters = (ins NM_BlockOf<64>:$block, NM_PartOf<8, 16>:$warp,
+                        NM_Count:$stages, NM_Count:$split_k,
+                        NM_ClusterK:$cluster_k, NM_SliceK:$slice_k,
+                        NM_Bits:$bits, NM_Flag:$pairs, NM_Flag:$promote,
+                        NM_Flag:$late_loads, NM_Padding:$pad_a);
+  let checks = ["Pairs", "Part", "Cluster", "MmaPromotion"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
     bool hasPairs() const { return getPairs().value_or(false); }
   }]);
@@ -524,10 +451,12 @@ def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
     #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k, NM_Flag:$promote,
-                        NM_Flag:$late_loads, NM_Padding:$pad_a);
+  let parameters = (ins NM_BlockOf<128>:$block, NM_PartOf<8, 16>:$warp,
+                        NM_Count:$stages, NM_Count:$split_k,
+                        NM_ClusterK:$cluster_k, NM_SliceK:$slice_k,
+                        NM_Flag:$promote, NM_Flag:$late_loads,
+                        NM_Padding:$pad_a);
+  let checks = ["Part", "Cluster", "MmaPromotion"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfKernels);
 }
 

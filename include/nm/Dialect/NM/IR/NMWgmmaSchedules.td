@@ -9,18 +9,26 @@
 
 /// Warps that copy; blocks that take turns beside such warps; and groups of
 /// tiles of such blocks, along m and along n.
-def NM_Producers : NM_CountUnless<0>;
+def NM_Producers : NM_CountUnless<0, "0, 16, 4">;
 def NM_Turns : NM_CountIf<"field != 0 && fields.producers != 0", 0>;
 def NM_GroupM : NM_CountIf<"fields.producers != 0", 1>;
 /// Registers of the threads of a role; 0 where they keep those that they start
 /// with.
-def NM_Registers : NM_CountUnless<0>;
+def NM_Registers : NM_CountUnless<0, "24, 240, 8">;
 /// Rows of a box of a tensor copy of A; 0 for as many as a box has at most.
-def NM_BoxRows : NM_CountUnless<0>;
+def NM_BoxRows : NM_CountUnless<0, "0, ::nm::kMaxBoxRows">;
 /// A choice beside promoted sums of several warpgroups.
 def NM_Ordered : NM_ChoiceIf<"fields.producers != 0 && fields.promote && "
                              "fields.splits == 1">;
 def NM_GroupN : NM_CountIf<"field != 1 && fields.producers != 0", 1>;
+def NM_StoreBuffers : NM_CountUnless<0, "0, 16">;
+/// The tile of four warps.
+def NM_Warpgroup : NM_PartOf<64, 64>;
+/// Those kinds that warps of their own start.
+def NM_RoleCopy : NM_CaseUnless<"CopyKind", "Direct"> {
+  let check = "verifyCopy(emitError, *given, {CopyKind::Direct, "
+              "CopyKind::Tensor, CopyKind::Bulk})";
+}
 
 def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   let summary = "exact gather: kept rows of A on a GPU's tensor cores";
@@ -94,13 +102,12 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
-      none, multiples of 64, with m at most 256.
+      none, multiples of 64 that divide the block's, with m at most 256.
     * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
     * (C3) `packing` has no `col_info`, no chunks, and index_bits = 8.
     * (C4) on an op, `block`, `warpgroup` and `packing` are given. The block's n
-      is the panel, which is no more than bn; the warpgroup's tile divides the
-      block's. With producers, `packing` has a tile of k as `tile_rows`, and
-      none without them.
+      is the panel, which is no more than bn. With producers, `packing` has a
+      tile of k as `tile_rows`, and none without them.
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` and `group_n`, of which one is 1, are 1 to 65536. `blocks` comes
       with producers, and on an op so do `group_m` > 1 and `group_n` > 1.
@@ -130,16 +137,17 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
               packing = <panel = 128, index_bits = 8>>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
-                        NM_Count:$stages, NM_Count:$split_k,
+  let parameters = (ins NM_BlockSizes:$block, NM_Warpgroup:$warpgroup,
+                        NM_CountIn<"3, kMaxParts">:$stages, NM_Count:$split_k,
                         NM_Producers:$producers, NM_Turns:$blocks,
                         NM_GroupM:$group_m, NM_GroupN:$group_n,
-                        NM_CaseUnless<"CopyKind", "Direct">:$copy_a,
-                        NM_Flag:$promote, NM_Flag:$compensated,
-                        NM_CountUnless<0>:$store_buffers,
+                        NM_RoleCopy:$copy_a, NM_Flag:$promote,
+                        NM_Flag:$compensated, NM_StoreBuffers:$store_buffers,
                         NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers, NM_Flag:$split_c,
-                        NM_Padding:$pad_a, NM_OptionalPacking:$packing);
+                        NM_Padding:$pad_a, NM_PackingOf<"Wgmma">:$packing);
+  let checks = ["WarpgroupRows", "Part", "Roles", "Registers",
+                "StoreBuffers"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const { return getProducers().value_or(0); }
     bool isPromoted() const { return getPromote().value_or(false); }
@@ -182,11 +190,11 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
-      none, m 64 and n a multiple of 64, at most 256.
+      none, m 64 and n a multiple of 64, at most 256, which divide the block's.
     * (C2) 2 ≤ stages ≤ 65536.
     * (C3) `producers` is 4, 8, 12 or 16; `blocks` and `group_m` are 1 to 65536.
-    * (C4) on an op, `block`, `warpgroup` and `packing` are given, the block's n
-      is the panel, and the warpgroup's tile divides the block's. `packing` has
+    * (C4) on an op, `block`, `warpgroup` and `packing` are given, and the
+      block's n is the panel. `packing` has
       index_bits = 4, index_rows = 4, as lane_words the words that a thread makes
       of windows side by side, and as tile_rows what the block's k keeps: so many
       that each thread has an even number of words of whole panels of A in shared
@@ -203,12 +211,14 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
                      packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
-                        NM_Count:$stages, NM_Producers:$producers,
+  let parameters = (ins NM_BlockSizes:$block, NM_Warpgroup:$warpgroup,
+                        NM_CountIn<"2, kMaxParts">:$stages,
+                        NM_CountUnless<0, "4, 16, 4">:$producers,
                         NM_Turns:$blocks, NM_GroupM:$group_m,
                         NM_Flag:$promote, NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers, NM_BoxRows:$box_rows,
                         NM_OptionalPacking:$packing);
+  let checks = ["SelectedTile", "Part", "Registers"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const;
     bool isPromoted() const { return getPromote().value_or(false); }
@@ -291,18 +301,21 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                  producers = 4, blocks = 132, splits = 3>
     ```
   }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warpgroup,
-                        NM_Count:$stages, NM_Count:$split_k,
-                        NM_Count:$cluster_k, NM_Producers:$producers,
+  let parameters = (ins NM_BlockOf<64>:$block, NM_Warpgroup:$warpgroup,
+                        NM_CountIn<"2, kMaxParts">:$stages, NM_Count:$split_k,
+                        NM_ClusterK:$cluster_k, NM_Producers:$producers,
                         NM_Turns:$blocks, NM_GroupM:$group_m,
-                        NM_GroupN:$group_n, NM_CountUnless<1>:$splits,
-                        NM_Flag:$compensated,
-                        NM_CountUnless<0>:$store_buffers, NM_Flag:$promote,
+                        NM_GroupN:$group_n,
+                        NM_CountUnless<1, "2, ::nm::kMaxSplits">:$splits,
+                        NM_Flag:$compensated, NM_StoreBuffers:$store_buffers,
+                        NM_Flag:$promote,
                         NM_Ordered:$ordered,
                         NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers,
                         NM_Choice:$overlap, NM_BoxRows:$box_rows,
                         NM_Flag:$split_c, NM_Padding:$pad_a);
+  let checks = ["WarpgroupRows", "Part", "Cluster", "Splits", "Roles",
+                "Registers", "StoreBuffers"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     int64_t countProducers() const { return getProducers().value_or(0); }
     int64_t countSplits() const { return getSplits().value_or(1); }

@@ -318,6 +318,9 @@ def NMTileToBlocks
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
     element-wise neighbours of the products use all threads.
+    Where one slides windows along rows, as a depthwise convolution or pooling
+    does, its tile's loop along a row goes between the last two, which are over
+    taps: the last is unrolled, and vectors are made of the row.
 
     Before:
     ```mlir
