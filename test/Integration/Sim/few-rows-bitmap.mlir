@@ -1,7 +1,15 @@
 // Few rows by weights that lanes expand: a kept weight is found wherever it is,
 // and no load of shared memory meets a bank twice.
 
-// DEFINE: %{run} = env NM_SIM_PRINT=1 nm-run %s --target=sim:sm_90a --random --check --compile-options="schedule=#nm.mma_bitmap<block=[8,32,512],warp=[8,32],stages=3,split_k=1,slice_k=4>" 2>&1
+// DEFINE: %{columns} =
+// DEFINE: %{run} = env NM_SIM_PRINT=1 nm-run %s --target=sim:sm_90a --random --check --compile-options="schedule=#nm.mma_bitmap<block=[8,32,512],warp=[8,%{columns}],stages=3,split_k=1,slice_k=4>" 2>&1
+// REDEFINE: %{columns} = 32
+// RUN: %{run} --function=half | FileCheck %s
+// RUN: %{run} --function=windows_of_ten | FileCheck %s
+
+// Of two warps side by side each has one run of a column, which has no other
+// behind it.
+// REDEFINE: %{columns} = 16
 // RUN: %{run} --function=half | FileCheck %s
 // RUN: %{run} --function=windows_of_ten | FileCheck %s
 

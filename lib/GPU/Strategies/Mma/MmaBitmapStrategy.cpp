@@ -55,8 +55,8 @@ struct RunReader {
   /// Whether a row that is not kept reads the value of the last one that was,
   /// and `next` is of that; else that of the next one that will be.
   bool readsLast = false;
-  /// The last address that may be read, where the tile has no other run; else
-  /// null.
+  /// The last address that may be read, where the warp has no other run of its
+  /// column; else null.
   Value end;
 };
 
@@ -142,7 +142,7 @@ MmaBitmapExpansion::prefetch(OpBuilder &builder,
 }
 
 /// The runs of the lane's two columns of a block, of a tile at `values`. Rows
-/// that are not kept read a slot of another: of the tile's last run one before,
+/// that are not kept read a slot of another: of the warp's last run one before,
 /// and of others one behind, so that there is one.
 SmallVector<RunReader> MmaBitmapExpansion::startRuns(ThreadEmitter &emitter,
                                                      Value values,
@@ -155,7 +155,7 @@ SmallVector<RunReader> MmaBitmapExpansion::startRuns(ThreadEmitter &emitter,
       emitter.add(emitter.mul(number, form.valuesOfStep() * kValueBytes),
                   emitter.mul(lane->lane, kLaneColumns * kValueBytes));
   first = emitter.add(first, values);
-  bool isAlone = tile.n == kSquareSide;
+  bool isAlone = blocks() * steps() == 1;
   SmallVector<RunReader> runs;
   for (int64_t column = 0; column < kLaneColumns; ++column) {
     RunReader run;
