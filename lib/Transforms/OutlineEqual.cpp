@@ -1,6 +1,7 @@
 //===- OutlineEqual.cpp - Equal ops to calls of one function --------------===//
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Transforms/Passes.h"
 
@@ -146,7 +147,12 @@ static bool isLoop(Operation *op) {
   bool isOfKind = isa<scf::ForallOp, linalg::LinalgOp>(op) ||
                   (isa_and_present<mlir::nm::NMDialect>(op->getDialect()) &&
                    isa<DestinationStyleOpInterface>(op));
+  // Patches that are in no memory cannot be passed.
+  auto isMemory = [](Value value) {
+    return !value.getDefiningOp<mlir::nm::PatchesOp>();
+  };
   return isOfKind && op->getNumResults() == 0 &&
+         llvm::all_of(op->getOperands(), isMemory) &&
          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);
 }
 

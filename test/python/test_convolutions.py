@@ -69,7 +69,7 @@ def prune(matrix, pattern):
 
 
 class Case:
-    def __init__(self, rng, form=None, pattern=None):
+    def __init__(self, rng, form=None, pattern=None, most=8):
         self.rng = rng
         self.form = form or str(rng.choice(list(FORMS)))
         self.of_image, self.of_filter, self.of_output = FORMS[self.form]
@@ -82,6 +82,7 @@ class Case:
         self.axes = [axis for axis in "zyx" if axis in self.of_image]
         few = 4 if len(self.axes) == 3 else 8
         self.outputs = {axis: int(rng.integers(1, few)) for axis in self.axes}
+        self.outputs["x"] = int(rng.integers(1, most))
         isPoint = rng.random() < .2
         self.taps = {axis: 1 if isPoint else int(rng.integers(1, 4))
                      for axis in self.axes}
@@ -312,3 +313,16 @@ def test_drawn_images(number):
         schedule += (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
                      f"thread = [{lane}, 1], slice_k = {slices}>")
     check(case, "sim:sm_90a", schedule=schedule)
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_drawn_rows_of_pixels(number):
+    """By vectors along rows of an image, or along parts of those that are wide."""
+    rng = np.random.default_rng([SEED, 300 + number])
+    forms = [form for form, (image, *_) in FORMS.items() if image.startswith("nc")]
+    pattern = (UNSTRUCTURED, None)[number % 2]
+    if pattern:
+        forms = [form for form in forms if not form.endswith("_q")]
+    form = forms[number // 2 % len(forms)]
+    case = Case(rng, form, pattern, most=300 if "1d" in form else 40)
+    check(case, "cpu", threads=str(rng.choice([1, 2, 3, 8])))

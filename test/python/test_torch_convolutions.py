@@ -239,6 +239,42 @@ def test_export_of_each_kind(number):
         assert _error(exported.compile()(x), pruned.double()(x.double())) < 1e-5
 
 
+@pytest.mark.parametrize("kernel", ["columns", "panels"])
+def test_export_of_equal_layers_by_one_thread(kernel):
+    """Which read their images whole, and are one function where nothing else is."""
+    pattern = {"columns": "unstructured, kept = 400", "panels": "2:4"}[kernel]
+    layers = [_pruned(nn.Conv2d(16, 16, 3, padding=1), pattern) for _ in "ab"]
+    x = torch.randn(1, 16, 9, 11)
+    layer, pruned = (nn.Sequential(*each) for each in zip(*layers))
+    compiled = nm.torch.export(layer, x).compile(target="cpu", threads="1")
+    with torch.no_grad():
+        assert _error(compiled(x), pruned.double()(x.double())) < 1e-5
+    last = x.to(memory_format=torch.channels_last)
+    assert torch.equal(compiled(last), compiled(x))
+
+
+TRANSPOSED = [
+    (nn.ConvTranspose2d(16, 24, 3, stride=2, padding=1, output_padding=1), (2, 16, 7, 9)),
+    (nn.ConvTranspose2d(16, 24, (2, 3), stride=(2, 1), dilation=(1, 2), bias=False),
+     (1, 16, 6, 5)),
+    # Padding that cuts the image.
+    (nn.ConvTranspose2d(8, 12, 1, stride=3, padding=2, groups=4), (3, 8, 6, 7)),
+    (nn.ConvTranspose2d(12, 12, 4, stride=2, padding=1, groups=12), (1, 12, 5, 8)),
+    (nn.ConvTranspose2d(6, 12, 3, padding=3, groups=6), (1, 6, 9, 8)),
+    (nn.ConvTranspose1d(16, 8, 5, stride=3, padding=1, output_padding=2), (2, 16, 11)),
+    (nn.ConvTranspose3d(4, 6, 2, stride=2), (1, 4, 3, 4, 5)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TRANSPOSED)))
+def test_export_of_transposed(number):
+    layer, shape = TRANSPOSED[number]
+    x = torch.randn(shape)
+    compiled = nm.torch.export(nn.Sequential(layer).eval(), x).compile()
+    with torch.no_grad():
+        assert _error(compiled(x), copy.deepcopy(layer).double()(x.double())) < 1e-5
+
+
 def test_export_of_any_batch():
     net = _net()
     nm.torch.sparsify(net, {"a": "2:4", "b": "1:4"}, prune=True)

@@ -26,6 +26,53 @@ struct PatchRows {
 int64_t choosePatchRows(const PatchRows &patches, int64_t lanes,
                         int64_t threads, int64_t others);
 
+//===----------------------------------------------------------------------===//
+// Images that products read
+//===----------------------------------------------------------------------===//
+
+/// Vectors of the pixels that A is laid out for at a time, at most: their sums
+/// are in registers, beside two operands.
+inline constexpr int64_t kImageVectors = 8;
+
+/// A tile of an image's pixels: whole rows, or a part of one.
+struct ImageRows {
+  int64_t rows = 1;
+  int64_t pixels = 1;
+  int64_t vectors = 1;
+
+  static ImageRows of(int64_t rows, int64_t width, int64_t lanes);
+};
+
+/// The tiles of at most `most` vectors that make `rows` rows of `width` pixels
+/// with least work.
+ImageRows chooseImageRows(int64_t width, int64_t rows, int64_t lanes,
+                          int64_t most);
+
+/// A product whose A are patches of an image that it reads.
+struct ImageProduct {
+  PatchRows patches;
+  /// All weights that are not zero, and rows of k.
+  double kept = 0;
+  int64_t k = 1;
+  int64_t n = 1;
+  int64_t lanes = 16;
+  int64_t threads = 1;
+  int64_t batches = 1;
+};
+
+/// What tasks take, and a tile of pixels of these.
+struct ImageTasks {
+  int64_t blockM = 0;
+  int64_t blockN = 0;
+  int64_t vectors = 1;
+};
+
+/// Rows of k that are laid out at a time, of `rowBytes` each.
+int64_t imageTileRows(int64_t rowBytes);
+
+/// The tasks, of all columns or of `blockN`, that end first.
+ImageTasks chooseImageTasks(const ImageProduct &product, int64_t blockN);
+
 } // namespace nm
 
 #endif // NM_SCHEDULE_PATCHROWS_H

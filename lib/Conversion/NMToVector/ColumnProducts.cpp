@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ImageTile.h"
 #include "ProductTile.h"
 #include "SumsTile.h"
 #include "TileOfA.h"
@@ -27,6 +28,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::ColumnsForm;
+
+/// Sums that are fewer than multiplications in flight.
+static constexpr int64_t kFewVectors = 5;
 
 namespace {
 class ColumnProducts {
@@ -47,6 +51,8 @@ private:
   struct Scratch {
     int64_t vectors;
     Value a, sums;
+    /// Of an image, rows of pixels of a tile.
+    int64_t imageRows = 0;
   };
 
   Range loadRange(Value column, Value kTile);
@@ -57,7 +63,10 @@ private:
   }
   Value loadIndices(Value place);
 
-  void expandRows(Value firstRow, const Scratch &scratch);
+  Scratch allocate(int64_t vectors, int64_t imageRows = 0);
+  void deallocate(const Scratch &scratch);
+  void expandImage();
+  void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
   void sumColumn(Value column, Value kTile, const Scratch &scratch);
   SmallVector<Value> addWeight(Value place, const Scratch &scratch,
                                ArrayRef<Value> sums);
@@ -128,22 +137,45 @@ Value ColumnProducts::loadIndices(Value place) {
 // Many rows
 //===----------------------------------------------------------------------===//
 
+ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors,
+                                                 int64_t imageRows) {
+  // C is taken out by square blocks, which may pass the end.
+  Value columns = e.mul(e.ceilDiv(tile.n, e.lanes), e.lanes);
+  int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
+  Value width = e.index(vectors * e.lanes);
+  return {vectors, e.allocate({e.index(kRows), width}),
+          e.allocate({columns, width}), imageRows};
+}
+
+void ColumnProducts::deallocate(const Scratch &scratch) {
+  e.deallocate(scratch.a);
+  e.deallocate(scratch.sums);
+}
+
+void ColumnProducts::expandImage() {
+  forEachImageRange(
+      e, tile, maxVectors,
+      [&](Value begin, Value end, int64_t step, ::nm::ImageRows rows) {
+        Scratch scratch = allocate(rows.vectors, rows.rows);
+        e.loop(begin, end, step, [&](Value row) {
+          expandRows(row, e.min(e.add(row, step), end), scratch);
+        });
+        deallocate(scratch);
+      });
+}
+
 void ColumnProducts::expandMany() {
+  if (tile.image)
+    return expandImage();
   int64_t vectors = maxVectors;
   if (!ShapedType::isDynamic(tile.staticM))
     vectors =
         std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
   auto expandRange = [&](Value begin, Value end, int64_t vectors) {
-    // C is taken out by square blocks, which may pass the end.
-    Value columns = e.mul(e.ceilDiv(tile.n, e.lanes), e.lanes);
-    int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
-    Value width = e.index(vectors * e.lanes);
-    Scratch scratch{vectors, e.allocate({e.index(kRows), width}),
-                    e.allocate({columns, width})};
+    Scratch scratch = allocate(vectors);
     e.loop(begin, end, vectors * e.lanes,
-           [&](Value row) { expandRows(row, scratch); });
-    e.deallocate(scratch.a);
-    e.deallocate(scratch.sums);
+           [&](Value row) { expandRows(row, tile.m, scratch); });
+    deallocate(scratch);
   };
   Value whole = e.roundDown(tile.m, vectors * e.lanes);
   if (getConstantIntValue(whole).value_or(1) > 0)
@@ -156,15 +188,19 @@ void ColumnProducts::expandMany() {
   expandRange(whole, tile.m, rest);
 }
 
-void ColumnProducts::expandRows(Value firstRow, const Scratch &scratch) {
+void ColumnProducts::expandRows(Value firstRow, Value endRow,
+                                const Scratch &scratch) {
   e.loop(e.index(0), e.index(tiles), 1, [&](Value kTile) {
     Value firstK = e.mul(kTile, form.tileRows);
     Value kRows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
-    layOutA(e, tile, {firstRow, firstK, kRows, scratch.vectors, scratch.a});
+    layOutA(e, tile,
+            {firstRow, firstK, kRows, scratch.vectors, scratch.a,
+             scratch.imageRows});
     e.loop(e.index(0), tile.n, 1,
            [&](Value column) { sumColumn(column, kTile, scratch); });
   });
-  writeSums(e, tile, {scratch.sums, firstRow, e.index(0), scratch.vectors});
+  writeSums(e, tile,
+            {scratch.sums, firstRow, e.index(0), scratch.vectors, endRow});
 }
 
 SmallVector<Value> ColumnProducts::addWeight(Value place,
@@ -182,24 +218,26 @@ SmallVector<Value> ColumnProducts::addWeight(Value place,
 
 void ColumnProducts::sumColumn(Value column, Value kTile,
                                const Scratch &scratch) {
-  // Two weights at a time, whose sums do not wait for each other, then one.
   Range range = loadRange(column, kTile);
   auto count = static_cast<size_t>(scratch.vectors);
-  SmallVector<Value> sums(2 * count, e.zeroVector());
-  Value even =
-      e.add(range.first, e.roundDown(e.sub(range.end, range.first), 2));
-  sums = e.loop(range.first, even, 2, sums,
-                [&](Value place, ArrayRef<Value> sums) {
-                  SmallVector<Value> next =
-                      addWeight(place, scratch, sums.take_front(count));
-                  next.append(addWeight(e.add(place, 1), scratch,
-                                        sums.drop_front(count)));
-                  return next;
-                });
-  ArrayRef<Value> both(sums);
-  sums = e.addAll(both.take_front(count), both.drop_front(count));
+  SmallVector<Value> sums(count, e.zeroVector());
+  Value first = range.first;
+  if (scratch.vectors <= kFewVectors) {
+    // Two weights at a time, whose sums do not wait for each other, then one.
+    sums.append(count, e.zeroVector());
+    Value even = e.add(first, e.roundDown(e.sub(range.end, first), 2));
+    sums = e.loop(first, even, 2, sums, [&](Value place, ArrayRef<Value> sums) {
+      SmallVector<Value> next =
+          addWeight(place, scratch, sums.take_front(count));
+      next.append(addWeight(e.add(place, 1), scratch, sums.drop_front(count)));
+      return next;
+    });
+    ArrayRef<Value> both(sums);
+    sums = e.addAll(both.take_front(count), both.drop_front(count));
+    first = even;
+  }
   sums =
-      e.loop(even, range.end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
+      e.loop(first, range.end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
         return addWeight(place, scratch, sums);
       });
   Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
@@ -281,6 +319,8 @@ void ColumnProducts::expandFew() {
 void mlir::nm::expandColumns(VectorEmitter &emitter, const ProductTile &tile,
                              const ColumnsForm &form, int64_t rows) {
   ColumnProducts products(emitter, tile, form, rows);
+  if (tile.image)
+    return products.expandMany();
   if (ShapedType::isDynamic(tile.staticM))
     return emitter.ifThenElse(
         emitter.less(tile.m, emitter.index(emitter.lanes)),

@@ -2,9 +2,11 @@
 
 #include "nm/Conversion/NMToVector/NMToVector.h"
 #include "AttentionAccess.h"
+#include "ImageTile.h"
 #include "ProductTile.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Schedule/CpuSchedule.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
@@ -80,11 +82,18 @@ static AmxSchedule scheduleOf(AmxScheduleAttr attr) {
   return schedule;
 }
 
+/// The dimension of C that is m, of a product that has one.
+static int64_t mDimOfC(const ProductTile &tile) {
+  int64_t rank = cast<MemRefType>(tile.c.getType()).getRank();
+  return rank - (tile.transposeC ? 1 : 2);
+}
+
 static ProductTile describe(SparseProductOpInterface op,
                             VectorEmitter &emitter) {
   ProductTile tile;
   tile.pattern = op.getPattern();
   tile.a = op.getA();
+  tile.image = findImage(emitter, tile.a);
   tile.values = op.getValues();
   tile.indices = op.getIndices();
   tile.lists = op.getLists();
@@ -100,7 +109,11 @@ static ProductTile describe(SparseProductOpInterface op,
   tile.isVector = !mDim;
   tile.k = op.getStaticK();
   tile.staticM = op.getStaticM();
-  tile.m = mDim ? emitter.dim(tile.a, *mDim) : emitter.index(1);
+  // An image's patches are in no memory that could be asked.
+  if (tile.image)
+    tile.m = emitter.dim(tile.c, mDimOfC(tile));
+  else
+    tile.m = mDim ? emitter.dim(tile.a, *mDim) : emitter.index(1);
   tile.n = emitter.dim(tile.c, op.getNDimOfC());
   return tile;
 }
@@ -111,7 +124,7 @@ static void expand(VectorEmitter &emitter, const ProductTile &tile,
                    const VectorSchedule &schedule) {
   if (!schedule.alongM)
     return expandAlongN(emitter, tile, schedule);
-  if (!ShapedType::isDynamic(tile.staticM))
+  if (tile.image || !ShapedType::isDynamic(tile.staticM))
     return expandAlongM(emitter, tile, schedule);
   auto few = [&](int64_t rows) {
     VectorSchedule alongN = schedule;
@@ -280,6 +293,7 @@ struct ConvertNMToVector
     RewritePatternSet patterns(&getContext());
     populateNMToVectorPatterns(patterns, {vectorBits, x86Permutes});
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    erasePatches(getOperation());
   }
 };
 } // namespace

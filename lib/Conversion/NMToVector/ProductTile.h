@@ -6,6 +6,9 @@
 #include "VectorEmitter.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
+
+#include <optional>
 
 namespace mlir::nm {
 
@@ -30,11 +33,20 @@ struct AmxSchedule {
   int64_t kRows = 512;
 };
 
+/// An A that are patches of an image, and where the tile begins in them.
+struct ImageOfA {
+  PatchesOp patches;
+  /// One for each dimension of A that is not of one entry alone.
+  SmallVector<Value> offsets;
+};
+
 /// A product on memrefs with one m and one n: batch dimensions are indexed by
 /// the loops around it.
 struct ProductTile {
   ::nm::Pattern pattern;
   Value a;
+  /// In place of what `a` has in no memory.
+  std::optional<ImageOfA> image;
   Value values;
   Value indices;
   /// Where the weights of a column are, in the form of #nm.columns.

@@ -5,6 +5,10 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+static Value endOf(const ProductTile &tile, const SumsTile &sums) {
+  return sums.endRow ? sums.endRow : tile.m;
+}
+
 static void writeRowMajor(VectorEmitter &e, const ProductTile &tile,
                           const SumsTile &sums) {
   e.loop(e.index(0), tile.n, e.lanes, [&](Value column) {
@@ -16,7 +20,8 @@ static void writeRowMajor(VectorEmitter &e, const ProductTile &tile,
         block.push_back(e.load(sums.memref, {e.add(column, lane), place}));
       for (auto [lane, rowSums] : llvm::enumerate(e.transpose(block))) {
         Value row = e.add(sums.firstRow, vector * e.lanes + lane);
-        Value used = e.select(e.less(row, tile.m), width, e.index(0));
+        Value used =
+            e.select(e.less(row, endOf(tile, sums)), width, e.index(0));
         tile.write(e, rowSums, row, column, /*alongM=*/false, used);
       }
     }
@@ -30,7 +35,7 @@ static void writeColumnMajor(VectorEmitter &e, const ProductTile &tile,
       Value row = e.add(sums.firstRow, vector * e.lanes);
       Value place = e.add(sums.offset, vector * e.lanes);
       tile.write(e, e.load(sums.memref, {column, place}), row, column,
-                 /*alongM=*/true, e.sub(tile.m, row));
+                 /*alongM=*/true, e.sub(endOf(tile, sums), row));
     }
   });
 }

@@ -16,6 +16,8 @@ struct SumsTile {
   Value firstRow;
   Value offset;
   int64_t vectors;
+  /// Where rows end that are written; null where C ends.
+  Value endRow = {};
 };
 
 /// Writes the sums of all columns of `tile` to C, through its epilogue if it

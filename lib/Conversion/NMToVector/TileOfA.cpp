@@ -2,6 +2,8 @@
 
 #include "TileOfA.h"
 
+#include "ImageTile.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -47,6 +49,8 @@ static void layOutColumnMajor(VectorEmitter &e, const ProductTile &product,
 
 void mlir::nm::layOutA(VectorEmitter &e, const ProductTile &product,
                        const TileOfA &tile) {
+  if (product.image)
+    return layOutImage(e, product, tile);
   e.loop(e.index(0), tile.kRows, e.lanes, [&](Value row) {
     if (product.transposeA)
       layOutColumnMajor(e, product, tile, row);

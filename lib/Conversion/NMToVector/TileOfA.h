@@ -13,6 +13,8 @@ struct TileOfA {
   Value firstRow, firstK, kRows;
   int64_t vectors;
   Value scratch;
+  /// Of an image, rows of pixels: see ImageTile.h.
+  int64_t imageRows = 0;
 };
 
 /// Copies the tile from A to its scratch array, by square blocks, which may

@@ -196,9 +196,14 @@ Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
   std::optional<int64_t> constant = getConstantIntValue(width);
   if (constant && *constant >= lanes)
     return load(memref, indices);
+  return loadWhere(memref, indices, mask(width));
+}
+
+Value VectorEmitter::loadWhere(Value memref, ArrayRef<Value> indices,
+                               Value mask) {
   if (isBF16(memref))
-    return loadBF16(b, memref, indices, mask(width), vectorType);
-  return extend(loadUnderMask(b, memref, indices, mask(width), lanes));
+    return loadBF16(b, memref, indices, mask, vectorType);
+  return extend(loadUnderMask(b, memref, indices, mask, lanes));
 }
 
 void VectorEmitter::store(Value vector, Value memref, ArrayRef<Value> indices) {

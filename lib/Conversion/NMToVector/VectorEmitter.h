@@ -61,6 +61,9 @@ public:
   /// in the other lanes; memory behind the others is not read. Any width is
   /// fine, negative ones are none.
   Value maskedLoad(Value memref, ArrayRef<Value> indices, Value width);
+  /// The elements whose lanes `mask` has, extended to accumulators, and zero in
+  /// the other lanes, whose memory is not read.
+  Value loadWhere(Value memref, ArrayRef<Value> indices, Value mask);
   void store(Value vector, Value memref, ArrayRef<Value> indices);
   /// Stores the first `width` lanes.
   void maskedStore(Value vector, Value memref, ArrayRef<Value> indices,

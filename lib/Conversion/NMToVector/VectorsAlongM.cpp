@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ImageTile.h"
 #include "ProductTile.h"
 #include "SumsTile.h"
 #include "TileOfA.h"
@@ -42,7 +43,7 @@ public:
       : e(emitter), tile(tile), weights(emitter, tile, schedule),
         windows(tile.pattern.windows(tile.k)),
         windowsPerTile(std::clamp<int64_t>(
-            schedule.kRows / tile.pattern.windowRows(), 1, windows)),
+            kRowsOf(schedule) / tile.pattern.windowRows(), 1, windows)),
         windowsPerChain(chainWindows()),
         windowsPerGroup(windowsOf(::nm::kChainRows * ::nm::kChainRows,
                                   windowsPerTile, windows)),
@@ -56,6 +57,8 @@ private:
   /// rows.
   struct Scratch {
     int64_t vectors;
+    /// Of an image, rows of pixels of a tile.
+    int64_t imageRows;
     Value a;
     /// The sums of a group of tiles of k, and of all of k; one where there is
     /// one group.
@@ -65,6 +68,9 @@ private:
   /// Columns of a panel that are summed in registers together. Those that
   /// share an index are `columnsPerGroup` neighbours.
   struct RegisterTile {
+    /// Vectors of the scratch tiles.
+    Value firstVector;
+    int64_t vectors;
     Value panel;
     Value firstColumn;
     Value firstGroup;
@@ -79,6 +85,14 @@ private:
     Value isFirst;
   };
 
+  /// An image's tiles are wider than those of registers.
+  int64_t kRowsOf(const VectorSchedule &schedule) const {
+    if (!tile.image)
+      return schedule.kRows;
+    ::nm::ImageRows rows = chooseRows(e, tile, ::nm::kImageVectors);
+    return ::nm::imageTileRows(rows.vectors * e.target.bits / 8);
+  }
+
   /// Windows of about `keptRows` kept rows: a multiple of `unit` up to `most`.
   int64_t windowsOf(int64_t keptRows, int64_t unit, int64_t most) const {
     if (!e.sumsRound())
@@ -86,9 +100,10 @@ private:
     int64_t units = keptRows / (unit * tile.pattern.keptRows());
     return std::min(std::max<int64_t>(1, units) * unit, most);
   }
-  Scratch allocate(int64_t vectors);
+  Scratch allocate(int64_t vectors, int64_t imageRows = 0);
+  void expandImage();
   void deallocate(const Scratch &scratch);
-  void expandRows(Value firstRow, const Scratch &scratch);
+  void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
   void sumGroup(Value firstRow, Value firstWindow, Value end,
                 const Scratch &scratch);
   void addToPromoted(Value isFirst, const Scratch &scratch);
@@ -96,6 +111,8 @@ private:
     return e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
   }
   void sumPanel(Value panel, const KTile &kTile, const Scratch &scratch);
+  void sumColumns(const RegisterTile &registers, const KTile &kTile,
+                  const Scratch &scratch);
   void sumTile(const RegisterTile &registers, const KTile &kTile,
                const Scratch &scratch);
   int64_t chainWindows() const {
@@ -131,7 +148,21 @@ private:
 };
 } // namespace
 
+void AlongM::expandImage() {
+  forEachImageRange(
+      e, tile, std::max(maxVectors, ::nm::kImageVectors),
+      [&](Value begin, Value end, int64_t step, ::nm::ImageRows rows) {
+        Scratch scratch = allocate(rows.vectors, rows.rows);
+        e.loop(begin, end, step, [&](Value row) {
+          expandRows(row, e.min(e.add(row, step), end), scratch);
+        });
+        deallocate(scratch);
+      });
+}
+
 void AlongM::expand() {
+  if (tile.image)
+    return expandImage();
   int64_t vectors = maxVectors;
   if (!ShapedType::isDynamic(tile.staticM))
     vectors =
@@ -140,7 +171,7 @@ void AlongM::expand() {
   auto expandRange = [&](Value begin, Value end, int64_t vectors) {
     Scratch scratch = allocate(vectors);
     e.loop(begin, end, vectors * e.lanes,
-           [&](Value row) { expandRows(row, scratch); });
+           [&](Value row) { expandRows(row, tile.m, scratch); });
     deallocate(scratch);
   };
   Value whole = e.roundDown(tile.m, rows);
@@ -162,7 +193,7 @@ void AlongM::expand() {
   expandRange(whole, tile.m, 1);
 }
 
-AlongM::Scratch AlongM::allocate(int64_t vectors) {
+AlongM::Scratch AlongM::allocate(int64_t vectors, int64_t imageRows) {
   int64_t width = vectors * e.lanes;
   // A is laid out, and C taken out, by square blocks: both may pass the end by
   // up to one.
@@ -174,7 +205,7 @@ AlongM::Scratch AlongM::allocate(int64_t vectors) {
         sums = e.allocate({columns, e.index(width)});
   Value promoted =
       windowsPerGroup < windows ? e.allocate({columns, e.index(width)}) : sums;
-  return {vectors, a, sums, promoted};
+  return {vectors, imageRows, a, sums, promoted};
 }
 
 void AlongM::deallocate(const Scratch &scratch) {
@@ -184,14 +215,15 @@ void AlongM::deallocate(const Scratch &scratch) {
     e.deallocate(scratch.promoted);
 }
 
-void AlongM::expandRows(Value firstRow, const Scratch &scratch) {
+void AlongM::expandRows(Value firstRow, Value endRow, const Scratch &scratch) {
   e.loop(e.index(0), e.index(windows), windowsPerGroup, [&](Value first) {
     Value end = e.min(e.add(first, windowsPerGroup), windows);
     sumGroup(firstRow, first, end, scratch);
     if (scratch.promoted != scratch.sums)
       addToPromoted(isEqual(first, e.index(0)), scratch);
   });
-  writeSums(e, tile, {scratch.promoted, firstRow, e.index(0), scratch.vectors});
+  writeSums(e, tile,
+            {scratch.promoted, firstRow, e.index(0), scratch.vectors, endRow});
 }
 
 /// The sums of the windows from `first` to `end`.
@@ -205,7 +237,8 @@ void AlongM::sumGroup(Value firstRow, Value first, Value end,
     // Rows of k past the end are zero, which a ragged window reads.
     layOutA(e, tile,
             {firstRow, e.mul(firstWindow, windowRows),
-             e.mul(kTile.windows, windowRows), scratch.vectors, scratch.a});
+             e.mul(kTile.windows, windowRows), scratch.vectors, scratch.a,
+             scratch.imageRows});
     e.loop(e.index(0), weights.panels, 1,
            [&](Value panel) { sumPanel(panel, kTile, scratch); });
   });
@@ -228,6 +261,23 @@ void AlongM::addToPromoted(Value isFirst, const Scratch &scratch) {
 //===----------------------------------------------------------------------===//
 
 void AlongM::sumPanel(Value panel, const KTile &kTile, const Scratch &scratch) {
+  int64_t whole = scratch.vectors / maxVectors * maxVectors;
+  auto sum = [&](Value firstVector, int64_t vectors) {
+    RegisterTile registers{};
+    registers.firstVector = firstVector;
+    registers.vectors = vectors;
+    registers.panel = panel;
+    sumColumns(registers, kTile, scratch);
+  };
+  e.loop(e.index(0), e.index(whole), maxVectors,
+         [&](Value first) { sum(first, maxVectors); });
+  if (whole < scratch.vectors)
+    sum(e.index(whole), scratch.vectors - whole);
+}
+
+/// The sums of all columns of a panel, for the vectors of `all`.
+void AlongM::sumColumns(const RegisterTile &all, const KTile &kTile,
+                        const Scratch &scratch) {
   int64_t groupColumns = weights.groupColumns;
   if (groupColumns >= registerColumns) {
     // A register tile is a part of one group.
@@ -235,7 +285,8 @@ void AlongM::sumPanel(Value panel, const KTile &kTile, const Scratch &scratch) {
     e.loop(e.index(0), e.index(weights.groups), 1, [&](Value group) {
       Value groupStart = e.mul(group, groupColumns);
       auto sum = [&](Value column, int64_t columns) {
-        sumTile({panel, e.add(groupStart, column), group, columns, columns},
+        sumTile({all.firstVector, all.vectors, all.panel,
+                 e.add(groupStart, column), group, columns, columns},
                 kTile, scratch);
       };
       e.loop(e.index(0), e.index(whole), registerColumns,
@@ -249,7 +300,8 @@ void AlongM::sumPanel(Value panel, const KTile &kTile, const Scratch &scratch) {
   int64_t tileGroups = registerColumns / groupColumns;
   int64_t whole = weights.groups / tileGroups * tileGroups;
   auto sum = [&](Value group, int64_t groups) {
-    sumTile({panel, e.mul(group, groupColumns), group, groups * groupColumns,
+    sumTile({all.firstVector, all.vectors, all.panel,
+             e.mul(group, groupColumns), group, groups * groupColumns,
              groupColumns},
             kTile, scratch);
   };
@@ -273,7 +325,7 @@ void AlongM::sumTile(const RegisterTile &registers, const KTile &kTile,
 /// registers, to the scratch tile.
 void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
                       Value first, Value end, const Scratch &scratch) {
-  int64_t count = registers.columns * scratch.vectors;
+  int64_t count = registers.columns * registers.vectors;
   SmallVector<Value> sums(count, e.zeroVector());
   sums = e.loop(
       first, end, 1, sums, [&](Value window, ArrayRef<Value> windowSums) {
@@ -285,8 +337,9 @@ void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
   Value isFirst = e.b.createOrFold<arith::AndIOp>(kTile.isFirst,
                                                   isEqual(first, e.index(0)));
   for (auto [i, sum] : llvm::enumerate(sums)) {
-    SmallVector<Value> place = {e.add(firstSum, i / scratch.vectors),
-                                e.index(i % scratch.vectors * e.lanes)};
+    SmallVector<Value> place = {
+        e.add(firstSum, i / registers.vectors),
+        e.mul(e.add(registers.firstVector, i % registers.vectors), e.lanes)};
     Value before =
         e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
     e.store(e.addElements(before, sum), scratch.sums, place);
@@ -340,12 +393,14 @@ SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
     if (column % registers.columnsPerGroup == 0) {
       a.clear();
       Value row = aRows[column / registers.columnsPerGroup];
-      for (int64_t vector = 0; vector < scratch.vectors; ++vector)
-        a.push_back(e.load(scratch.a, {row, e.index(vector * e.lanes)}));
+      for (int64_t vector = 0; vector < registers.vectors; ++vector)
+        a.push_back(e.load(
+            scratch.a,
+            {row, e.mul(e.add(registers.firstVector, vector), e.lanes)}));
     }
     Value weight = e.broadcast(weights.value(
         registers.panel, weightRow, e.add(registers.firstColumn, column)));
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
+    for (int64_t vector = 0; vector < registers.vectors; ++vector)
       results.push_back(e.multiplyAdd(a[vector], weight, sums[results.size()]));
   }
   return results;

@@ -21,7 +21,6 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Schedule/GpuChip.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -283,20 +282,6 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   return hasRoles(loop)
              ? convertRolesToLaunch(rewriter, loop, chip->sharedPerBlock)
              : convertProductsToLaunch(rewriter, loop, chip->sharedPerBlock);
-}
-
-/// Patches whose image is read are in no memory, and views of them are left
-/// that nothing reads.
-static void erasePatches(Operation *root) {
-  for (auto op : collectOps<PatchesOp>(root)) {
-    llvm::SetVector<Operation *> views;
-    getForwardSlice(op.getOperation(), &views);
-    for (Operation *view : llvm::reverse(views))
-      if (isOpTriviallyDead(view))
-        view->erase();
-    if (op->use_empty())
-      op->erase();
-  }
 }
 
 namespace {

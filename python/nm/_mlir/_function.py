@@ -379,10 +379,12 @@ class FunctionText:
             result = filled
         return result
 
-    def insert(self, tensor: Tensor, into: Tensor, offsets: Sequence[int]) -> Tensor:
+    def insert(self, tensor: Tensor, into: Tensor, offsets: Sequence[int],
+               steps: Sequence[int] = ()) -> Tensor:
         """`into` with `tensor` in it, from `offsets` on."""
         result = Tensor(self.fresh(), into.shape, into.element)
         _, sizes, strides = self._places(tensor.shape)
+        strides = [str(step) for step in steps] or strides
         place = "".join(f"[{', '.join(map(str, each))}]"
                         for each in (offsets, sizes, strides))
         self.line(f"{result.name} = tensor.insert_slice {tensor.name} into "

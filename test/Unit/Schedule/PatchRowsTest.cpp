@@ -27,3 +27,33 @@ TEST(PatchRows, ChoosesTilesThatFillVectorsAndCaches) {
     EXPECT_TRUE(
         (PatchRows{{size, size}, 4}.isTile(choose({size, size}, 96, 1))));
 }
+
+TEST(PatchRows, TilesOfAnImageFillVectors) {
+  // Rows of 56 pixels are three and a half vectors, and two rows seven.
+  ImageRows two = chooseImageRows(56, 28, 16, 8);
+  EXPECT_EQ(two.rows, 2);
+  EXPECT_EQ(two.vectors, 7);
+  // A wide row is made in equal parts, of whole vectors.
+  ImageRows part = chooseImageRows(300, 8, 16, 8);
+  EXPECT_EQ(part.rows, 1);
+  EXPECT_EQ(part.pixels, 112);
+  EXPECT_EQ(part.vectors, 7);
+}
+
+TEST(PatchRows, TasksOfAnImageKeepThreadsBusy) {
+  auto choose = [](int64_t size, int64_t channels) {
+    ImageProduct product;
+    product.patches = {{size, size}, channels * 9 * 4};
+    product.k = channels * 9;
+    product.n = channels;
+    product.kept = 0.1 * double(product.k * product.n);
+    product.threads = 2;
+    return chooseImageTasks(product, channels / 2);
+  };
+  // Half of the rows each.
+  EXPECT_EQ(choose(14, 256).blockM, 98);
+  EXPECT_EQ(choose(14, 256).blockN, 256);
+  // Too few rows for two threads: half of the columns.
+  EXPECT_EQ(choose(7, 512).blockM, 49);
+  EXPECT_EQ(choose(7, 512).blockN, 256);
+}

@@ -4,6 +4,8 @@
 
 #include "VerifyStorage.h"
 
+#include "nm/Dialect/NM/IR/CollectOps.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -150,4 +152,18 @@ LogicalResult PatchesOp::verify() {
   if (failed(verifyTypes(*this)) || failed(verifyLoops(*this)))
     return failure();
   return verifyMap(*this);
+}
+
+/// Erases `op` if it is a view that nothing reads, behind such views of it.
+static void eraseDeadViews(Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<ViewLikeOpInterface>(user))
+      eraseDeadViews(user);
+  if (isOpTriviallyDead(op))
+    op->erase();
+}
+
+void mlir::nm::erasePatches(Operation *root) {
+  for (auto op : collectOps<PatchesOp>(root))
+    eraseDeadViews(op);
 }

@@ -131,6 +131,9 @@ LogicalResult mlir::nm::makePatchesOfTile(RewriterBase &rewriter,
 // Patches that no kernel writes
 //===----------------------------------------------------------------------===//
 
+/// Rows of fewer leave most of a vector idle.
+static constexpr int64_t kLeastPixels = 4;
+
 namespace {
 /// The operands of an nm.patches.
 struct ImageOfPatches {
@@ -140,20 +143,38 @@ struct ImageOfPatches {
 };
 } // namespace
 
+static bool isZero(Value value) {
+  return value && (matchPattern(value, m_AnyZeroFloat()) ||
+                   matchPattern(value, m_Zero()));
+}
+
+/// Where the image is in `padded`, which it was inserted in: zeros.
+static std::optional<SmallVector<int64_t>> findInserted(Value padded) {
+  auto insert = padded.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || !insert.hasUnitStride() ||
+      !insert.getSourceType().hasStaticShape() ||
+      insert.getSourceType().getRank() != insert.getDestType().getRank())
+    return std::nullopt;
+  auto fill = insert.getDest().getDefiningOp<linalg::FillOp>();
+  if (!fill || !isZero(fill.getInputs().front()))
+    return std::nullopt;
+  return getConstantIntValues(insert.getMixedOffsets());
+}
+
 /// The image of a padded one, and where its first element is in that; the image
 /// itself where it is not padded with zeros that are known.
 static std::pair<Value, SmallVector<int64_t>> skipPadding(Value image) {
   int64_t rank = cast<RankedTensorType>(image.getType()).getRank();
   SmallVector<int64_t> none(size_t(rank), 0);
+  if (std::optional<SmallVector<int64_t>> low = findInserted(image))
+    return {image.getDefiningOp<tensor::InsertSliceOp>().getSource(), *low};
   auto pad = image.getDefiningOp<tensor::PadOp>();
   if (!pad || !pad.getSourceType().hasStaticShape())
     return {image, none};
   Value padding = pad.getConstantPaddingValue();
   std::optional<SmallVector<int64_t>> low =
       getConstantIntValues(pad.getMixedLowPad());
-  bool isZero = padding && (matchPattern(padding, m_AnyZeroFloat()) ||
-                            matchPattern(padding, m_Zero()));
-  if (!isZero || !low ||
+  if (!isZero(padding) || !low ||
       llvm::any_of(*low, [](int64_t size) { return size < 0; }))
     return {image, none};
   return {pad.getSource(), *low};
@@ -195,6 +216,42 @@ bool mlir::nm::canReadImage(SparseProductOpInterface op) {
          findTapLoops(
              found->map, found->loops, found->groups,
              cast<RankedTensorType>(found->image.getType()).getShape());
+}
+
+/// Whether memory of `image` has strides that are known.
+static bool isPlain(Value image) {
+  Operation *op = image.getDefiningOp();
+  if (!op)
+    return isa<FunctionOpInterface>(
+        cast<BlockArgument>(image).getOwner()->getParentOp());
+  return op->getNumRegions() == 0 || isa<linalg::LinalgOp>(op);
+}
+
+bool mlir::nm::canReadImageRows(SparseProductOpInterface op) {
+  std::optional<ImageOfPatches> found = findImage(op);
+  if (!found || !canReadImage(op) || !isPlain(found->image) ||
+      found->loops.back() < kLeastPixels)
+    return false;
+  // Of the innermost places, and taps, which may be in other dimensions, too.
+  size_t pixel = found->loops.size() - 1;
+  size_t ofM = found->groups.back(), ofK = found->groups.end()[-2];
+  auto dims = found->map.getNumResults();
+  for (unsigned dim = 0; dim < dims; ++dim) {
+    SmallVector<int64_t> factors = getFactors(found->map, dim);
+    bool isLast = dim + 1 == dims;
+    if (!isLast && factors[pixel] != 0)
+      return false;
+    if (!isLast)
+      continue;
+    if (factors[pixel] != 1 && factors[pixel] != 2)
+      return false;
+    for (size_t loop = 0; loop < pixel; ++loop) {
+      bool isTap = loop < pixel + 1 - ofM && loop >= pixel + 1 - ofM - ofK;
+      if (!isTap && factors[loop] != 0)
+        return false;
+    }
+  }
+  return true;
 }
 
 void mlir::nm::takeImage(RewriterBase &rewriter, SparseProductOpInterface op) {

@@ -117,6 +117,9 @@ private:
                           CpuSchedule &chosen);
   /// Has tasks take whole rows of images, whose patches they make.
   void takePatches(SparseProductOpInterface op, CpuSchedule &chosen);
+  /// Has tasks read rows of pixels of the image.
+  void takeImageTasks(SparseProductOpInterface op,
+                      const ::nm::PatchRows &patches, CpuSchedule &chosen);
   /// Checks that `op` can be made by tiles on this processor, and its weights
   /// be packed for them.
   LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
@@ -325,11 +328,37 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
+void ScheduleSelection::takeImageTasks(SparseProductOpInterface op,
+                                       const ::nm::PatchRows &patches,
+                                       CpuSchedule &chosen) {
+  ::nm::ImageProduct product;
+  product.patches = patches;
+  product.k = op.getStaticK();
+  product.n = op.getStaticN();
+  bool isColumns = chosen.kept > 0;
+  ::nm::Pattern pattern = op.getPattern();
+  product.kept =
+      isColumns ? double(chosen.kept)
+                : double(pattern.condensedRows(product.k)) * double(product.n);
+  product.lanes = cpu.lanes();
+  product.threads = std::max<int64_t>(1, cpu.threads);
+  product.batches = countBatches(op);
+  ::nm::ImageTasks tasks = ::nm::chooseImageTasks(product, chosen.blockN);
+  chosen.blockM = tasks.blockM;
+  chosen.blockN = tasks.blockN;
+  if (isColumns) {
+    chosen.threadM = tasks.vectors * cpu.lanes();
+    chosen.tileRows = ::nm::imageTileRows(tasks.vectors * cpu.vectorBits / 8);
+  }
+}
+
 void ScheduleSelection::takePatches(SparseProductOpInterface op,
                                     CpuSchedule &chosen) {
   std::optional<Patches> patches = findPatches(op);
   if (!patches || op.getStaticM() <= 0)
     return;
+  if (chosen.alongM && !chosen.tiles && canReadImageRows(op))
+    return takeImageTasks(op, patches->getRows(), chosen);
   int64_t columns = llvm::divideCeil(op.getStaticN(), chosen.blockN);
   chosen.blockM = ::nm::choosePatchRows(
       patches->getRows(), cpu.lanes(), cpu.threads, columns * countBatches(op));

@@ -105,14 +105,55 @@ static bool canMakePatches(SparseProductOpInterface op, Patches patches,
   return m == 0 || rows.isTile(m);
 }
 
+/// Whether tasks read the image that A are patches of: vectors along m, of
+/// whole rows of pixels.
+static bool readsImage(SparseProductOpInterface op, ArrayRef<int64_t> sizes) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  BlockTiling tiling = schedule.getTiling();
+  if (schedule.isForTileUnit() || tiling.threadM == 0 ||
+      tiling.threadM < tiling.threadN || !op.getMDimOfA() ||
+      !canReadImageRows(op))
+    return false;
+  int64_t m = sizes[sizes.size() - 3];
+  std::optional<Patches> patches = findPatches(op);
+  return m % patches->getRows().places.back() == 0;
+}
+
+/// Tiles `op`, whose tasks read the image that A are patches of.
+static LogicalResult tileOfImage(RewriterBase &rewriter,
+                                 SparseProductOpInterface op,
+                                 ArrayRef<int64_t> sizes) {
+  takeImage(rewriter, op);
+  auto patches = cast<SpMMOp>(*op).getA().getDefiningOp<PatchesOp>();
+  SmallVector<Operation *> tiles;
+  if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes, &tiles)))
+    return failure();
+  if (tiles.empty())
+    return success();
+  // Each task has patches of its own, so that a task is a function of memory.
+  auto slice = cast<SpMMOp>(tiles.front())
+                   .getA()
+                   .getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != patches.getResult())
+    return success();
+  rewriter.setInsertionPoint(slice);
+  Operation *own = rewriter.clone(*patches);
+  rewriter.modifyOpInPlace(
+      slice, [&] { slice.getSourceMutable().assign(own->getResult(0)); });
+  rewriter.eraseOp(patches);
+  return success();
+}
+
 LogicalResult mlir::nm::tileToBlocks(RewriterBase &rewriter,
                                      SparseProductOpInterface op) {
   if (!isTiled(op))
     return op->emitOpError() << "expected operands that are tensors and a "
                                 "schedule with a block for the cpu, as "
                                 "nm-select-schedule makes it";
-  std::optional<Patches> patches = findPatches(op);
   SmallVector<int64_t> sizes = getBlockTile(op);
+  if (readsImage(op, sizes))
+    return tileOfImage(rewriter, op, sizes);
+  std::optional<Patches> patches = findPatches(op);
   bool makesPatches = patches && canMakePatches(op, *patches, sizes);
   SmallVector<Operation *> tiles;
   if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes, &tiles)))

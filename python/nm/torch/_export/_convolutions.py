@@ -20,15 +20,18 @@ _NAMES = {1: "conv_1d_ncw_fcw", 2: "conv_2d_nchw_fchw", 3: "conv_3d_ncdhw_fcdhw"
 def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
                  bias: Tensor | Constant | None, stride: Sequence[int],
                  padding: Sequence[int], dilation: Sequence[int], transposed: bool,
-                 _output_padding: Sequence[int], groups: int) -> Tensor:
-    if transposed:
-        raise c.refuse("a convolution that is not transposed")
+                 output_padding: Sequence[int], groups: int) -> Tensor:
     x = c.tensor(x)
     if len(x.shape) - 2 not in _NAMES:
         raise c.refuse(f"a convolution of a batch of images, but got {len(x.shape)} "
                        "dimensions")
-    places = _Places.of(weight.shape[2:], stride, padding, dilation)
-    padded = places.pad(c, x, 0)
+    if transposed:
+        weight = _turned(c, weight, groups)
+        spread = _Spread.of(weight.shape[2:], stride, padding, dilation, output_padding)
+        places, padded = spread.places(), spread.image(c, x)
+    else:
+        places = _Places.of(weight.shape[2:], stride, padding, dilation)
+        padded = places.pad(c, x, 0)
     if groups == x.shape[1]:
         return add_bias(c, _depthwise(c, padded, c.tensor(weight), places), bias)
     if groups == 1:
@@ -96,6 +99,56 @@ class _Places:
     def loops(self) -> tuple[list[str], list[str]]:
         return ([f"y{i}" for i in range(len(self.taps))],
                 [f"t{i}" for i in range(len(self.taps))])
+
+
+def _turned(c: Context, weight: Tensor | Constant, groups: int) -> Constant:
+    """The filter of the convolution that a transposed one is of a spread image: its
+    taps the other way round, and output channels first."""
+    if not isinstance(weight, Constant):
+        raise c.refuse("a weight of a transposed convolution that is a parameter of the "
+                       "model, not one that is computed")
+    taps = range(2, weight.tensor.dim())
+    parts = [part.transpose(0, 1) for part in weight.tensor.chunk(groups)]
+    turned = torch.cat(parts).flip(*taps).contiguous()
+    return Constant(f"{weight.key}.turned", turned)
+
+
+class _Spread:
+    """The image of a transposed convolution: zeros between its pixels, which are the
+    stride apart, and around them, so that each place takes neighbours."""
+
+    def __init__(self, taps: Sequence[int], stride: Sequence[int],
+                 padding: Sequence[int], dilation: Sequence[int], more: Sequence[int]):
+        self.taps, self.stride, self.dilation = taps, stride, dilation
+        self.low = [step * (tap - 1) - pad
+                    for tap, pad, step in zip(taps, padding, dilation)]
+        self.high = [low + each for low, each in zip(self.low, more)]
+
+    @classmethod
+    def of(cls, taps: Sequence[int], *each: Sequence[int]) -> _Spread:
+        """With one number for all dimensions, too."""
+        return cls(taps, *(tuple(one) * len(taps) if len(one) == 1 else tuple(one)
+                           for one in each))
+
+    def places(self) -> _Places:
+        ones = [1] * len(self.taps)
+        return _Places(self.taps, ones, [0] * len(ones), self.dilation)
+
+    def image(self, c: Context, x: Tensor) -> Tensor:
+        sizes = x.shape[2:]
+        if not all(isinstance(size, int) for size in sizes):
+            raise c.refuse("images of a known size where a convolution is transposed")
+        # Padding may be larger than what the taps reach, and cuts the image then.
+        before, behind = ([max(each, 0) for each in side]
+                          for side in (self.low, self.high))
+        spread = [(size - 1) * step + 1 + low + high for size, step, low, high
+                  in zip(sizes, self.stride, before, behind)]
+        image = c.fn.insert(x, c.fn.fill(0, (*x.shape[:2], *spread), x.element),
+                            [0, 0, *before], [1, 1, *self.stride])
+        for dim, (low, high) in enumerate(zip(self.low, self.high), 2):
+            cut = [max(-low, 0), max(-high, 0)]
+            image = c.fn.slice(image, dim, cut[0], image.shape[dim] - sum(cut))
+        return image
 
 
 def _dense(c: Context, x: Tensor, weight: Tensor, shape: Sequence[Dim],

@@ -51,3 +51,35 @@ func.func @other_tiles(%x: tensor<10x10x4xf32>, %v: tensor<18x16xf32>, %i: tenso
     ins(%q, %v, %i : tensor<64x36xf32>, tensor<18x16xf32>, tensor<18x16xi8>) outs(%c : tensor<64x16xf32>) -> tensor<64x16xf32>
   return %r : tensor<64x16xf32>
 }
+
+// -----
+
+// Of channels first, tasks read the image without its padding, each by patches of
+// its own.
+#read = affine_map<(c, i, j, y, x) -> (c, y + i, x + j)>
+#all = affine_map<(c, i, j, y, x) -> (c, i, j, y, x)>
+
+// CHECK: #[[$PLACES:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 + d3 - 1, d2 + d4 - 1)>
+// CHECK-LABEL: func.func @planes
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x8xf32>
+// CHECK-NOT: tensor.insert_slice
+// CHECK: scf.forall (%[[M:.*]]) = (0) to (64) step (32)
+// CHECK: %[[P:.*]] = nm.patches %[[X]] map #[[$PLACES]] loops [4, 3, 3, 8, 8] groups [3, 2]
+// CHECK: %[[A:.*]] = tensor.extract_slice %[[P]][0, %[[M]]] [36, 32] [1, 1]
+// CHECK: nm.spmm {{.*}} ins(%[[A]],
+func.func @planes(%x: tensor<4x8x8xf32>, %v: tensor<18x16xf32>, %i: tensor<18x16xi8>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %b = tensor.empty() : tensor<4x10x10xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%b : tensor<4x10x10xf32>) -> tensor<4x10x10xf32>
+  %w = tensor.insert_slice %x into %f[0, 1, 1] [4, 8, 8] [1, 1, 1] : tensor<4x8x8xf32> into tensor<4x10x10xf32>
+  %e = tensor.empty() : tensor<4x3x3x8x8xf32>
+  %p = linalg.generic {indexing_maps = [#read, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+    ins(%w : tensor<4x10x10xf32>) outs(%e : tensor<4x3x3x8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x3x3x8x8xf32>
+  %q = tensor.collapse_shape %p [[0, 1, 2], [3, 4]] : tensor<4x3x3x8x8xf32> into tensor<36x64xf32>
+  %r = nm.spmm <2:4> transpose_a transpose_c schedule #nm.vector<block = [32, 16, 36], thread = [16, 8]>
+    ins(%q, %v, %i : tensor<36x64xf32>, tensor<18x16xf32>, tensor<18x16xi8>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %r : tensor<16x64xf32>
+}

@@ -38,4 +38,9 @@ std::optional<SmallVector<TapLoop>> findTapLoops(AffineMap map,
 #define GET_OP_CLASSES
 #include "nm/Dialect/NM/IR/NMPatches.h.inc"
 
+namespace mlir::nm {
+/// Erases the patches in `root` that are read no more, and views of them.
+void erasePatches(Operation *root);
+} // namespace mlir::nm
+
 #endif // NM_DIALECT_NM_IR_PATCHESOP_H

@@ -35,6 +35,10 @@ LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
 /// answer.
 bool canReadImage(SparseProductOpInterface op);
 
+/// Whether canReadImage is so and the pixels of a row of places are neighbours
+/// in the image, or every other one: these can be loaded as vectors.
+bool canReadImageRows(SparseProductOpInterface op);
+
 /// Gives `op`, of which canReadImage says so, an nm.patches as its A: of the
 /// image without its padding, where that is zeros.
 void takeImage(RewriterBase &rewriter, SparseProductOpInterface op);
