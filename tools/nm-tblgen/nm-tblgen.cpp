@@ -210,6 +210,21 @@ static void emitFromPlain(const Field &field, const Record *record,
                 field.get("fromPlain"));
 }
 
+/// The same of fields of which some are given, and no others are written.
+static void emitFromGiven(const Field &field, raw_ostream &os) {
+  std::string name = field.getName();
+  SmallVector<std::string> names = field.listNames();
+  if (field.hasSizes()) {
+    os << formatv("  ::llvm::SmallVector<int64_t> {0};\n"
+                  "  if (fields.{1})\n    {0} = {{*fields.{2}};\n",
+                  name, names.front(), llvm::join(names, ", *fields."));
+    return;
+  }
+  os << formatv("  {0} {1};\n  if (fields.{1}) {{\n"
+                "    auto field = *fields.{1};\n    {1} = {2};\n  }\n",
+                field.get("cppType"), name, field.get("fromPlain"));
+}
+
 /// What `each` makes of all fields, one behind the other.
 static std::string
 listFields(const Schedule &schedule,
@@ -283,8 +298,15 @@ static bool emitConversions(const RecordKeeper &records, raw_ostream &os) {
       emitFromPlain(field, schedule.record, os);
       names += ", " + field.getName();
     }
-    os << formatv("  return {0}::getChecked(emitError, context{1});\n}\n\n",
+    os << formatv("  return {0}::getChecked(emitError, context{1});\n}\n\n"
+                  "template <>\n{0} mlir::nm::getSchedule<{0}>(\n"
+                  "    ::mlir::MLIRContext *context, const ::nm::GivenFields "
+                  "&fields) {{\n",
                   schedule.className, names);
+    for (const Field &field : schedule.fields)
+      emitFromGiven(field, os);
+    os << formatv("  return {0}::get(context{1});\n}\n\n", schedule.className,
+                  names);
   }
   os << "::nm::GivenFields mlir::nm::getGivenFields(ScheduleAttrInterface "
         "schedule) {\n"

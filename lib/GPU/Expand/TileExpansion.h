@@ -89,6 +89,9 @@ public:
 FailureOr<std::unique_ptr<TileExpansion>>
 createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
+/// `product`, which must not be one of a vector.
+FailureOr<SpMMOp> getMatrixProduct(SparseProductOpInterface product);
+
 #define NM_GPU_STRATEGY(Name)                                                  \
   FailureOr<std::unique_ptr<TileExpansion>> create##Name##Expansion(           \
       SparseProductOpInterface op, const GpuTile &tile);

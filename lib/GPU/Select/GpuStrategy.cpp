@@ -4,11 +4,35 @@
 
 #include "GPU/Layouts/LayoutCosts.h"
 #include "GPU/Select/MeasuredChoice.h"
+#include "GPU/Select/ModelledStrategy.h"
 
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/OperandDemands.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+
+::nm::RowPacking mlir::nm::getRowPacking(SparseProductOpInterface op,
+                                         const ::nm::GivenFields &given) {
+  using ::nm::RowPacking;
+  if (given.pack.value_or(false))
+    return given.blockM ? RowPacking::Never : RowPacking::Always;
+  // Lists take long to find: they must serve more than one call.
+  bool isFree = !given.pack && !given.blockM && !given.warpM && !given.threadM;
+  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
+                                        : RowPacking::Never;
+}
+
+LogicalResult mlir::nm::checkLists(SparseProductOpInterface op,
+                                   ScheduleAttrInterface schedule) {
+  if (!schedule.packsRows())
+    return success();
+  PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
+  if (!form)
+    return op->emitOpError() << "expected sparse weights to pack rows of A";
+  return form.verifyWeights([&] { return op->emitOpError(); }, op.getPattern(),
+                            op.getValuesType().getElementType());
+}
 
 static ArrayRef<const GpuStrategy *> getGpuStrategies() {
   static const GpuStrategy *const strategies[] = {

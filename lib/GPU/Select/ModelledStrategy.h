@@ -15,6 +15,16 @@
 
 namespace mlir::nm {
 
+/// What the model of `op` may do about rows of A that no column uses. Of tiles
+/// that are given in part, checkLists says whether they leave rows out.
+::nm::RowPacking getRowPacking(SparseProductOpInterface op,
+                               const ::nm::GivenFields &given);
+
+/// Checks that blocks of `schedule` that are to stage only the rows of A that
+/// they use leave some out.
+LogicalResult checkLists(SparseProductOpInterface op,
+                         ScheduleAttrInterface schedule);
+
 /// A strategy whose schedules are AttrTy.
 template <typename AttrTy>
 class ModelledStrategy : public GpuStrategy {

@@ -56,6 +56,15 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
                            << schedule.getStrategyName() << " on a GPU";
 }
 
+FailureOr<SpMMOp>
+mlir::nm::getMatrixProduct(SparseProductOpInterface product) {
+  if (auto op = dyn_cast<SpMMOp>(*product))
+    return op;
+  return product->emitOpError()
+         << "expected nm.spmm, the product that strategy "
+         << product.getScheduleAttr().getStrategyName() << " has";
+}
+
 /// How a buffer's elements are permuted, at whatever offset; null for not.
 static Attribute getPermutation(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());

@@ -183,11 +183,16 @@ LogicalResult SimtScheduleAttr::verifyPattern(EmitError emitError,
   return verifyPack(emitError, *this);
 }
 
+/// `schedule` with pack = false.
+template <typename AttrTy>
+static AttrTy clearPack(AttrTy schedule) {
+  ::nm::GivenFields fields = getGivenFields(schedule);
+  fields.pack = false;
+  return getSchedule<AttrTy>(schedule.getContext(), fields);
+}
+
 ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
-  return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
-             getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
-             getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
-             getPromote(), getLateLoads(), getPadA(), getPacking());
+  return clearPack(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,9 +256,7 @@ LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
 }
 
 ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
-  return get(getContext(), getBlock(), getWarp(), getStages(), getSplitK(),
-             getClusterK(), getSliceK(), /*pack=*/false, getPromote(),
-             getLateLoads(), getPadA(), getPacking());
+  return clearPack(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,11 +39,7 @@ private:
 } // namespace
 
 ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
-  return MmaSpScheduleAttr::get(context, /*block=*/{}, /*warp=*/{},
-                                /*stages=*/{}, /*split_k=*/{}, /*cluster_k=*/{},
-                                /*slice_k=*/{}, /*bits=*/{}, /*pairs=*/{},
-                                /*promote=*/{}, /*late_loads=*/{},
-                                /*pad_a=*/{});
+  return getSchedule<MmaSpScheduleAttr>(context, ::nm::GivenFields());
 }
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {

@@ -4,37 +4,9 @@
 #include "GPU/Strategies/Mma/MmaFields.h"
 #include "GPU/Strategies/Mma/MmaSyncStaging.h"
 
-#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
-
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::GpuSchedule;
-using ::nm::RowPacking;
-
-/// What the cost model may do about rows of A that no column uses: lists take
-/// long to find, and must serve more than one call.
-static RowPacking getRowPacking(SparseProductOpInterface op,
-                                const ::nm::GivenFields &given) {
-  // Of a block that is given, the packing's verifier says whether it leaves
-  // rows out.
-  bool hasTile = given.blockM || given.warpM;
-  if (given.pack.value_or(false))
-    return hasTile ? RowPacking::Never : RowPacking::Always;
-  bool isFree = !given.pack && !hasTile;
-  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
-                                        : RowPacking::Never;
-}
-
-/// Checks that blocks that are to stage only the rows of A that they use leave
-/// some out.
-static LogicalResult checkLists(SparseProductOpInterface op,
-                                ScheduleAttrInterface schedule) {
-  if (!schedule.packsRows())
-    return success();
-  return schedule.getPackedForm(op.getPattern())
-      .verifyWeights([&] { return op->emitOpError(); }, op.getPattern(),
-                     op.getValuesType().getElementType());
-}
 
 namespace {
 class MmaSyncStrategy : public ModelledStrategy<MmaSyncScheduleAttr> {

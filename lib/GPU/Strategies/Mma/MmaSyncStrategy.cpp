@@ -289,12 +289,10 @@ static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaSyncExpansion(SparseProductOpInterface product,
                                  const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError() << "expected nm.spmm, the product that "
-                                     "strategy mma_sync has";
-  if (failed(verifyMmaSyncTile(op, tile)) || failed(verifyStaged(op, tile)))
+  FailureOr<SpMMOp> op = getMatrixProduct(product);
+  if (failed(op) || failed(verifyMmaSyncTile(*op, tile)) ||
+      failed(verifyStaged(*op, tile)))
     return failure();
   return std::unique_ptr<TileExpansion>(
-      std::make_unique<MmaSyncExpansion>(op, tile));
+      std::make_unique<MmaSyncExpansion>(*op, tile));
 }

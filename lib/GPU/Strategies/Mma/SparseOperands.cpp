@@ -2,6 +2,7 @@
 
 #include "GPU/Strategies/Mma/SparseOperands.h"
 
+#include "GPU/Expand/TileExpansion.h"
 #include "GPU/Strategies/Mma/MmaFragments.h"
 
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
@@ -38,13 +39,9 @@ Value mlir::nm::loadMetadataWord(ThreadEmitter &emitter, Value indices,
 
 FailureOr<SpMMOp> mlir::nm::getSparseProduct(SparseProductOpInterface product,
                                              const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError()
-           << "expected nm.spmm, the product that strategy "
-           << product.getScheduleAttr().getStrategyName() << " has";
-  if (failed(verifySparseProduct(op)) ||
-      failed(verifyStagedActivations(op, tile)))
+  FailureOr<SpMMOp> op = getMatrixProduct(product);
+  if (failed(op) || failed(verifySparseProduct(*op)) ||
+      failed(verifyStagedActivations(*op, tile)))
     return failure();
   return op;
 }

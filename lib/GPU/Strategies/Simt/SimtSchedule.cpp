@@ -2,36 +2,11 @@
 
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Simt/SimtStaging.h"
-#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/RowBytes.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::GpuSchedule;
-using ::nm::RowPacking;
-
-/// What the cost model may do about rows of A that no column uses.
-static RowPacking getRowPacking(SparseProductOpInterface op,
-                                const ::nm::GivenFields &given) {
-  // Of a block that is given, checkLists says whether it leaves rows out.
-  if (given.pack.value_or(false))
-    return given.blockM ? RowPacking::Never : RowPacking::Always;
-  // Lists take long to find: they must serve more than one call.
-  bool isFree = !given.pack && !given.blockM && !given.warpM && !given.threadM;
-  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
-                                        : RowPacking::Never;
-}
-
-/// Checks that blocks that are to stage only the rows of A that they use leave
-/// some out.
-static LogicalResult checkLists(SparseProductOpInterface op,
-                                SimtScheduleAttr schedule) {
-  if (!schedule.getPacking())
-    return op->emitOpError() << "expected sparse weights to pack rows of A";
-  return schedule.getPackedForm(op.getPattern())
-      .verifyWeights([&] { return op->emitOpError(); }, op.getPattern(),
-                     op.getValuesType().getElementType());
-}
 
 /// The product as the strategy takes it.
 static ::nm::GpuProduct getProduct(const ScheduleRequest &request,
@@ -87,7 +62,7 @@ private:
                             SimtScheduleAttr schedule,
                             const GpuSchedule &fields) const override {
     auto given = cast<SimtScheduleAttr>(request.given);
-    if (given.packsRows() && failed(checkLists(request.op, schedule)))
+    if (failed(checkLists(request.op, schedule)))
       return failure();
     ::nm::GpuProduct product = getProduct(request, getGivenFields(given));
     if (::nm::Status status = verifySimtCopies(product, fields); !status) {

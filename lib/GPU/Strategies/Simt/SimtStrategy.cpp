@@ -447,10 +447,10 @@ static bool hasSwizzledWords(SpMMOp op) {
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                               const GpuTile &tile) {
-  auto op = dyn_cast<SpMMOp>(*product);
-  if (!op)
-    return product->emitOpError() << "expected nm.spmm, the product that "
-                                     "strategy simt has";
+  FailureOr<SpMMOp> matrix = getMatrixProduct(product);
+  if (failed(matrix))
+    return failure();
+  SpMMOp op = *matrix;
   if (!product.getAType().getElementType().isF32() ||
       !product.getCType().getElementType().isF32())
     return op.emitOpError() << "expected f32 operands for strategy simt, but "

@@ -16,15 +16,6 @@ static constexpr int64_t kStoreBytes = 16;
 /// Words between rows of sums in shared memory: of single sums, and of pairs.
 static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
 
-FailureOr<SpMMOp>
-WarpgroupExpansion::getMatrixProduct(SparseProductOpInterface product) {
-  if (auto op = dyn_cast<SpMMOp>(*product))
-    return op;
-  return product->emitOpError()
-         << "expected nm.spmm for strategy "
-         << product.getScheduleAttr().getStrategyName() << ", but got a vector";
-}
-
 SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
   Value group = source->begin(builder, loc);

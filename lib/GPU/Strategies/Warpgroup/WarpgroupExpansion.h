@@ -42,8 +42,6 @@ public:
     return std::unique_ptr<TileExpansion>(std::make_unique<WarpgroupExpansion>(
         std::make_unique<Source>(*op, tile)));
   }
-  /// `product`, which must not be one of a vector.
-  static FailureOr<SpMMOp> getMatrixProduct(SparseProductOpInterface product);
 
 private:
   std::unique_ptr<OperandSource> source;

@@ -97,7 +97,7 @@ void GatherSource::multiply(ThreadEmitter &emitter, const SumsPart &part,
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createWgmmaExpansion(SparseProductOpInterface product,
                                const GpuTile &tile) {
-  FailureOr<SpMMOp> op = WarpgroupExpansion::getMatrixProduct(product);
+  FailureOr<SpMMOp> op = getMatrixProduct(product);
   if (failed(op))
     return failure();
   if (op->getValuesType().getElementTypeBitWidth() != 8)

@@ -36,7 +36,7 @@ func.func @registers(%a: memref<64x256xf16, #nm.tile_layout<[64, 1], panels = [6
 
 func.func @vector(%a: memref<64xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<128xf32>) {
   scf.forall (%n) in (1) {
-    // expected-error @+1 {{expected nm.spmm for strategy wgmma_sp, but got a vector}}
+    // expected-error @+1 {{expected nm.spmm, the product that strategy wgmma_sp has}}
     nm.spmv <2:4> packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 128, 64], warpgroup = [64, 64], stages = 3>
       ins(%a, %v, %i : memref<64xf16>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
