@@ -56,8 +56,7 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
                            << schedule.getStrategyName() << " on a GPU";
 }
 
-FailureOr<SpMMOp>
-mlir::nm::getMatrixProduct(SparseProductOpInterface product) {
+FailureOr<SpMMOp> mlir::nm::getMatrixProduct(SparseProductOpInterface product) {
   if (auto op = dyn_cast<SpMMOp>(*product))
     return op;
   return product->emitOpError()
