@@ -212,6 +212,28 @@ def test_on_the_fly(tmp_path):
     assert not sparse_names(load(tmp_path / "dense"))
 
 
+@pytest.mark.parametrize("name", ["LlamaForCausalLM", "MixtralForCausalLM"])
+def test_layers_of_a_condensed_folder_that_are_to_be_dense(name, tmp_path):
+    model = make_model(name)
+    given = inputs_of(model)
+    nm.torch.sparsify(model, "2:4", prune=True)
+    model.save_pretrained(tmp_path / "sparse")
+    parts = ["o_proj", "experts", "mlp"]
+    kept = {each for each in sparse_names(model)
+            if not any(f".{part}." in f"{each}." for part in parts)}
+    config = nm.torch.Config(modules_to_not_convert=parts)
+    for each in (config, config.to_dict()):
+        loaded = type(model).from_pretrained(tmp_path / "sparse", quantization_config=each)
+        assert kept and sparse_names(loaded) == kept
+        assert torch.allclose(output_of(loaded, given), output_of(model, given), atol=1e-5)
+    loaded.save_pretrained(tmp_path / "less")
+    assert_same(type(model).from_pretrained(tmp_path / "less"), loaded, given)
+    with pytest.warns(UserWarning, match="the rules '1:4' are for dense checkpoints"):
+        loaded = type(model).from_pretrained(
+            tmp_path / "sparse", quantization_config=nm.torch.Config("1:4"))
+    assert_same(loaded, model, given)
+
+
 @pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "MixtralForCausalLM"])
 def test_another_type(name, tmp_path):
     """All layers have the type that from_pretrained is asked for."""
@@ -238,8 +260,12 @@ def test_files_that_lost_their_metadata(tmp_path):
     model.save_pretrained(tmp_path)
     path = tmp_path / "model.safetensors"
     save_file(load_file(path), path, {"format": "pt"})
-    with pytest.raises(nm.FileFormatError, match="another program wrote the tensors anew"):
-        transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    for read in (transformers.AutoModelForCausalLM.from_pretrained, nm.torch.load, nm.io.open_weights,
+                 lambda folder: nm.torch.load(folder, make_model("LlamaForCausalLM")),
+                 lambda folder: nm.convert(folder, folder / "dense", format="dense")):
+        with pytest.raises(nm.FileFormatError, match=(
+                r"the pattern of lm_head.weight and of 14 more, .* wrote the tensors anew")):
+            read(tmp_path)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -317,6 +343,21 @@ def test_rules_of_a_dense_folder(tmp_path):
         assert len(sparse_names(loaded)) == (9 if rules == "detect" else 2)
         assert relative_error(output_of(loaded, given).double().numpy(),
                               output_of(model, given).double().numpy()) < 1e-5
+
+
+@pytest.mark.parametrize("rules", [None, "detect"])
+def test_a_folder_of_compressed_tensors(rules, tmp_path):
+    """Whose config.json would have transformers look for that package."""
+    model = make_model("LlamaForCausalLM")
+    given = inputs_of(model)
+    nm.torch.sparsify(model, {"lm_head": None, "*": "2:4"}, prune=True)
+    model.generation_config.max_new_tokens = 3
+    model.save_pretrained(tmp_path / "sparse")
+    nm.convert(tmp_path / "sparse", tmp_path / "other", format="compressed-tensors")
+    loaded = nm.torch.load(tmp_path / "other", rules=rules)
+    assert sparse_names(loaded) == (sparse_names(model) if rules else set())
+    assert torch.allclose(output_of(loaded, given), output_of(model, given), atol=1e-5)
+    assert loaded.generation_config.max_new_tokens == 3
 
 
 @pytest.mark.parametrize("first", ["transformers", "nm.torch"])
@@ -431,6 +472,7 @@ def test_training_keeps_zeros(tmp_path):
 
 def test_older_transformers():
     """An older transformers is imported with a warning, and works without sparse layers."""
+    pytest.importorskip("transformers.core_model_loading")
     script = """
 import warnings
 import nm.torch
@@ -439,7 +481,7 @@ del loading.dot_natural_key
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import transformers.modeling_utils
-assert any("expected transformers 5.17 or newer" in str(each.message) for each in told), told
+assert any("expected transformers 4.57, or 5.17 and newer" in str(each.message) for each in told), told
 model = transformers.LlamaModel(transformers.LlamaConfig(
     vocab_size=16, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
     intermediate_size=32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from .._errors import FileFormatError
 from .._safetensors import SafetensorsFile
@@ -37,6 +37,29 @@ def refuse_laid_out(file: SafetensorsFile) -> None:
                 f"{base}{_PACKED} and {base}{_META} are parts of a "
                 "SparseSemiStructuredTensor of torch; nm.io.from_cutlass(packed, meta) "
                 "gives the dense weight, and tensor.to_dense() does in torch")
+
+
+def refuse_parts(file: SafetensorsFile, parts: Container[str]) -> None:
+    """Refuses parts of condensed weights whose patterns the file does not tell: another
+    program wrote the tensors anew, without metadata that it does not know.
+
+    Args:
+        parts: those whose patterns it tells.
+
+    Raises:
+        FileFormatError: there are others.
+    """
+    lost = sorted(base for name in file
+                  if (base := name.removesuffix(".values")) != name and name not in parts
+                  and f"{base}.indices" in file and f"{base}._extra_state" not in file
+                  and file.info(f"{base}.indices")[0] in ("u8", "i8", "uint8"))
+    if lost:
+        more = f" and of {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise FileFormatError(
+            f"{file.path}: expected metadata with the pattern of {lost[0]}{more}, whose values "
+            "and indices it has, but there is none: another program wrote the tensors anew. "
+            "Take the file as nm wrote it; for other programs, python -m nm convert "
+            "--format=dense writes one")
 
 
 def _refuse_classes(file: SafetensorsFile) -> None:

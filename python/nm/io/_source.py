@@ -24,7 +24,7 @@ from ._pack_quantized import PARTS, Packed, group_sizes, packed_weights
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 from ._onnx_nodes import LOOKED_UP, Quantization
-from ._refused import refuse_laid_out
+from ._refused import refuse_laid_out, refuse_parts
 from ._shards import shards_of
 
 _BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
@@ -453,6 +453,7 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
         for name, packed in packed_weights(file, path, file.info, sizes).items():
             _add_packed(source, file, name, packed)
     parts = part_names(file.metadata)
+    refuse_parts(file, parts)
     for name in file:
         if name in parts or name in source._hidden:
             continue

@@ -52,12 +52,11 @@ def _register() -> None:
     from importlib.metadata import version
     try:
         from ._quantizer import register
+        register()
     except ImportError as error:
         warnings.warn("from_pretrained and save_pretrained do not know of sparse layers: "
-                      "expected transformers 5.17 or newer, but got "
+                      "expected transformers 4.57, or 5.17 and newer, but got "
                       f"{version('transformers')} ({error})", stacklevel=2)
-    else:
-        register()
 
 
 _after_import("transformers.modeling_utils", _register)

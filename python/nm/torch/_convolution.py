@@ -80,7 +80,7 @@ class _Convolution(nn.Module):
         kept ones."""
         part = self._modules[_PART]
         dense = part.dense_weight() if isinstance(part, NMLinear) else part.weight
-        return _as_filter(dense, self)
+        return as_filter(dense, self)
 
     @property
     def bias(self) -> Tensor | None:
@@ -133,7 +133,7 @@ class _Convolution(nn.Module):
         prefix = options.get("prefix", args[1] if len(args) > 1 else "")
         if f"{prefix}{_PART}.weight" in result:
             weight = result.pop(f"{prefix}{_PART}.weight")
-            result[f"{prefix}weight"] = _as_filter(weight, self)
+            result[f"{prefix}weight"] = as_filter(weight, self)
             if f"{prefix}{_PART}.bias" in result:
                 result[f"{prefix}bias"] = result.pop(f"{prefix}{_PART}.bias")
         return result
@@ -208,7 +208,7 @@ def _as_matrix(weight: Tensor) -> Tensor:
     return weight.movedim(1, -1).flatten(1)
 
 
-def _as_filter(matrix: Tensor, module: Any) -> Tensor:
+def as_filter(matrix: Tensor, module: Any) -> Tensor:
     return matrix.unflatten(1, (*module.kernel_size, module.in_channels)).movedim(-1, 1)
 
 
@@ -265,7 +265,7 @@ def fold_convolution(module: _Convolution) -> bool:
             part._parameters.get("weight") is None):
         return False
     with torch.no_grad():
-        weight = _as_filter(part.weight, module).contiguous()
+        weight = as_filter(part.weight, module).contiguous()
         if former is None or former.is_meta or former.dtype != weight.dtype:
             former = nn.Parameter(weight, requires_grad=part.weight.requires_grad)
         elif not torch.equal(former, weight):
@@ -288,16 +288,27 @@ def unfold_stored(model: nn.Module, name: str) -> str | None:
     """Makes a layer of the convolution whose condensed weight a checkpoint calls `name`:
     by the layer, as nm.torch.save does, or by the convolution, as nm.convert. Gives what
     the model calls the weight then; None where it is no convolution's."""
+    around = convolution_of_stored(model, name)
+    if around is None:
+        return None
+    module = model.get_submodule(around)
+    if why_no_convolution(module) is None:
+        unfold_convolution(module)
+        # Its weight will be the file's, not the former one.
+        module.__dict__.pop(_FORMER)
+    return f"{around}.{_PART}.weight"
+
+
+def convolution_of_stored(model: nn.Module, name: str) -> str | None:
+    """The convolution whose condensed weight a checkpoint calls `name`, that nm has layers
+    for; None where it is no such convolution's."""
     around = name.removesuffix(".weight").removesuffix(f".{_PART}")
     try:
         module = model.get_submodule(around)
     except AttributeError:
         return None
-    if why_no_convolution(module) is None:
-        unfold_convolution(module)
-        # Its weight will be the file's, not the former one.
-        module.__dict__.pop(_FORMER)
-    return f"{around}.{_PART}.weight" if isinstance(module, _Convolution) else None
+    is_one = isinstance(module, _Convolution) or why_no_convolution(module) is None
+    return around if is_one else None
 
 
 # The operator of exported models

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import nn
 
 from ._fuse import unfuse
@@ -28,9 +30,14 @@ def densify(model: nn.Module) -> list[str]:
     Raises:
         Error: a layer is sharded, or the model itself is one.
     """
+    return densify_some(model, lambda name: True)
+
+
+def densify_some(model: nn.Module, is_meant: Callable[[str], bool]) -> list[str]:
+    """The same for the layers whose names are meant."""
     unfuse(model)
     sparse = {name: layer for name, layer in model.named_modules()
-              if isinstance(layer, NMLinear)}
+              if isinstance(layer, NMLinear) and is_meant(name)}
     for name, layer in sparse.items():
         layer.check_whole(f"'{name}'")
     weights: dict[int, nn.Parameter] = {}
@@ -42,7 +49,7 @@ def densify(model: nn.Module) -> list[str]:
         tell_of_replaced(layer.values, name)
         replace_module(model, name, dense)
     quantized = {name: layer for name, layer in model.named_modules()
-                 if isinstance(layer, NMQuantizedLinear)}
+                 if isinstance(layer, NMQuantizedLinear) and is_meant(name)}
     for name, layer in quantized.items():
         dense = nn.Linear(layer.in_features, layer.out_features, bias=False, device="meta")
         dense.weight, dense.bias = nn.Parameter(layer.dense_weight()), layer.bias

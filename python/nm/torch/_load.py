@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 import os
 import sys
@@ -140,7 +141,7 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
         around = convolution_of(model, name)
         w._taps = None if around is None else model.get_submodule(around).kernel_size
         weights[stored_name(model, name)] = w
-    if _is_of_transformers(model):
+    if _is_of_transformers(model) and _converts_weights():
         from ._original_names import original_names
         tensors, weights = original_names(model, tensors, weights)
     target.mkdir(parents=True, exist_ok=True)
@@ -159,6 +160,12 @@ def _scale_name(model: nn.Module, name: str, quantized: Mapping[str, nn.Module])
 def _is_of_transformers(model: nn.Module) -> bool:
     module = sys.modules.get("transformers.modeling_utils")
     return module is not None and isinstance(model, module.PreTrainedModel)
+
+
+def _converts_weights() -> bool:
+    """Whether transformers' models call weights otherwise than published checkpoints, as
+    they do from version 5 on."""
+    return importlib.util.find_spec("transformers.core_model_loading") is not None
 
 
 def _stored_weight(layer: NMLinear) -> SparseTensor:
@@ -240,8 +247,11 @@ def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: 
         if former:
             del config.quantization_config
             options["state_dict"] = {name: _tensor(source, name) for name in source}
-    model, found = kind.from_pretrained(folder, config=config, dtype="auto",
+    # It takes tensors or a folder.
+    model, found = kind.from_pretrained(None if options else folder, config=config, dtype="auto",
                                         output_loading_info=True, **options)
+    if options and (folder / "generation_config.json").is_file() and model.can_generate():
+        model.generation_config = transformers.GenerationConfig.from_pretrained(folder)
     for what, keys in (("tensors of the model, but it has no", "unexpected_keys"),
                        ("all weights of the model, but it lacks", "missing_keys"),
                        ("tensors of the model's shapes, but others are",

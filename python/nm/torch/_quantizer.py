@@ -12,28 +12,30 @@ This file is read where transformers is there.
 
 from __future__ import annotations
 
+import copy
 import functools
+import importlib.util
 import warnings
 from typing import Any
 
 from torch import nn
 from transformers.modeling_utils import PreTrainedModel
-from transformers.quantizers.auto import (AUTO_QUANTIZER_MAPPING, register_quantization_config,
-                                          register_quantizer)
+from transformers.quantizers.auto import (AUTO_QUANTIZER_MAPPING, AutoHfQuantizer,
+                                          register_quantization_config, register_quantizer)
 from transformers.quantizers.base import HfQuantizer
 from transformers.utils.quantization_config import QuantizationConfigMixin
 
 from .._errors import FileFormatError
 from .._pattern import Pattern
 from .._sparse import SparseTensor
-from ..io import open_weights
+from ..io import WeightSource, open_weights
 from ..io._shards import check_shards
+from ._arrived import LoadingLinear, cast, condense_attentions, condense_stacks
+from ._densify import densify, densify_some
 from ._experts import stack_name
 from ._layers import find_layers
 from ._linear import NMLinear
 from ._load import save
-from ._names import (LoadingLinear, cast, condense_attentions, condense_stacks,
-                     plan_conversions)
 from ._quantized import NMQuantizedLinear
 from ._sparsify import SparsifyReport, sparsify
 from ._unfold import unfolded
@@ -48,7 +50,8 @@ class Config(QuantizationConfigMixin):
         rules: of a dense or masked checkpoint: a pattern for all layers, or patterns by
             globs of layer names, as for nm.torch.sparsify.
         modules_to_not_convert: parts of the names of layers that stay dense; the head
-            of a language model, and what is tied, where it is None.
+            of a language model, and what is tied, where it is None. In a folder that nm
+            wrote, those that become dense, zeros included, once they are loaded.
         prune: as for nm.torch.sparsify. Where it is None, weights that break their
             pattern are pruned by magnitude, and a warning says how much that took.
         layers: the patterns of the layers by name, in a folder that nm wrote.
@@ -103,13 +106,14 @@ class Quantizer(HfQuantizer):
         if not self.pre_quantized:
             return
         self._dtypes = {name: each.dtype for name, each in model.named_parameters()}
+        self._find_condensed([open_weights(path) for path in files], files)
+
+    def _find_condensed(self, sources: list[WeightSource], files: Any) -> None:
         names: set[str] = set()
-        for path in files:
-            source = open_weights(path)
+        for source in sources:
             names.update(source)
             self._condensed.update({name: w for name in source
                                     if (w := source.condensed(name)) is not None})
-        _refuse_parts(files, names)
         # Experts that are stacked in the files, too, are dense there.
         if not self._condensed and not any(
                 name.endswith(layer) for layer in self.quantization_config.layers or ()
@@ -123,6 +127,7 @@ class Quantizer(HfQuantizer):
         # Newer versions give the model here, too.
         if not self.pre_quantized:
             return weight_conversions
+        from ._names import plan_conversions
         return plan_conversions(self._model, weight_conversions, self._condensed)
 
     def _process_model_after_weight_loading(self, model: Any, **_: Any) -> None:
@@ -136,9 +141,16 @@ class Quantizer(HfQuantizer):
                     layer.finish()
             condense_attentions(model)
             condense_stacks(model, self.quantization_config.layers or {})
+            self._densify(model)
         else:
             self._sparsify(model)
         model.config.quantization_config = config_of(model)
+
+    def _densify(self, model: Any) -> None:
+        """Of a folder with condensed weights, the layers that are to be dense."""
+        parts = self.quantization_config.modules_to_not_convert
+        if parts:
+            densify_some(model, lambda name: _is_part(name, parts))
 
     def _sparsify(self, model: Any) -> None:
         with unfolded(model):
@@ -177,20 +189,8 @@ class Quantizer(HfQuantizer):
         return True
 
     def _dequantize(self, model: Any, dtype: Any = None) -> Any:
-        from ._densify import densify
         densify(model)
         return model if dtype is None else model.to(dtype)
-
-
-def _refuse_parts(files: Any, names: set[str]) -> None:
-    """Refuses values and indices whose pattern no file says."""
-    parts = sorted(name for name in names if name.endswith(".values")
-                   and f"{name.removesuffix('.values')}.indices" in names)
-    if parts:
-        raise FileFormatError(
-            f"expected metadata with the patterns of condensed weights, but {files} have none "
-            f"of {parts[0]} and {len(parts) - 1} more: another program wrote the tensors anew; "
-            "nm.torch.save, save_pretrained or nm.convert write both")
 
 
 def _is_part(name: str, parts: list[str]) -> bool:
@@ -207,6 +207,33 @@ def config_of(model: nn.Module) -> Config:
     return Config(layers=layers, quantized={
         name: {"bits": layer.bits, "group": layer.group}
         for name, layer in quantized.items()} or None)
+
+
+_merge = AutoHfQuantizer.merge_quantization_configs.__func__
+
+
+@functools.wraps(_merge)
+def _merge_configs(cls: type, quantization_config: Any, quantization_config_from_args: Any,
+                   *others: Any) -> Any:
+    """transformers takes what a folder says alone. What layers are to be dense is asked for
+    by who loads it."""
+    stored, given = map(_as_config, (quantization_config, quantization_config_from_args))
+    if stored is None or given is None:
+        return _merge(cls, quantization_config, quantization_config_from_args, *others)
+    if given.rules is not None:
+        warnings.warn(
+            "the weights of the folder are condensed already and keep their patterns: the "
+            f"rules {_as_text(given.rules)!r} are for dense checkpoints; python -m nm convert "
+            "--format=dense makes one", stacklevel=2)
+    merged = copy.copy(stored)
+    merged.modules_to_not_convert = given.modules_to_not_convert
+    return merged
+
+
+def _as_config(config: Any) -> Config | None:
+    if isinstance(config, dict) and config.get("quant_method") == METHOD:
+        return Config(**config)
+    return config if isinstance(config, Config) else None
 
 
 _save_pretrained = PreTrainedModel.save_pretrained
@@ -262,9 +289,20 @@ def _forget_quantizer(model: Any) -> None:
 
 
 def register() -> None:
-    """Tells transformers, once."""
+    """Tells transformers, once.
+
+    Raises:
+        ImportError: it is of a version that loads weights in yet another way.
+    """
     if METHOD not in AUTO_QUANTIZER_MAPPING:
+        quantizer = Quantizer
+        if importlib.util.find_spec("transformers.core_model_loading") is None:
+            from ._transformers4 import register_loading
+            quantizer = register_loading()
+        else:
+            from . import _names  # noqa: F401
         register_quantization_config(METHOD)(Config)
-        register_quantizer(METHOD)(Quantizer)
+        register_quantizer(METHOD)(quantizer)
+        AutoHfQuantizer.merge_quantization_configs = classmethod(_merge_configs)
         PreTrainedModel.save_pretrained = _save_sparse
         PreTrainedModel._get_resized_lm_head = _resize_head
