@@ -15,16 +15,28 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 using namespace nm;
 
 /// Rows of A of an instruction, and of a block at most.
 static constexpr int64_t kMatrixRows = 8, kMostRows = 64;
-/// Columns of a block, and the warps that have slices of a tile of k, a step
-/// each. With 48 or 64 columns it takes 5 to 60 % longer, for fewer blocks have
-/// fewer warps; so do stages that leave room for one block alone.
+/// Columns of a warp. With 48 or 64 columns it takes 5 to 60 % longer, for
+/// fewer blocks have fewer warps; so do stages that leave room for one block
+/// alone.
 static constexpr int64_t kColumns = 32;
-static constexpr int64_t kSlices[] = {8, 4, 2, 1};
+/// Columns of a block, and the warps that have slices of a tile of k, a step
+/// each. Two warps side by side share a tile of A, which else two blocks copy.
+/// Where values are more than twice as many bytes, two blocks, whose barriers
+/// are not one, are as fast: of 8192 x 8192 by a block of 64 columns 16 rows
+/// take 0.87 and 0.96 of the time at 50 and 75 %, 8 rows 1.03 and 0.94 (one
+/// H200, 2026-11-27).
+static constexpr int64_t kSideBySide = 64;
+static constexpr std::pair<int64_t, int64_t> kShapes[] = {{kSideBySide, 8},
+                                                          {kColumns, 8},
+                                                          {kColumns, 4},
+                                                          {kColumns, 2},
+                                                          {kColumns, 1}};
 static constexpr int64_t kStages = 2;
 /// Clocks of a multiprocessor for a step of 16 columns, and for the words of A
 /// that its warp loads for each eight rows of it: fitted to 42 kernels with 8
@@ -70,8 +82,11 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
   parts.indexBytes = int64_t(blocks * steps) * BitmapForm::kStepBytes;
   parts.registers =
       kOtherRegisters + tile.blockM * tile.blockN / kWarpSize + tile.blockM / 2;
+  // Warps side by side load the words of A each for itself.
+  double sideBySide = double(tile.blockN / tile.warpN);
   parts.clocks =
-      blocks * steps * kStepClocks + steps * matrices * kActivationLoads +
+      blocks * steps * kStepClocks +
+      sideBySide * steps * matrices * kActivationLoads +
       double(parts.activationBytes + parts.valueBytes) / chip.rates.shared;
   parts.waits = tile.sliceK < kManySlices ? kTileBarrier : 0;
   return parts;
@@ -91,14 +106,17 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
       blocks * steps *
       double(form.valuesOfStep() * kMmaBytes + BitmapForm::kStepBytes);
   std::optional<GpuSchedule> best;
-  for (int64_t slices : kSlices) {
-    MmaTileShape shape{rows, kColumns, rows, kColumns};
+  for (auto [columns, slices] : kShapes) {
+    MmaTileShape shape{rows, columns, rows, kColumns};
     GpuSchedule tile = shape.makeSchedule(slices * BitmapForm::kStepRows);
     tile.sliceK = slices;
     setLeastTimes(product, chip, chip.rates.mma, steps * BitmapForm::kStepRows,
                   weightBytes, tile);
-    std::optional<GpuSchedule> found = chooseStages(
-        product, chip, measureTile(tile, form, chip), tile, kStages, kStages);
+    StreamTile parts = measureTile(tile, form, chip);
+    if (columns == kSideBySide && 2 * parts.activationBytes < parts.valueBytes)
+      continue;
+    std::optional<GpuSchedule> found =
+        chooseStages(product, chip, parts, tile, kStages, kStages);
     if (found && shape.hasRegisters(product.k) &&
         (!best || found->microseconds < best->microseconds))
       best = found;
