@@ -1,6 +1,7 @@
-"""Times the 3x3 convolutions of ResNet-50 on one GPU, dense by cuDNN and pruned to 8:32.
+"""Times the 3x3 convolutions of ResNets on one GPU, dense by cuDNN and pruned to 8:32.
 
 usage: measure_convolutions.py [--zeros 90 --zeros 95...] [--pattern 1:10...] [--csv FILE]
+       measure_convolutions.py --target cpu [--zeros 80...] [--pattern "8:32, block = 1x32"...]
 
 With --zeros, per cent that are pruned anywhere, or --pattern one image in f32 is convolved with
 filters of each, in SparseRT's setting.
@@ -9,6 +10,10 @@ Weights are random. cuDNN takes its best algorithm: in f32 of planes, with TF32 
 images whose channels are last. nm's are what `nm.torch.export` makes of a pruned layer, in f32
 as accurate as f32, in vectors of 32 outputs, and in f16 in vectors of 64. A time is the median
 of replayed CUDA graphs, in microseconds.
+
+With --target cpu one image in f32 is convolved by two --threads, dense by PyTorch in both layouts
+of images: pin them to two cores, as `taskset -c 0,1` does. A time is the least of calls that take
+turns, in microseconds.
 """
 
 import argparse
@@ -16,6 +21,7 @@ import csv
 import os
 import statistics
 import tempfile
+import time
 from pathlib import Path
 
 import nm.torch
@@ -29,6 +35,7 @@ LAYOUTS = torch.contiguous_format, torch.channels_last
 COLUMNS = ["batch", "channels", "cuDNN f32", "cuDNN TF32", "nm f32", "nm f32, channels last",
            "cuDNN f16", "nm f16", "nm f16, channels last"]
 
+ON_CPU = ["channels", "height and width", "PyTorch", "PyTorch, channels last"]
 OF_PATTERNS = ["channels", "height and width", "pattern", "cuDNN f32", "cuDNN TF32", "nm f32",
                "cuDNN f32 / nm"]
 
@@ -104,14 +111,54 @@ def measure_pattern(channels, size, pattern, path):
     torch.backends.cudnn.allow_tf32 = False
     pruned = make_layer(channels, torch.float32)
     is_share = isinstance(pattern, float)
-    if is_share:
-        kept = round(9 * channels**2 * (1 - pattern / 100))
-        nm.torch.sparsify(pruned, f"unstructured, kept = {kept}", prune=True)
-    else:
-        nm.torch.sparsify(pruned, pattern, prune=True)
+    sparsify(pruned, pattern)
     ours = min(time_pruned(pruned, image, path) for image in images)
     return as_text([channels, size, f"{pattern:g} % anywhere" if is_share else pattern, dense,
                     tf32, ours, dense / ours])
+
+
+def sparsify(layer, pattern):
+    """To a pattern, or by so many per cent that are pruned anywhere."""
+    if isinstance(pattern, float):
+        kept = round(layer[0].weight.numel() * (1 - pattern / 100))
+        pattern = f"unstructured, kept = {kept}"
+    nm.torch.sparsify(layer, pattern, prune=True)
+
+
+def time_in_turns(calls, seconds=3):
+    """The least microseconds of each of `calls`."""
+    for call in calls * 3:
+        call()
+    least, end = [float("inf")] * len(calls), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for i, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            least[i] = min(least[i], 1e6 * (time.perf_counter() - begin))
+    return least
+
+
+def measure_on_cpu(channels, size, patterns, folder):
+    planes = torch.randn(1, channels, size, size)
+    calls = []
+    for layout in LAYOUTS:
+        dense = nn.Conv2d(channels, channels, 3, padding=1, bias=False).to(memory_format=layout)
+        calls.append(lambda dense=dense, x=planes.to(memory_format=layout): dense(x))
+    for i, pattern in enumerate(patterns):
+        layer = nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, bias=False)).eval()
+        sparsify(layer, pattern)
+        exported = nm.torch.export(layer, planes).compile(folder / f"{channels}-{i}.so")
+        expected = layer(planes).double()
+        error = (exported(planes).double() - expected).norm() / expected.norm()
+        assert error < 1e-5, error
+        calls.append(lambda exported=exported: exported(planes))
+    return as_text([channels, size, *time_in_turns(calls)])
+
+
+def lines_on_cpu(patterns, folder, threads):
+    torch.set_num_threads(threads)
+    names = [f"{each:g} % anywhere" if isinstance(each, float) else each for each in patterns]
+    return [ON_CPU + names], (measure_on_cpu(*layer, patterns, folder) for layer in LAYERS)
 
 
 def lines_of(patterns, path):
@@ -128,13 +175,17 @@ def main():
     parser.add_argument("--zeros", action="append", type=float, default=[], metavar="PER_CENT",
                         help="pruned anywhere, for one image in f32")
     parser.add_argument("--pattern", action="append", default=[], help="of one image in f32")
+    parser.add_argument("--target", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--threads", type=int, default=2, help="of a CPU")
     parser.add_argument("--csv", help="write the table to this file")
     args = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cudnn.benchmark = True
     with (torch.no_grad(), tempfile.TemporaryDirectory() as folder,
           open(args.csv or os.devnull, "w", newline="", encoding="utf-8") as file):
-        header, lines = lines_of([*args.zeros, *args.pattern], Path(folder) / "layer.so")
+        patterns = [*args.zeros, *args.pattern]
+        header, lines = (lines_on_cpu(patterns, Path(folder), args.threads) if args.target == "cpu"
+                         else lines_of(patterns, Path(folder) / "layer.so"))
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows(header)
         for line in lines:
