@@ -19,6 +19,15 @@ inline double microsecondsUnderLoad(double clocks, const GpuChip &chip) {
   return clocks / (chip.clockGHz * chip.rates.loadedClock) / 1000;
 }
 
+/// The part of the lesser of two streams, as of multiplications and loads, that
+/// the greater does not hide.
+inline constexpr double kNotHidden = 0.2;
+
+/// The share of a rate at which rows of A arrive that do not start with a line
+/// of 128 bytes: m-major ones of 500 to 3000 rows take 1.4 to 1.8 times as long
+/// as copies whose rows do (an H200, 2026-11-23).
+inline constexpr double kUnalignedShare = 0.6;
+
 /// Accesses of the second-level cache that take the time of a partial sum's
 /// store and load.
 inline constexpr double kSumAccesses = 2.6;

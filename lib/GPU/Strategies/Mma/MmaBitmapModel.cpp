@@ -45,10 +45,6 @@ static constexpr int64_t kStages = 2;
 static constexpr double kStepClocks = 100, kActivationLoads = 16;
 /// The fewest slices whose warps hide one another's loads.
 static constexpr int64_t kManySlices = 8;
-/// How much longer than the estimate blocks of more than 16 rows take that have
-/// a multiprocessor to themselves: 32 rows of 8:32 at 6144 x 4096 take 18.6 us,
-/// and with dense weights 15.7 (one H200, 2026-11-27).
-static constexpr double kMeasuredAlone = 1.15;
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;
 
@@ -125,7 +121,7 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
     bool isAlone = 2 * (best->sharedBytes + kReservedShared) >
                    chip.sharedPerMultiprocessor;
     if (isAlone && rows > 2 * kMatrixRows)
-      best->microseconds *= kMeasuredAlone;
+      best->microseconds *= kMeasuredStream;
     return *best;
   }
   return Error{"strategy mma_bitmap expected tiles that fit in " +

@@ -6,9 +6,6 @@
 
 using namespace nm;
 
-/// Clocks that a block takes before its first tile arrives and after its last.
-static constexpr double kBlockStart = 1500;
-
 /// Floats between rows of sums in shared memory.
 static constexpr int64_t kSumPadding = 4;
 
@@ -53,7 +50,7 @@ double MmaEstimate::clocks() const {
   double stored = double(tile.blockM * tile.blockN) *
                   double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
   auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(count) + kBlockStart +
+    return tiles * tileClocks(count) + chip.rates.start +
            double(count) * stored / chip.rates.stored;
   };
   return clocksOfWaves(blocks, residentBlocks(), chip.multiprocessors,

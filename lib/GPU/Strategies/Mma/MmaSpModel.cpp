@@ -40,23 +40,9 @@ static double operationsPerClock(const GpuProduct &product, const GpuChip &chip,
   return isByHalves ? 2 * ofHalves : 4 * ofHalves;
 }
 
-/// Dense operations of f16 at which mma.sp multiplies: as many as mma.sync
-/// reaches, and not all that the tensor cores make.
-static double reachedByMma(const GpuChip &chip) {
-  constexpr double kShare = 0.85;
-  return std::min(chip.rates.mma, kShare * chip.rates.tensor);
-}
-
-/// Bytes of shared memory that ldmatrix and wide loads get in a clock, and of
-/// the second-level cache that asynchronous copies of four warps and of more
-/// get, measured on an H200.
-static constexpr double kSharedBytesPerClock = 95;
+/// Bytes of the second-level cache that asynchronous copies of four warps and
+/// of more get, measured on an H200.
 static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 53;
-/// Clocks of a tile's barrier and of what stands behind it, which no other
-/// block of the multiprocessor hides.
-static constexpr double kBarrier = 40;
-/// What three kernels on an H200 (2026-11-22) took, over the clocks above.
-static constexpr double kMeasured = 1.85;
 /// Registers that a thread has beside its sums, for fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
 /// What quantized weights take over that where more than one warp converts each
@@ -66,13 +52,10 @@ static constexpr double kConverted = 1.25;
 /// The rows of k that share a scale of quantized weights: an instruction's at
 /// least, and at most as many as a tile can well have, unless all share one.
 static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
-/// Clocks of a multiprocessor for what ptxas makes of an instruction that
-/// converts to f16: on a Hopper 12 exchanges between lanes, one a clock, and
-/// some 70 other instructions, four a clock (counted in ptxas 13.0's code).
-static constexpr double kConversionClocks = 29;
-/// What such products take over the estimate: 2:4 in f8E4M3FN, 2 to 16 rows of
-/// 4096x4096 and 11008x4096, 1.05 to 1.3 on an H200 (2026-11-23).
-static constexpr double kMeasuredConversions = 1.22;
+/// What ptxas makes of an instruction that converts to f16: on a Hopper 12
+/// exchanges between lanes, one a clock, and some 70 other instructions, four a
+/// clock (counted in ptxas 13.0's code).
+static constexpr int64_t kExchanges = 12, kOtherInstructions = 70;
 /// Sums of a thread at most, of 8-bit floats, which beside them has those of
 /// instructions in flight, and where these convert, their operands in f16:
 /// more of them ptxas 13.0 spills.
@@ -88,7 +71,7 @@ static double conversionClocks(const GpuProduct &product, const GpuChip &chip,
   constexpr int64_t kRows = 8, kColumns = 16, kRowsOfK = 64;
   if (!convertsToHalves(product, chip))
     return 0;
-  return kConversionClocks *
+  return (kExchanges + double(kOtherInstructions) / 4) *
          double(tile.blockM / kRows * (tile.blockN / kColumns) *
                 (tile.blockK / kRowsOfK));
 }
@@ -123,7 +106,7 @@ public:
   double microseconds() const override {
     bool isConverted = product.weightBits != 0 && tile.sliceK == 1;
     double converted = isConverted ? kConverted : 1;
-    return microsecondsAt(kMeasured * converted * clocks(), chip.clockGHz,
+    return microsecondsAt(kMeasuredMma * converted * clocks(), chip.clockGHz,
                           kCopyBytes);
   }
 
@@ -144,7 +127,7 @@ private:
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
-             operationsPerClock(product, chip, reachedByMma(chip)) +
+             operationsPerClock(product, chip, chip.rates.mma) +
          conversionClocks(product, chip, tile);
 }
 
@@ -152,8 +135,7 @@ double Estimate::multiplyClocks() const {
 double Estimate::sharedClocks() const {
   int64_t weights = tile.warpN * tileRows() / 2 * product.bitsOfWeight() / 8,
           rows = tile.warpM * tileRows() * sparseBytes(product);
-  return double(warps() / tile.sliceK * (weights + rows)) /
-         kSharedBytesPerClock;
+  return double(warps() / tile.sliceK * (weights + rows)) / chip.rates.shared;
 }
 
 /// The more warps, those of another block among them where k is sliced, the
@@ -167,7 +149,7 @@ double Estimate::copyClocks(int64_t blocks) const {
 double Estimate::tileClocks(int64_t blocks) const {
   double bound =
       std::max({multiplyClocks(), sharedClocks(), copyClocks(blocks)});
-  return double(blocks) * bound + kBarrier;
+  return double(blocks) * bound + chip.rates.barrier;
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,9 +262,9 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
     // Sums, and operands of two halves of a step.
     parts.registers = std::max<int64_t>(
         kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
-    parts.clocks = double(parts.activationBytes + parts.valueBytes) /
-                       kSharedBytesPerClock +
-                   conversionClocks(product, chip, tile);
+    parts.clocks =
+        double(parts.activationBytes + parts.valueBytes) / chip.rates.shared +
+        conversionClocks(product, chip, tile);
     std::optional<GpuSchedule> found =
         chooseStages(product, chip, parts, tile, stream.mostStages);
     if (found)
@@ -390,8 +372,6 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
     return Error{"strategy mma_sp expected no quantized weights for pairs = "
                  "true"};
   if (std::optional<GpuSchedule> best = choose(product, chip, pairs)) {
-    if (convertsToHalves(product, chip))
-      best->microseconds *= kMeasuredConversions;
     best->pairs = pairs;
     return *best;
   }

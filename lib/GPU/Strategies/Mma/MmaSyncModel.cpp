@@ -19,31 +19,12 @@ using namespace nm;
 // What chips do
 //===----------------------------------------------------------------------===//
 
-/// Clocks of an ldmatrix of four matrices whose rows are gathered, measured on
-/// an H200, and of one whose rows follow one another: 512 bytes.
-static constexpr double kGatheredClocks = 8, kPlainClocks = 4;
-/// How much longer copies of rows of A take that do not start with a line of
-/// 128 bytes: 500 rows of an m-major A take 27.1 us, once copied 24.0, in
-/// vectors of 32 at 75 %.
-static constexpr double kUnalignedCopies = 1.6;
+/// Bytes of an ldmatrix of four matrices.
+static constexpr int64_t kMatricesBytes = 512;
 static constexpr int64_t kLineBytes = 128;
 /// Elements of a word of 16 bytes, which takes as long to store as a single
 /// element.
 static constexpr int64_t kElementsOfWord = 8;
-/// Clocks of a tile's barrier and of the first loads behind it, and of the
-/// lesser of multiplications and loads what does not overlap.
-static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
-/// What 27 kernels on an H200 (2026-11-22) took, over the clocks above: without
-/// lists of rows 1.5 to 2.2, with them 1.5 to 5.6. With weights in place, whose
-/// clocks are a sum (see tileClocks), it was 0.94 to 1.06 at 4096 cubed and
-/// 50 to 87.5 % of VW32.
-static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3,
-                        kMeasuredInPlace = 1;
-/// How many times longer products of few rows of A, whose weights come from
-/// memory, take than that: 64 rows of 12:32 and 8:32 in vectors of 32 took 1.25
-/// and 1.08 times as long on an H200.
-static constexpr double kColdWeights = 1.1;
-static constexpr int64_t kFewRows = 64;
 /// Registers that a thread has beside its sums, for fragments, positions and
 /// addresses.
 static constexpr int64_t kOtherRegisters = 76;
@@ -86,9 +67,6 @@ static constexpr int64_t kMaxRowMajorRows = 16;
 /// 4096 x 11008), and registers of a thread beside its sums.
 static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48;
 static constexpr double kGatherClocks = 40;
-/// What ten of their kernels took over the estimate: 1.04 to 1.5, 1.05 to 1.15
-/// at 75 %.
-static constexpr double kMeasuredStream = 1.15;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -145,11 +123,9 @@ public:
   }
   int64_t residentBlocks() const override;
   double microseconds() const override {
-    double measured = tile.pack     ? kMeasuredWithLists
-                      : isInPlace() ? kMeasuredInPlace
-                                    : kMeasured;
-    if (product.rows() <= kFewRows)
-      measured *= kColdWeights;
+    // With weights in place, whose clocks are a sum (see tileClocks), 0.94 to
+    // 1.06 at 4096 cubed and 50 to 87.5 % of VW32.
+    double measured = isInPlace() ? 1 : kMeasuredMma;
     return microsecondsAt(measured * clocks(), chip.clockGHz,
                           chip.rates.received);
   }
@@ -205,9 +181,8 @@ double Estimate::multiplyClocks() const {
 double Estimate::sharedClocks() const {
   int64_t units = std::max<int64_t>(1, tile.warpN / tile.packing.panel);
   double loads =
-      double(units * tile.warpM / kMatrixSide) *
-          (isSpread && tile.blockM >= 64 ? kPlainClocks : kGatheredClocks) +
-      double(tile.warpN / kMatrixSide) * kPlainClocks;
+      double((units * tile.warpM + tile.warpN) / kMatrixSide * kMatricesBytes) /
+      chip.rates.shared;
   double copied = bytesOfA() * double(isByElements() ? kElementsOfWord : 1) +
                   (isInPlace() ? 0 : bytesOfWeights());
   return double(warps() * squares()) * loads + copied / chip.rates.shared;
@@ -217,16 +192,17 @@ double Estimate::sharedClocks() const {
 double Estimate::tileClocks(int64_t blocks) const {
   double multiply = multiplyClocks(), shared = sharedClocks();
   bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;
-  double copies = (bytesOfA() * (startWithLines ? 1 : kUnalignedCopies) +
-                   bytesOfWeights()) /
-                  chip.rates.received;
+  double copies =
+      (bytesOfA() / (startWithLines ? 1 : kUnalignedShare) + bytesOfWeights()) /
+      chip.rates.received;
   // Weights in place are loaded two squares ahead, which take as long as the
   // loads: multiplications wait behind the copies.
   double bound = isInPlace() ? std::max(shared, multiply + copies)
                              : std::max({multiply, shared, copies});
   // Blocks hide each other's waits, as do a scheduler's warps.
   double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
-  double waits = kBarrier + kNotOverlapped * std::min(multiply, shared);
+  double waits =
+      chip.rates.barrier + kNotHidden * std::min(multiply, shared);
   return double(blocks) * bound + 2 * waits / warpsOfScheduler;
 }
 

@@ -11,9 +11,8 @@
 
 using namespace nm;
 
-/// Microseconds that a kernel takes before its first block, and a block before
-/// its first tile and after its last.
-static constexpr double kLaunchMicroseconds = 1.8, kStartMicroseconds = 0.7;
+/// Microseconds that a block takes before its first tile and after its last.
+static constexpr double kStartMicroseconds = 0.7;
 /// From a copy to its arrival with the memory busy.
 static constexpr double kLatency = 1;
 /// Bytes that a multiprocessor receives in a clock.
@@ -24,9 +23,6 @@ static constexpr double kIngress = 40;
 static constexpr double kAloneTile = 930;
 static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
 static constexpr double kAloneShare = 1.5;
-/// The share that does not overlap, of the lesser of what comes from memory and
-/// what all blocks receive.
-static constexpr double kNotOverlapped = 0.2;
 static constexpr int64_t kMaxThreads = 2048;
 /// Floats between rows of sums in shared memory.
 static constexpr int64_t kSumPadding = 4;
@@ -87,7 +83,7 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
                                           perActive * parts.clocks));
   double instructions = clocks / chip.clockGHz / 1000;
   return kStartMicroseconds + std::max({memory, received, instructions}) +
-         kNotOverlapped * std::min(memory, received);
+         kNotHidden * std::min(memory, received);
 }
 
 bool Estimate::run() {
@@ -104,7 +100,7 @@ bool Estimate::run() {
   int64_t blocks =
       ceilDiv(product.rows(), tile.blockM) * ceilDiv(product.n, tile.blockN);
   double time =
-      kLaunchMicroseconds + double(blocks / wave) * waveMicroseconds(wave);
+      chip.rates.launch + double(blocks / wave) * waveMicroseconds(wave);
   if (blocks % wave > 0)
     time += waveMicroseconds(blocks % wave);
   tile.microseconds = std::max({time, tile.memoryFloor, tile.multiplyFloor});
