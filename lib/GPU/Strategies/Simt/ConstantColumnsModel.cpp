@@ -18,9 +18,7 @@ using namespace nm;
 
 static constexpr int64_t kMaxWarps = 32;
 /// Rows of A that are loaded together.
-static constexpr double kRowsAtOnce = 16;
-/// Microseconds of a launch and of storing sums; of adding them up besides.
-static constexpr double kLaunch = 1.9, kSumming = 0.15;
+static constexpr int64_t kRowsAtOnce = 16;
 /// Clocks until rows of A that are loaded together arrive.
 static constexpr double kStepClocks = 400;
 /// Clocks that an instruction takes to be fetched, and that it takes at least
@@ -60,12 +58,11 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
                   double(ceilDiv(product.n, warpN));
   double perScheduler = std::ceil(blocks / double(chip.multiprocessors)) *
                         double(warpsM * sliceK) / 4;
-  double clocks = std::ceil(rows / kRowsAtOnce) * kStepClocks +
+  double clocks = std::ceil(rows / double(kRowsAtOnce)) * kStepClocks +
                   code * std::max(kFetchClocks, kIssueClocks * perScheduler);
-  double summing = schedule.sharedBytes != 0 ? kSumming : 0;
   setFloorsOfKept(product, chip, /*weightBytes=*/0, schedule);
   schedule.microseconds =
-      std::max({kLaunch + summing + clocks / chip.clockGHz / 1000,
+      std::max({chip.rates.launch + clocks / chip.clockGHz / 1000,
                 schedule.memoryFloor, schedule.multiplyFloor});
   return schedule;
 }

@@ -31,8 +31,6 @@ static constexpr int64_t kMaxBlocksPerMultiprocessor = 32;
 static constexpr int64_t kThreadsByRegisters = 1024;
 
 // Fitted to what 20 layers and cubes of 1024 to 4096 take on an H200.
-/// Microseconds of a launch and of storing sums.
-static constexpr double kLaunch = 1.9;
 /// Clocks of a warp to its first weights, and of the rows of A that are loaded
 /// together.
 static constexpr double kStartClocks = 900, kStepClocks = 450;
@@ -112,8 +110,9 @@ double Candidate::time(const GpuSchedule &schedule) const {
   double waves = std::ceil(perMultiprocessor / resident);
   double busy = perMultiprocessor * double(warps) * std::max(issue, cache);
   double waits = waves * (kStartClocks + steps * kStepClocks);
-  return kLaunch + (std::max(busy, waits) + 0.3 * std::min(busy, waits)) /
-                       chip.clockGHz / 1000;
+  return chip.rates.launch +
+         (std::max(busy, waits) + kNotHidden * std::min(busy, waits)) /
+             chip.clockGHz / 1000;
 }
 
 std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
@@ -137,8 +136,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
   if (schedule.sharedBytes > chip.sharedPerBlock)
     return std::nullopt;
   // The number of a weight's row takes about half as many bytes as its value.
-  double weightBytes =
-      1.5 * double(elementSize(product.type)) * double(product.kept);
+  double weightBytes = double(3 * elementSize(product.type) * product.kept) / 2;
   setFloorsOfKept(product, chip, weightBytes, schedule);
   schedule.microseconds =
       std::max({time(schedule), schedule.memoryFloor, schedule.multiplyFloor});

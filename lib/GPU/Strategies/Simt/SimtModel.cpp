@@ -31,13 +31,6 @@ static constexpr int64_t kPromotionRegisters = 16;
 // Of those the estimates choose schedules that take 1 % more than the best; of
 // 600 more in units of 1 to 8 columns, 0.3 % more.
 
-/// Clocks that copies and a barrier take where there is one buffer only; that a
-/// tile waits for A where a thread loads so many elements of it that it cannot
-/// do so ahead (see nm-pipeline-copies); and of a block before its first tile
-/// arrives and after its last.
-static constexpr double kExposedCopies = 1000;
-/// Clocks that a barrier takes where there are more buffers than one.
-static constexpr double kBarrier = 40;
 /// The part of the lesser of multiplications and loads that does not overlap
 /// with the greater where a scheduler has one warp and a row is held across the
 /// barrier.
@@ -46,37 +39,19 @@ static constexpr double kNotOverlapped = 0.7;
 /// with the next tile's copies and stores among all rows, and where lanes
 /// gather, which read some rows ahead.
 static constexpr double kNotOverlappedAhead = 0.5;
-/// Clocks that a barrier takes where lanes gather: their first products wait
-/// for positions, and for the rows that those name.
-static constexpr double kGatherBarrier = 320;
 /// Clocks that 32 elements of A take of the first-level cache on their way
 /// through registers. It is the shared memory, too, and so what bounds lanes
 /// that gather: two to load a line and read it, one to store it, and what the
 /// copies of all warps at once leave unused.
 static constexpr double kStagedClocks = 4.7;
-/// Clocks that 32 elements take by way of a staging buffer: to be written
-/// there, loaded and stored.
-static constexpr double kStagingClocks = 3;
-/// Instructions of a warp for 32 elements of A where there are lists, which
-/// find rows; of others one: loads, what joins columns of them, and stores, or
-/// by way of a staging buffer a copy, a load and a store for each 128.
-static constexpr double kListedCopyInstructions = 1.5;
-/// Instructions of a warp for a tile, however long: addresses, positions and
-/// waits; fewer by way of a staging buffer, where addresses stay.
-static constexpr double kTileInstructions = 208, kStagingTileInstructions = 100;
-/// How many times longer a loop over more rows than are unrolled takes; copies
-/// stand before and after the loop.
-static constexpr double kLoopedRows = 1.2;
-/// Slots that are no power of two in number cost their remainders, and more of
-/// them shared memory.
-static constexpr double kManySlots = 1.04;
-/// Clocks of 32 loads of single elements of four rows of A, beside what loads
-/// of 16 bytes take for as many.
-static constexpr double kScatteredLoads = 2.2;
+/// Accesses of 32 elements by way of a staging buffer: they are written there,
+/// loaded and stored.
+static constexpr int64_t kStagingAccesses = 3;
+/// Instructions of a warp for a tile, however long, by way of a staging buffer:
+/// addresses, positions and waits; twice as many where addresses do not stay.
+static constexpr double kTileInstructions = 100;
 /// Bytes that the second-level cache gives a multiprocessor in a clock.
 static constexpr double kCacheBytesPerClock = 27.5;
-/// Microseconds that the launch of a kernel in a graph takes.
-static constexpr double kLaunchMicroseconds = 1.0;
 /// How much longer products of few rows take, whose weights no cache holds: the
 /// least and most of 12 kernels took 1.1 and 1.75 times as long.
 static constexpr double kColdWeights = 1.4;
@@ -94,7 +69,7 @@ double SimtEstimate::readsPerRow() const {
     int64_t columns = std::gcd(unit, tile.threadN);
     double rows = double(tile.threadN) / columns * tile.threadM / kAccessWords;
     double positions = double(tile.threadN) / std::max(columns, kAccessWords) *
-                       0.25 / product.pattern.bk;
+                       1 / double(4 * product.pattern.bk);
     return rows + double(tile.threadN) / kAccessWords * 0.5 + positions;
   }
   // The columns of a thread that have positions of their own.
@@ -110,7 +85,7 @@ double SimtEstimate::loadClocks() const {
   if (!tile.pack || product.isMMajor)
     return 0;
   double rows = stagedRows(product.pattern, tile);
-  return tile.blockM / double(kWarpSize) * kScatteredLoads * rows;
+  return tile.blockM / double(kWarpSize) * rows;
 }
 
 /// The clocks of A's transposing copy, which goes element by element in blocks
@@ -124,7 +99,7 @@ double SimtEstimate::storeClocks() const {
   if (gathers() && !product.isMMajor)
     return clocks * kStagedClocks;
   if (usesStagingBuffer)
-    return clocks * kStagingClocks;
+    return clocks * double(kStagingAccesses);
   return isWide ? clocks : 2 * clocks;
 }
 
@@ -155,14 +130,12 @@ double SimtEstimate::issueClocks() const {
   double multiplications =
       double(tile.blockM) * tile.blockN * keptRows / kWarpSize;
   double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
-  double perElement =
-      tile.pack && !product.isMMajor ? kListedCopyInstructions : 1;
-  double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
-                      kWarpSize * perElement +
-                  double(keptRows) * tile.blockN / kWarpSize / 2;
+  double copies =
+      double(tile.blockM) * stagedRows(product.pattern, tile) / kWarpSize +
+      double(keptRows) * tile.blockN / kWarpSize / 2;
   double others = gathers()           ? 0
-                  : usesStagingBuffer ? warps() * kStagingTileInstructions
-                                      : warps() * kTileInstructions;
+                  : usesStagingBuffer ? warps() * kTileInstructions
+                                      : warps() * 2 * kTileInstructions;
   double promoted = promotedSums() / kWarpSize;
   return (multiplications + reads + copies + others + promoted) / 4;
 }
@@ -216,17 +189,18 @@ double SimtEstimate::tileClocks(double blocks) const {
       std::max({multiply, shared, blocks * issueClocks() / schedulers,
                 blocks * cacheClocks()});
   double apart = std::min(multiply, shared) * notOverlapped();
-  apart += tile.stages == 1 ? kExposedCopies : kBarrier;
+  apart += tile.stages == 1 ? chip.rates.latency : chip.rates.barrier;
   double clocks = bound + apart / warpsPerScheduler;
   if (gathers() && !isRowMajor())
-    clocks += kGatherBarrier - kBarrier / warpsPerScheduler;
+    // First products wait for positions, and for the rows that those name.
+    clocks += 2 * chip.rates.barrier - chip.rates.barrier / warpsPerScheduler;
   if (tile.stages > 2)
-    clocks *= kManySlots;
-  if (!gathers() && rowsOfSlice() > kMaxUnrolledRows)
-    clocks *= kLoopedRows;
+    // Slots that are no power of two in number cost their remainders, and more
+    // of them shared memory.
+    clocks *= kMarginOfSimt;
   if (!gathers() && !tile.pack && !product.isMMajor && !usesStagingBuffer &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
-    clocks += kExposedCopies;
+    clocks += chip.rates.latency;
   return clocks;
 }
 
@@ -336,7 +310,7 @@ double SimtEstimate::sumMicroseconds() const {
     return 0;
   double bytes = 4.0 * product.rows() * product.n * double(sums + 1);
   double cacheGBs = kCacheBytesPerClock * chip.multiprocessors * chip.clockGHz;
-  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
+  return chip.rates.earlyLaunch + kSumAccesses * bytes / cacheGBs / 1000;
 }
 
 int64_t SimtEstimate::blocks() const {
@@ -353,12 +327,12 @@ double SimtEstimate::microseconds() const {
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) +
-           double(count) * (cacheClocks() + partClocks()) + kExposedCopies +
+           double(count) * (cacheClocks() + partClocks()) + chip.rates.latency +
            (usesStagingBuffer ? cacheClocks() : 0);
   };
   double clocks = clocksOfWaves(blocks(), blocksPerMultiprocessor(),
                                 multiprocessors(), waveClocks);
-  double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;
+  double time = clocks / chip.clockGHz / 1000 + chip.rates.earlyLaunch;
   if (product.rows() <= kFewRows)
     time *= kColdWeights;
   return std::max(time, tile.memoryFloor) + sumMicroseconds();

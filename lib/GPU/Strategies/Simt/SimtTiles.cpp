@@ -224,18 +224,9 @@ static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
          product.pattern.bk == 1 && product.pattern.bn >= tile.warpN;
 }
 
-/// Packed tiles are chosen where they are faster by more than estimates of them
-/// are wrong, as far as 130 kernels of patterns in vectors of 32 to 128 tell.
-static constexpr double kPackedMargin = 1.01;
-
-/// The margin by which clusters must be faster to be chosen, as far as 100
-/// kernels tell.
-static constexpr double kClusterMargin = 1.02;
-
 /// What tiles are compared by.
 static double getCost(const GpuSchedule &tile) {
-  return tile.microseconds * (tile.pack ? kPackedMargin : 1) *
-         (tile.clusterK > 1 ? kClusterMargin : 1);
+  return tile.microseconds * (tile.clusterK > 1 ? kMarginOfSimt : 1);
 }
 
 namespace {
