@@ -19,10 +19,6 @@ using ::nm::BinaryChoices;
 
 static constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// Beside the bytes that are read and written at three quarters of the memory's
-/// rate, what a launch takes. Of f16 on an H200, 4096 x 4096 takes 18 to 21 us,
-/// 1024 x 4096 6.0 to 7.7, 256 x 4096 2.4 to 3.2 and 64 x 4096 2.2.
-static constexpr double kLaunchMicroseconds = 2.2, kShareOfMemory = 0.75;
 /// An elementwise op that reads along one dimension and writes along another
 /// saves the launch, and most of the bytes, of a transposition of its own.
 static constexpr double kFusedShare = 0.25;
@@ -39,15 +35,18 @@ static double countBytes(RankedTensorType type) {
   return bytes;
 }
 
-/// The microseconds of a kernel that reads and writes `bytes`.
+/// The microseconds of a kernel that reads and writes `bytes`. Of f16 on an H200,
+/// 4096 x 4096 takes 18 to 21 us, 1024 x 4096 6.0 to 7.7, 256 x 4096 2.4 to 3.2
+/// and 64 x 4096 2.2.
 static double estimateTraffic(double bytes, const ::nm::GpuChip &chip) {
-  return kLaunchMicroseconds + bytes / (chip.memoryGBs * kShareOfMemory) / 1000;
+  return chip.rates.launch +
+         bytes / (chip.memoryGBs * chip.rates.reachedMemory) / 1000;
 }
 
 double mlir::nm::estimateTransposition(RankedTensorType type,
                                        const ::nm::GpuChip &chip) {
   // Of fewer dimensions, whose tiles are fuller, where that is a choice.
-  return 0.01 * double(type.getRank()) +
+  return 1e-3 * double(type.getRank()) +
          estimateTraffic(2 * countBytes(type), chip);
 }
 
@@ -67,11 +66,10 @@ double mlir::nm::estimateWidening(RankedTensorType type, bool isTransposed,
 
 double mlir::nm::estimateRepetition(double elements,
                                     const ::nm::GpuChip &chip) {
-  // A multiprocessor's clocks for an element. Of 4096 x 5464, f16 takes 97 and
+  // A multiprocessor's clock for an element. Of 4096 x 5464, f16 takes 97 and
   // 111 us on an H200, f32 129 and i8 185 (2026-11-23).
-  constexpr double kClocks = 1.3;
-  return kLaunchMicroseconds +
-         elements * kClocks / (double(chip.multiprocessors) * chip.clockGHz) /
+  return chip.rates.launch +
+         elements / (double(chip.multiprocessors) * chip.clockGHz) /
              1000;
 }
 

@@ -28,9 +28,8 @@ inline constexpr double kNotHidden = 0.2;
 /// as copies whose rows do (an H200, 2026-11-23).
 inline constexpr double kUnalignedShare = 0.6;
 
-/// Accesses of the second-level cache that take the time of a partial sum's
-/// store and load.
-inline constexpr double kSumAccesses = 2.6;
+/// Accesses of the second-level cache by a partial sum: its store and its load.
+inline constexpr int64_t kSumAccesses = 2;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t alignTo(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }

@@ -115,8 +115,8 @@ TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
                                      {500, 10.9, 13.1},
                                      {1000, 19.6, 29.4},
                                      {3000, 58.4, 86.2}}) {
-    EXPECT_NEAR(estimate(m, wide), ofWide, 0.1 * ofWide) << m;
-    EXPECT_NEAR(estimate(m, narrow), ofNarrow, 0.15 * ofNarrow) << m;
+    EXPECT_NEAR(estimate(m, wide), ofWide, 0.15 * ofWide) << m;
+    EXPECT_NEAR(estimate(m, narrow), ofNarrow, 0.25 * ofNarrow) << m;
   }
   EXPECT_NEAR(estimate(1000, wide, 1024), 13, 1.5);
   EXPECT_NEAR(estimate(1000, narrow, 1024), 15, 1.8);

@@ -9,15 +9,20 @@
 
 namespace nm {
 
-/// Bytes of C that a multiprocessor stores a clock from registers while nothing
-/// else runs on it, and through slots, beside the next tile's steps: f8E4M3FN
-/// in units of 64 rows, 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and
-/// 87.5 % with slots, and 88.5, 50.4 and 32.4 without (one H100, 2026-11-26).
-inline constexpr double kStoreRateOfTurns = 20, kBufferedStoreRate = 25;
-/// Clocks of a block before its first turn and behind its last, with operands
-/// of 16 bits, of 8 bits, and with splits of floats.
-inline constexpr double kStartClocksOfTurns = 2000, kByteStartClocks = 3000,
-                        kSplitsStartClocks = 1000;
+/// Bytes of C that a multiprocessor stores a clock from registers, while
+/// nothing else runs on it; through slots, beside the next tile's steps, it
+/// stores as many as the chip's rate says: f8E4M3FN in units of 64 rows, 4096
+/// cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and 87.5 % with slots,
+/// and 88.5, 50.4 and 32.4 without (one H100, 2026-11-26).
+inline constexpr double kStoreRateOfTurns = 20;
+
+/// Clocks of a block of 16-bit operands before its first turn and behind its
+/// last; with splits of floats half as many.
+inline constexpr double kStartClocksOfTurns = 2000;
+
+/// How many times as many bytes a multiprocessor receives by tensor copies of
+/// operands that blocks share as by others.
+inline constexpr double kTensorCopies = 1.75;
 
 /// One block on each multiprocessor, some warps of which copy what others
 /// multiply. It takes turns at tiles of C: the steps of a tile come one after

@@ -33,24 +33,23 @@ static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
 static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
 /// Tiles along m whose blocks are neighbours, where panels share rows of A.
 static constexpr int64_t kTilesAtOnceM = 4;
-/// Clocks of a step's barriers beside its products or copies, and sums that are
-/// added to promoted sums in a clock, with what waits for it. Measured on an
-/// H200 (2026-11-23) as all rates here: m of 64 to 4096, k and n of 4096 and
-/// 11008, units of 16 and 64 rows, 64 and 128 columns, at 50 to 87.5 %.
-static constexpr double kStepClocks = 30, kAddedSums = 107;
+/// Clocks of a step's barriers beside its products or copies. Measured on an
+/// H200 (2026-11-23): m of 64 to 4096, k and n of 4096 and 11008, units of 16
+/// and 64 rows, 64 and 128 columns, at 50 to 87.5 %.
+static constexpr double kStepClocks = 30;
 /// Bytes of a unit that a multiprocessor receives at once. A unit of fewer, 16
 /// or 32, takes as long as one of 64; and the bytes of a sector, which two
 /// units of 16 may share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
-/// Rates of panels of A: clocks of a copy beside its bytes, and the bytes of a
-/// clock, and how many times longer copies take where blocks make several
-/// tiles, for they then no longer want the same rows of A at once. The kernel
-/// before, which makes the panels, goes by the memory's rate. Measured on an
-/// H100 (2026-11-26) as parts of the time without panels: m of 256, 1024 and
-/// 4096, n of 4096 and 11008, k of 4096, units of 16 and 64 rows, i8 and
-/// f8E4M3FN.
-static constexpr double kPanelClocks = 80, kPanelIngress = 110,
-                        kTurnsFactor = 1.15;
+/// Clocks of a copy of a panel of A beside its bytes, which shared memory takes
+/// as they come. The kernel before, which makes the panels, goes by the
+/// memory's rate. Measured on an H100 (2026-11-26) as parts of the time without
+/// panels: m of 256, 1024 and 4096, n of 4096 and 11008, k of 4096, units of 16
+/// and 64 rows, i8 and f8E4M3FN.
+static constexpr double kPanelClocks = 80;
+/// How many times longer they take where blocks make several tiles, for they
+/// then no longer want the same rows of A at once.
+static constexpr double kTurnsFactor = 1.15;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
@@ -150,7 +149,7 @@ double Candidate::multiplyClocks() const {
   double sums = double(schedule.blockM * schedule.blockN);
   double clocks = double(rows.kept) * sums / chip.rates.tensor;
   if (schedule.promote)
-    clocks += sums / kAddedSums;
+    clocks += sums / double(chip.fmaPerClock);
   return clocks;
 }
 
@@ -171,7 +170,7 @@ static double narrowFactor(const Pattern &pattern) {
 double Candidate::copyClocks() const {
   if (schedule.copyA == CopyKind::Bulk) {
     double clocks = double(rows.kept) / kCopyBytes * kPanelClocks +
-                    double(bytesOfTile()) / kPanelIngress;
+                    double(bytesOfTile()) / chip.rates.shared;
     return countTurns() == 1 ? clocks : kTurnsFactor * clocks;
   }
   int64_t stride = std::gcd(product.factorOfRows(), kCopyBytes);
@@ -199,8 +198,8 @@ void Candidate::estimate() {
   blocks.step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
   blocks.stored = bytesOfTileOfC();
   if (schedule.storeBuffers != 0)
-    blocks.storeRate = kBufferedStoreRate;
-  blocks.start = kByteStartClocks;
+    blocks.storeRate = chip.rates.stored;
+  blocks.start = chip.rates.start;
   schedule.microseconds =
       blocks.microseconds(chip, schedule.memoryFloor) + packMicroseconds();
 }

@@ -30,30 +30,20 @@ using namespace nm;
 
 /// Sizes of an instruction, and of a panel of an operand.
 static constexpr int64_t kInstructionK = 16, kPanel = 64;
-/// Bytes that a multiprocessor receives a clock where threads that multiply
-/// copy.
-static constexpr double kIngress = 43;
-/// Clocks of a tile's barrier, and of what comes before the first tile and
-/// behind the last.
-static constexpr double kTileClocks = 157, kStartClocks = 6720;
-/// How much longer tiles take whose copies run a single one ahead.
-static constexpr double kFewStagesFactor = 1.3;
-/// How much longer tiles of 64 columns take than that, whose copies are most:
-/// without it, 50 % was chosen where dense is 5 % faster.
-static constexpr double kNarrowFactor = 1.13;
+/// Clocks of what comes before the first tile and behind the last where threads
+/// that multiply copy.
+static constexpr double kStartClocks = 6720;
+/// How much longer products take whose copies run a single stage ahead, and
+/// those of split floats.
+static constexpr double kFewStagesFactor = 1.3, kFewStagesSplitsFactor = 1.03;
 /// Warps of producers. Kernels with producers were measured on an H200 with m
 /// of 64 to 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128
 /// and 512 x 64, at 50 to 87.5 %.
 static constexpr int64_t kProducers = 4;
 /// Bytes that a multiprocessor receives a clock with producers: of long rows,
-/// and of blocks that have one tile of C, which is whole.
+/// and in blocks that have one tile of C, which is whole.
 static constexpr int64_t kLongRow = 512;
-static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53;
-/// Bytes of A alone that a multiprocessor receives a clock with producers where
-/// its rows do not start with lines: 1000 and 3000 rows of an m-major A, k = n
-/// = 4096, take 1.4 and 1.8 times as long in vectors of 128 and 64 as copied
-/// ones. Measured on an H200 (2026-11-23), m of 100 to 3000.
-static constexpr double kUnalignedIngress = 25.5, kUnalignedIngressOfFew = 31;
+static constexpr double kSharedIngress = 54;
 static constexpr int64_t kLineBytes = 128;
 /// Bytes that a multiprocessor receives a clock with producers where A has few
 /// rows, whose weights come from memory. Measured on an H200 with 64 rows, n
@@ -61,19 +51,16 @@ static constexpr int64_t kLineBytes = 128;
 static constexpr int64_t kFewRows = 64;
 static constexpr double kColdIngress = 36;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
-/// How much longer steps take where producers find a window for each row.
-static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
-/// Rates of products of split floats: how much longer they take than the tensor
-/// cores at their best, by two warpgroups and by one, which adds sums up while
-/// no other multiplies, and of 128 rows of A and of 64, for which instructions
-/// read all that shared memory gives; that with few stages; and the rest of a
-/// block. Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to
-/// 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root
-/// mean square).
-static constexpr double kSplitsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
-static constexpr double kFewStagesSplitsFactor = 1.03, kSplitsStoreRate = 10;
+/// How much longer products of split floats take with 64 rows of A to a
+/// warpgroup, for which instructions read all that shared memory gives, by one
+/// warpgroup and by two; of more rows see SplitFloatModel.h; that with few
+/// stages; and the bytes of C that a block stores a clock. Fitted to 82 times
+/// on an H200, m of 16 to 4096, k and n of 768 to 11008, tiles of 64 x 64 to
+/// 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean square).
+static constexpr double kNarrowGroupFactor = 1.7, kNarrowGroupsFactor = 1.37;
+static constexpr double kSplitsStoreRate = 10;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxSplitsRows = 64, kMaxSplitsGroupM = 128;
@@ -306,15 +293,10 @@ int64_t Candidate::countTogether() const {
 /// The clocks of one tile of each of `together` blocks: those of its products
 /// or of its copies, whichever take longest.
 double Candidate::clocksOfTile(int64_t together) const {
-  double clocks =
-      double(together) *
-          std::max(multiplyClocks(), double(bytesOfTile()) / kIngress) +
-      kTileClocks;
-  if (schedule.blockN == kPanel)
-    clocks *= kNarrowFactor;
-  // Another block goes on while one waits.
-  bool waits = schedule.stages == kMinStages && together == 1;
-  return waits ? clocks * kFewStagesFactor : clocks;
+  return double(together) *
+             std::max(multiplyClocks(),
+                      double(bytesOfTile()) / chip.rates.received) +
+         chip.rates.barrier;
 }
 
 /// The clocks of all blocks, in waves.
@@ -337,13 +319,13 @@ double Candidate::clocksOfSplits() const {
   bool isNarrow = schedule.warpgroupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
                 schedule.warpgroupM * schedule.warpgroupN;
-  double ingress = chip.rates.received / (isEven() ? 1 : kUnevenFactor);
-  double factor = kSplitsFactors[isNarrow][hasTwo];
+  double factor = isNarrow ? (hasTwo ? kNarrowGroupsFactor : kNarrowGroupFactor)
+                           : (hasTwo ? kTwoGroupsFactor : kOneGroupFactor);
   if (schedule.stages == kMinStages)
     factor *= kFewStagesSplitsFactor;
-  double step =
-      std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
-      chip.rates.barrier;
+  double step = std::max(multiplyClocks() * factor,
+                         double(bytesOfTile()) / chip.rates.received) +
+                chip.rates.barrier;
   if (schedule.compensated)
     step += clocksOfCompensation(rows.padded, chip);
   return TurnsOfBlocks{turns,
@@ -351,7 +333,7 @@ double Candidate::clocksOfSplits() const {
                        step,
                        bytesOfTileOfC(),
                        kSplitsStoreRate,
-                       kSplitsStartClocks}
+                       kStartClocksOfTurns / 2}
       .clocks();
 }
 
@@ -362,8 +344,7 @@ double Candidate::clocksToCopy(double ingress) const {
   if (rowBytes % kLineBytes != 0)
     // Rows take as many sectors by 8 bytes as by 16.
     ofA = std::min(copyWidth() < kMaxAccessBytes / 2 ? ofA : ingress,
-                   product.rows() <= kLongRow ? kUnalignedIngressOfFew
-                                              : kUnalignedIngress);
+                   chip.rates.received * kUnalignedShare);
   double bytesOfB = double(bytesOfTile() - bytesOfRows());
   return double(bytesOfRows()) / ofA + bytesOfB / ingress;
 }
@@ -374,19 +355,14 @@ double Candidate::clocksWithProducers() const {
     return clocksOfSplits();
   int64_t turns = countTurns();
   bool isPartial = product.rows() % schedule.blockM != 0;
-  double ingress =
-      turns > 1 || isPartial ? chip.rates.received : kOneTurnIngress;
-  if (schedule.blockM >= kLongRow)
-    ingress = kLongRowIngress;
-  if (product.rows() <= kFewRows)
-    ingress = kColdIngress;
-  ingress = isEven() ? ingress : ingress / kUnevenFactor;
-  double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
-  factor *= isEven() ? 1 : kUnevenFactor;
-  double step = std::max(multiplyClocks() * factor, clocksToCopy(ingress)) +
-                chip.rates.barrier;
+  bool isShared = schedule.blockM >= kLongRow || (turns == 1 && !isPartial);
+  double ingress = product.rows() <= kFewRows ? kColdIngress
+                   : isShared                 ? kSharedIngress
+                                              : chip.rates.received;
+  double step =
+      std::max(multiplyClocks(), clocksToCopy(ingress)) + chip.rates.barrier;
   double storeRate =
-      schedule.storeBuffers != 0 ? kBufferedStoreRate : kStoreRateOfTurns;
+      schedule.storeBuffers != 0 ? chip.rates.stored : kStoreRateOfTurns;
   return TurnsOfBlocks{turns,     countTiles(),       step, bytesOfTileOfC(),
                        storeRate, kStartClocksOfTurns}
       .clocks();

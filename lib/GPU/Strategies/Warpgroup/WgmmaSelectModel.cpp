@@ -55,16 +55,13 @@ static constexpr int64_t kMaxPromoted = 192, kMaxColumnsAlone = 192;
 /// more, those of 64.
 static constexpr int64_t kMostAtOnce = 128, kColumnsAtOnce = 64;
 
-/// Bytes that a multiprocessor receives in a clock by tensor copies.
-static constexpr double kIngress = 78;
 /// Rows of A of decoding, for which weights come from memory, and not beside
 /// the rest: 4:8 of 16x8192x6144 takes 14.2 us, and 8.0 without.
 static constexpr int64_t kColdRows = 16;
-/// Operations of the threads of a multiprocessor, a clock, and those that a
-/// word takes beside its permutes: 1:8, 2:8 and 4:8 in vectors of 32 columns,
-/// which wait for nothing else, take 10.4, 5.8 and 3.5 in all. These have one
-/// or two accesses of A, as many as are free.
-static constexpr double kSelectRate = 59;
+/// Operations that a word takes beside its permutes, of which a multiprocessor
+/// begins half as many in a clock as multiply-adds: 1:8, 2:8 and 4:8 in vectors
+/// of 32 columns, which wait for nothing else, take 10.4, 5.8 and 3.5 in all.
+/// These have one or two accesses of A, as many as are free.
 static constexpr int64_t kLoadOperations = 2, kFreeAccesses = 2;
 
 PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
@@ -109,7 +106,8 @@ private:
     return double(kept * schedule.blockM * schedule.blockN) / chip.rates.tensor;
   }
   double copyClocks() const {
-    return double(bytesOfRows() + bytesOfWeights()) / kIngress;
+    return double(bytesOfRows() + bytesOfWeights()) /
+           (kTensorCopies * chip.rates.received);
   }
   double selectClocks() const;
   double clocksToAdd() const {
@@ -195,7 +193,7 @@ double Candidate::selectClocks() const {
   double operations =
       units * (double(ofUnit) / double(ofRun) + kLoadOperations) +
       double(ofAll) / double(ofRun);
-  return double(words) * operations / kSelectRate;
+  return double(words) * operations * 2 / double(chip.fmaPerClock);
 }
 
 void Candidate::estimate() {

@@ -34,8 +34,6 @@ static constexpr int64_t kInstructionBytes = 64, kColumns = 64;
 static constexpr double kClockUnderLoad = 0.64;
 /// Bytes that a multiprocessor receives in such a clock.
 static constexpr double kIngress = 75;
-/// Such clocks until what a copy of threads asks for arrives.
-static constexpr double kLatency = 1000;
 /// Bytes that a copy takes at once at most.
 static constexpr int64_t kCopyBytes = 16;
 /// Microseconds that a cluster's blocks take until they have one another's
@@ -45,20 +43,18 @@ static constexpr double kByteClusterMicroseconds = 1.5;
 static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
-/// The clock of short products, whose weights are no more than the second-level
-/// cache keeps: 256 rows of an m-major A take 13.2 to 13.6 us with two blocks
-/// in a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128,
-/// and 128 rows 10.4. 256 rows of a row-major A are the producers', in 13.2.
-static constexpr double kShortClock = 0.8;
+/// Short products, whose weights are no more than the second-level cache keeps,
+/// leave a higher clock: 256 rows of an m-major A take 13.2 to 13.6 us with two
+/// blocks in a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x
+/// 128, and 128 rows 10.4. 256 rows of a row-major A are the producers',
+/// in 13.2.
 static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
                          kMostShortRowMajorRows = 128,
                          kMostShortWeights = 16 << 20;
 /// What kernels took over the estimate. Ten of at most 32 rows took 1.1 to 1.23
 /// times as long, but those of 8-bit floats less. Where rows end inside of a
 /// block, all copies are under conditions: 300 to 777 rows took 1.13 to 1.27.
-/// Where the last block of a row-major A begins early, 500 rows of 11008x4096
-/// took 1.14.
-static constexpr double kMeasured = 1.2, kMeasuredEarlyRows = 1.1;
+static constexpr double kMeasured = 1.2;
 static constexpr int64_t kFewRows = 32;
 /// Blocks of a multiprocessor that gain from one another.
 static constexpr int64_t kMaxBlocks = 2;
@@ -80,29 +76,21 @@ static constexpr int64_t kLongRow = 64;
 /// leave 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x
 /// 64 79.
 static constexpr int64_t kRoleRegisters = 232;
-/// Bytes that a multiprocessor receives by tensor copies in such a clock, that
-/// instructions get of shared memory, and that are stored while the next tile
-/// arrives. These and what follows fit, to 8 %, what an H200 took at 2:4 in
-/// f16, i8 and f8 with m of 64 to 4096, n and k of 4096 to 11008 (2026-11-23).
-static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
-                        kRoleStoreRate = 48;
+/// Bytes that instructions get of shared memory in such a clock. These and what
+/// follows fit, to 8 %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64
+/// to 4096, n and k of 4096 to 11008 (2026-11-23).
+static constexpr double kRoleSharedBytesPerClock = 144;
 /// Clocks of a tile in which the tensor cores wait, by the rows of A that an
-/// instruction has: 256; fewer; and 64 in 8-bit types.
-/// Where a block's only warpgroup adds to promoted sums, which no other
-/// multiplies beside: those of each of its rows of k, beside a barrier.
+/// instruction has: 256, and fewer; with 64 in 8-bit types they are those of
+/// two barriers. Where a block's only warpgroup adds to promoted sums, which no
+/// other multiplies beside: those of each of its rows of k, beside a barrier.
 static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
-                        kShortByteTileClocks = 200, kLoneRowClocks = 0.7;
-/// Bytes of A that tensor copies, and others, bring in such a clock where its
-/// rows do not start with a line of 128 bytes: of an m-major A, 1000 and 3000
-/// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
-/// where a row-major one takes 31 and 99.
+                        kLoneRowClocks = 0.7;
+/// Bytes of a line of memory. Of an m-major A whose rows do not start with one,
+/// 1000 and 3000 rows of 4096x4096 take 52 and 161 us, and 60 and 137 without
+/// tensor copies, where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
-static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
-/// How many times longer than that tiles of 64 x 64 take where producers copy a
-/// row-major A: 1.11 to 1.19 of 64 to 256 rows, n x k of 4096x4096 and
-/// 2048x8192, on an H200 (2026-11-23).
-static constexpr double kMeasuredLeastTile = 1.14;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
 static constexpr MmaTileShape kShapes[] = {
@@ -116,11 +104,6 @@ static constexpr MmaTileShape kPromotedShape{192, 128, 192, 64};
 /// Rows of k of a tile are those of a line of memory, or of some where sums are
 /// added to promoted sums, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
-/// Sums that a multiprocessor adds to promoted sums in a clock, as far as no
-/// other warpgroup's products hide it: on an H200 whose warpgroups start at
-/// once, and on an H100 in turn.
-static constexpr double kAddedSums = 256;
-
 /// Whether a tile has sums of its own, which are added to promoted sums.
 static bool isPromoted(const GpuProduct &product) {
   return product.promotesFloat8();
@@ -276,12 +259,15 @@ void Candidate::estimateRoles() {
   TurnsOfBlocks blocks;
   blocks.turns = countTurns();
   blocks.steps = ceilDiv(product.k, schedule.blockK);
-  blocks.storeRate = kRoleStoreRate;
+  // While the next tile arrives.
+  blocks.storeRate = 2 * chip.rates.stored;
   blocks.stored = bytesOfTileOfC();
-  double copied =
-      double(tileBytes() - activationBytes()) / kRoleIngress +
-      double(activationBytes()) /
-          (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
+  double ingress = kTensorCopies * chip.rates.received *
+                   chip.rates.loadedClock / kClockUnderLoad,
+         ofA = isAligned(product) ? ingress
+                                  : chip.rates.received * kUnalignedShare;
+  double copied = double(tileBytes() - activationBytes()) / ingress +
+                  double(activationBytes()) / ofA;
   if (endsInBlock(product, schedule.blockM))
     copied +=
         double((kMaxPartialBoxRows - product.rows() % kMaxPartialBoxRows) %
@@ -290,12 +276,8 @@ void Candidate::estimateRoles() {
   blocks.step = std::max(
       {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),
        copied, chip.rates.latency / double(schedule.stages - 1)});
-  double clocks = blocks.clocks();
-  if (isOfHalves(product) && !product.isMMajor &&
-      schedule.blockM * schedule.blockN == kColumns * kColumns)
-    clocks *= kMeasuredLeastTile;
   schedule.microseconds =
-      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
+      std::max(blocks.clocks() / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
       chip.rates.earlyLaunch;
 }
@@ -307,7 +289,7 @@ double Candidate::waitClocks() const {
   if (schedule.warpgroupM >= kLongInstruction)
     return kLongTileClocks;
   if (schedule.warpgroupM == kShortInstruction && sparseBytes(product) == 1)
-    return kShortByteTileClocks;
+    return 2 * chip.rates.barrier;
   return kTileClocks;
 }
 
@@ -329,7 +311,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
 double Candidate::addClocks() const {
   if (!isPromoted(product))
     return 0;
-  return double(schedule.blockM * schedule.blockN) / kAddedSums;
+  return double(schedule.blockM * schedule.blockN) / double(chip.fmaPerClock);
 }
 
 /// The clocks of a tile's copies; narrow ones take as long as wide ones.
@@ -338,7 +320,7 @@ double Candidate::copyClocks() const {
       double(kCopyBytes) / double(std::gcd(kCopyBytes, strideBytes(product)));
   double ingress = kIngress / narrow;
   if (!isAligned(product))
-    ingress = std::min(ingress, kUnalignedIngress);
+    ingress = std::min(ingress, chip.rates.received * kUnalignedShare);
   return double(activationBytes()) / ingress +
          double(tileBytes() - activationBytes()) / kIngress;
 }
@@ -347,7 +329,7 @@ double Candidate::copyClocks() const {
 /// the next one is multiplied, so that copies run two stages less ahead than
 /// there are.
 double Candidate::tileClocks(int64_t blocks) const {
-  double wait = kLatency / double(schedule.stages - 2);
+  double wait = chip.rates.latency / double(schedule.stages - 2);
   double multiplied = multiplyClocks(chip.rates.shared) + addClocks();
   return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
@@ -372,16 +354,15 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   };
   double clocks =
       clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
-  double clockGHz =
-      chip.clockGHz * (isShort(product) ? kShortClock : kClockUnderLoad);
+  double clockGHz = chip.clockGHz * (isShort(product) ? chip.rates.loadedClock
+                                                      : kClockUnderLoad);
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
       chip.rates.launch;
   if (product.rows() <= kFewRows)
     schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasured;
-  else if (product.rows() % schedule.blockM != 0)
-    schedule.microseconds *=
-        endsInBlock(product, schedule.blockM) ? kMeasured : kMeasuredEarlyRows;
+  else if (endsInBlock(product, schedule.blockM))
+    schedule.microseconds *= kMeasured;
   if (hasClusters)
     schedule.microseconds += sparseBytes(product) == 1
                                  ? kByteClusterMicroseconds

@@ -23,12 +23,6 @@
 
 using namespace nm;
 
-/// How many times longer products take than the tensor cores and shared memory
-/// allow: by two warpgroups, and by one, while which adds up sums no other
-/// multiplies. This and what follows is fitted to 38 times on an H200, m of 64
-/// to 4096, k and n of 4096 and 11008, tiles of 64 x 64 to 256 x 64 and 192 x
-/// 128, one to four parts of k: 3.5 % from them (root mean square).
-static constexpr double kTwoGroupsFactor = 1.115, kOneGroupFactor = 1.45;
 static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
 static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
 /// Kept rows of a part of a long sum. A tile has half as many as one of
@@ -147,7 +141,7 @@ void Candidate::estimate(int64_t parts) {
   blocks.step = stepClocks();
   blocks.stored = bytesOfTileOfC();
   blocks.storeRate = chip.rates.stored;
-  blocks.start = kSplitsStartClocks;
+  blocks.start = kStartClocksOfTurns / 2;
   schedule.microseconds = blocks.microseconds(chip, schedule.memoryFloor) +
                           splitMicroseconds(product, chip) +
                           addMicroseconds(product, chip, parts);
