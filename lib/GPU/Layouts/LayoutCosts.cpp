@@ -19,6 +19,9 @@ using ::nm::BinaryChoices;
 
 static constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
+/// The share of the memory's rate at which bytes are read along one dimension
+/// and written along another.
+static constexpr double kShareOfMemory = 0.75;
 /// An elementwise op that reads along one dimension and writes along another
 /// saves the launch, and most of the bytes, of a transposition of its own.
 static constexpr double kFusedShare = 0.25;
@@ -35,12 +38,11 @@ static double countBytes(RankedTensorType type) {
   return bytes;
 }
 
-/// The microseconds of a kernel that reads and writes `bytes`. Of f16 on an H200,
-/// 4096 x 4096 takes 18 to 21 us, 1024 x 4096 6.0 to 7.7, 256 x 4096 2.4 to 3.2
-/// and 64 x 4096 2.2.
+/// The microseconds of a kernel that reads and writes `bytes`. Of f16 on an
+/// H200, 4096 x 4096 takes 18 to 21 us, 1024 x 4096 6.0 to 7.7, 256 x 4096 2.4
+/// to 3.2 and 64 x 4096 2.2.
 static double estimateTraffic(double bytes, const ::nm::GpuChip &chip) {
-  return chip.rates.launch +
-         bytes / (chip.memoryGBs * chip.rates.reachedMemory) / 1000;
+  return chip.rates.launch + bytes / (chip.memoryGBs * kShareOfMemory) / 1000;
 }
 
 double mlir::nm::estimateTransposition(RankedTensorType type,
@@ -69,8 +71,7 @@ double mlir::nm::estimateRepetition(double elements,
   // A multiprocessor's clock for an element. Of 4096 x 5464, f16 takes 97 and
   // 111 us on an H200, f32 129 and i8 185 (2026-11-23).
   return chip.rates.launch +
-         elements / (double(chip.multiprocessors) * chip.clockGHz) /
-             1000;
+         elements / (double(chip.multiprocessors) * chip.clockGHz) / 1000;
 }
 
 /// An H200 dequantizes 22.5 million kept values, 11008x4096 and 4096x11008 in

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Select/Alternatives.h"
+#include "GPU/Select/GpuModels.h"
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
@@ -19,14 +20,9 @@ using namespace mlir::nm;
 /// The least columns that strategy wgmma shares rows among, and the most that
 /// it gains from.
 static constexpr int64_t kLeastColumns = 64, kMostColumns = 128;
-/// What it may take of the other's time: the weights take more memory, and
-/// zeros meet infinite activations.
-static constexpr double kWorthIt = 0.9;
-/// Where the last tile of rows is not full, the estimate of coarsened blocks is
-/// multiplied by this: of 500 to 1000 such rows cuBLAS takes up to 8 % less
-/// than it is estimated to, and is to be chosen unless coarsened blocks are
-/// clearly faster.
-static constexpr double kPartialTileMargin = 1.07;
+/// Where the last tile of rows is not full, coarsened blocks have to be worth
+/// it beside cuBLAS, too: of 500 to 1000 such rows it takes up to 8 % less than
+/// it is estimated to.
 static constexpr int64_t kRowsOfTile = 64;
 
 std::optional<Alternative>
@@ -57,10 +53,10 @@ mlir::nm::coarsenBlocks(const AlternativesQuery &query,
                  ", which is faster" +
                  (own.isPossible() ? ": " + own.describe(/*extraCost=*/0) : "");
   if (best->obstacle.empty() && own.choice &&
-      best->choice->microseconds > kWorthIt * own.choice->microseconds)
+      best->choice->microseconds > ::nm::kWorthIt * own.choice->microseconds)
     best->obstacle = "its zeros are not worth the time that they save";
   // cuBLAS has no products of split floats.
   if (best->product.splits == 1 && best->product.rows() % kRowsOfTile != 0)
-    best->choice->microseconds *= kPartialTileMargin;
+    best->choice->microseconds /= ::nm::kWorthIt;
   return best;
 }

@@ -28,8 +28,16 @@ inline constexpr double kNotHidden = 0.2;
 /// as copies whose rows do (an H200, 2026-11-23).
 inline constexpr double kUnalignedShare = 0.6;
 
-/// Accesses of the second-level cache by a partial sum: its store and its load.
-inline constexpr int64_t kSumAccesses = 2;
+/// Microseconds from a load to its value with the memory busy.
+inline constexpr double kBusyLatency = 1;
+
+/// What may take more memory, or let zeros meet infinite activations, is to
+/// take at most this share of another's time.
+inline constexpr double kWorthIt = 0.9;
+
+/// Accesses of the second-level cache that take the time of a partial sum's
+/// store and load.
+inline constexpr double kSumAccesses = 2.6;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t alignTo(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }

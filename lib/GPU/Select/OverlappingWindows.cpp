@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Select/Alternatives.h"
+#include "GPU/Select/GpuModels.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
 
@@ -30,12 +31,6 @@ using namespace mlir;
 using namespace mlir::nm;
 using NMPattern = ::nm::Pattern;
 using Groups = ::nm::OverlappingGroups;
-
-/// The largest part of the time of anything else that is worth it: A takes more
-/// memory, and 256 rows of 4:6 in f32 take 81 us on an H200, which are
-/// estimated to take 74, and 75 as a dense product of split floats,
-/// estimated 79.
-static constexpr double kWorthIt = 0.92;
 
 //===----------------------------------------------------------------------===//
 // Patterns
@@ -99,7 +94,9 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
   groups.weights = Alternative::Weights::Overlapping;
   groups.packs = true;
   groups.pattern = *kept;
-  groups.handicap = 1 / kWorthIt;
+  // 256 rows of 4:6 in f32 take 81 us on an H200, which are estimated to take
+  // 74, and 75 as a dense product of split floats, estimated 79.
+  groups.handicap = 1 / ::nm::kWorthIt;
   groups.product.pattern = getGroupPattern(*kept);
   groups.product.k = Groups{kept->m}.rows(product.k);
   // A is made for it, in memory of its own.

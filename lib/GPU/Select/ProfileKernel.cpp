@@ -12,7 +12,7 @@ using namespace nm;
 
 /// Bytes that a multiprocessor has of the second-level cache in a clock at
 /// most.
-static constexpr double kL2BytesPerClock = 64;
+static constexpr int64_t kL2BytesPerClock = 64;
 /// wgmma's tile of C: 64 columns, whose weights are its first operand, and as
 /// many rows at most.
 static constexpr int64_t kInstructionColumns = 64, kMaxInstructionRows = 256;
@@ -162,7 +162,8 @@ KernelProfile nm::profileKernel(const GpuProduct &product, const GpuChip &chip,
       {made.operations() / made.leastOfShared() /
            (chip.rates.shared * perClock),
        "shared"},
-      {made.operations() / *profile.ofL2 / (kL2BytesPerClock * perClock),
+      {made.operations() / *profile.ofL2 /
+           (double(kL2BytesPerClock) * perClock),
        "l2"}};
   profile.bound = std::max_element(std::begin(floors), std::end(floors),
                                    [](const auto &a, const auto &b) {

@@ -28,12 +28,8 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.
-/// From a load to its value, with the memory busy.
-static constexpr double kLatency = 0.9;
 /// Warps of a multiprocessor with which half of the time is latency.
 static constexpr double kLatencyWarps = 2.5;
-/// Bytes in a microsecond from the second-level cache to all multiprocessors.
-static constexpr double kCacheRate = 5.5e6;
 /// What one more warp of a block takes to start, and to add its sums.
 static constexpr double kWarpLaunch = 0.02;
 
@@ -42,12 +38,6 @@ static constexpr double kWarpLaunch = 0.02;
 /// finds that, 16 lanes a clock (CUDA C++ Programming Guide, "Arithmetic
 /// Instructions").
 static constexpr int64_t kOfField = 3, kOfBit = 4, kClocksOfSearch = 2;
-
-/// How much longer 16 rows of 16-bit elements take in wide blocks: at 75 and
-/// 87.5 % of elements, 1.08 to 1.14 times the estimate, which narrow ones stay
-/// below.
-static constexpr double kWideFactor = 1.15;
-static constexpr int64_t kWideRows = 16, kWideColumns = 128;
 
 static int64_t powerOfTwoIn(int64_t value, int64_t most) {
   int64_t power = value & -value;
@@ -246,9 +236,9 @@ double Candidate::weightBytes() const {
 double Candidate::memoryTime(int64_t concurrent) const {
   int64_t warps = schedule.sliceK * schedule.blockN / schedule.warpN;
   double inFlight = double(concurrent) * warps * kWarpSize * stepBytes() *
-                    (schedule.stages > 1 ? 0.9 : 0.6);
-  double rate =
-      std::min(inFlight / kLatency / 1000, chip.rates.received * chip.clockGHz);
+                    (schedule.stages > 1 ? 1 : 2.0 / 3);
+  double rate = std::min(inFlight / kBusyLatency / 1000,
+                         chip.rates.received * chip.clockGHz);
   double chips = double(std::min(blocks(), chip.multiprocessors));
   double reachable =
       std::min(rate * chips, chip.memoryGBs * chip.rates.reachedMemory);
@@ -290,7 +280,10 @@ double Candidate::computeTime(int64_t concurrent) const {
 double Candidate::stagingTime(int64_t concurrent) const {
   double bytes = double(blocks()) / schedule.splitK * schedule.blockM *
                  product.k * elementBytes;
-  return bytes / kCacheRate + double(tilesOfK() - 1) / double(concurrent);
+  // With threads that store what arrives, half of the bytes of other copies do.
+  double cacheRate = chip.rates.received / 2 * double(chip.multiprocessors) *
+                     chip.clockGHz * 1000;
+  return bytes / cacheRate + double(tilesOfK() - 1) / double(concurrent);
 }
 
 /// The rows that warps walk for each row of a tile: the last turn is not whole.
@@ -329,18 +322,17 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
     return std::nullopt;
   int64_t perMultiprocessor = ceilDiv(blocks(), chip.multiprocessors);
   int64_t concurrent = std::min(resident, perMultiprocessor);
-  double memory = memoryTime(concurrent), compute = computeTime(concurrent);
+  double memory = memoryTime(concurrent),
+         compute = computeTime(concurrent) * waste();
   double time = chip.rates.launch + kWarpLaunch * double(warps) +
-                std::max(memory, compute) * (0.9 + 0.1 * waste()) +
-                0.2 * std::min(memory, compute) + stagingTime(concurrent);
+                std::max(memory, compute) +
+                kNotHidden * std::min(memory, compute) +
+                stagingTime(concurrent);
   if (schedule.splitK > 1)
     // The kernel that adds the parts starts when they are there.
     time += chip.rates.launch + microsecondsUnderLoad(chip.rates.start, chip) +
             8.0 * schedule.splitK * product.rows() * product.n /
                 chip.memoryGBs / 1000;
-  if (elementSize(product.type) == 2 && schedule.blockM >= kWideRows &&
-      schedule.blockN >= kWideColumns)
-    time *= kWideFactor;
   setFloors(product, chip, schedule);
   schedule.memoryFloor = weightBytes() / chip.memoryGBs / 1000;
   schedule.microseconds =

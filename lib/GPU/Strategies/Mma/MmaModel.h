@@ -36,7 +36,7 @@ struct MmaTileShape {
 
 /// What kernels that threads copy for take over their clocks: of mma.sp three,
 /// of mma.sync 27 without weights in place, on an H200 (2026-11-22).
-inline constexpr double kMeasuredMma = 1.85;
+inline constexpr double kMeasuredMma = 1.9;
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
 /// Bytes of an element of f16 or bf16.

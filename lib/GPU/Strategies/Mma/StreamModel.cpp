@@ -13,8 +13,6 @@ using namespace nm;
 
 /// Microseconds that a block takes before its first tile and after its last.
 static constexpr double kStartMicroseconds = 0.7;
-/// From a copy to its arrival with the memory busy.
-static constexpr double kLatency = 1;
 /// Bytes that a multiprocessor receives in a clock.
 static constexpr double kIngress = 40;
 /// Clocks of the barriers of a tile in a block of few warps that has a
@@ -68,7 +66,7 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   double all = double(blocks * tiles());
   // Bytes in a microsecond.
   double inFlight = double(std::min(tile.stages - 1, tiles())) * weights *
-                    double(blocks) / kLatency;
+                    double(blocks) / kBusyLatency;
   double reachable =
       std::min(inFlight, 1000 * chip.memoryGBs * chip.rates.reachedMemory);
   double memory = all * weights / reachable;

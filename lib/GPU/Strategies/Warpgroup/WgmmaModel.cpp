@@ -33,8 +33,8 @@ static constexpr int64_t kInstructionK = 16, kPanel = 64;
 /// Clocks of what comes before the first tile and behind the last where threads
 /// that multiply copy.
 static constexpr double kStartClocks = 6720;
-/// How much longer products take whose copies run a single stage ahead, and
-/// those of split floats.
+/// How much longer products take whose copies run few stages ahead, and those
+/// of split floats.
 static constexpr double kFewStagesFactor = 1.3, kFewStagesSplitsFactor = 1.03;
 /// Warps of producers. Kernels with producers were measured on an H200 with m
 /// of 64 to 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128
@@ -359,8 +359,9 @@ double Candidate::clocksWithProducers() const {
   double ingress = product.rows() <= kFewRows ? kColdIngress
                    : isShared                 ? kSharedIngress
                                               : chip.rates.received;
-  double step =
-      std::max(multiplyClocks(), clocksToCopy(ingress)) + chip.rates.barrier;
+  double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
+  double step = std::max(multiplyClocks() * factor, clocksToCopy(ingress)) +
+                chip.rates.barrier;
   double storeRate =
       schedule.storeBuffers != 0 ? chip.rates.stored : kStoreRateOfTurns;
   return TurnsOfBlocks{turns,     countTiles(),       step, bytesOfTileOfC(),
