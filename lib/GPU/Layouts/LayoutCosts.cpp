@@ -26,10 +26,6 @@ static constexpr double kShareOfMemory = 0.75;
 /// saves the launch, and most of the bytes, of a transposition of its own.
 static constexpr double kFusedShare = 0.25;
 
-/// A thread that reduces a row alone waits for each element: 1576 rows of 1024
-/// that lie side by side take 190 us on an H200.
-static constexpr double kLoneStepMicroseconds = 0.185;
-
 static double countBytes(RankedTensorType type) {
   double bytes = double(std::max(type.getElementTypeBitWidth(), 8u)) / 8;
   for (int64_t size : type.getShape())
@@ -252,10 +248,18 @@ static bool canTranspose(linalg::LinalgOp op) {
                       [](Operation &inner) { return isEpilogueOp(&inner); });
 }
 
+/// A thread that reduces a row alone waits for each element, a quarter of a
+/// copy's latency: 1576 rows of 1024 that lie side by side take 190 us on an
+/// H200.
+static double stepOfLone(const ::nm::GpuChip &chip) {
+  return chip.rates.latency / 4 / chip.clockGHz / 1000;
+}
+
 /// The microseconds of a reduction whose operand has loop `last` along its last
 /// dimension. Threads of a row share a reduction along the last dimension
 /// (convert-rows-to-gpu), which takes next to nothing.
-static double estimateReduction(linalg::LinalgOp op, int64_t last) {
+static double estimateReduction(linalg::LinalgOp op, int64_t last,
+                                const ::nm::GpuChip &chip) {
   SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
   if (op.getNumReductionLoops() == 0 ||
       linalg::isReductionIterator(loops[last]))
@@ -265,7 +269,7 @@ static double estimateReduction(linalg::LinalgOp op, int64_t last) {
     if (linalg::isReductionIterator(loop))
       steps *= double(
           ShapedType::isDynamic(size) ? ::nm::GpuProduct::kTypicalRows : size);
-  return kLoneStepMicroseconds * steps;
+  return stepOfLone(chip) * steps;
 }
 
 void LayoutCosts::addLinalg(linalg::LinalgOp op) {
@@ -281,8 +285,8 @@ void LayoutCosts::addLinalg(linalg::LinalgOp op) {
   LoopOrders loops = getLeaderOrders(op, *leader, layouts);
   Value leading = getValueOf(op, *leader);
   Choice isOther = op.isDpsInit(leader) ? get(leading).isOther : take(*leader);
-  graph.addCost({isOther}, {estimateReduction(op, loops.own.back()),
-                            estimateReduction(op, loops.other.back())});
+  graph.addCost({isOther}, {estimateReduction(op, loops.own.back(), chip),
+                            estimateReduction(op, loops.other.back(), chip)});
   if (!op.isDpsInit(leader) && canTranspose(op))
     addFixedOutput(op, loops, isOther);
   for (OpOperand &operand : op->getOpOperands()) {

@@ -62,11 +62,12 @@ static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
 /// Rows of a row-major A up to which lanes gather its elements; more are
 /// transposed before.
 static constexpr int64_t kMaxRowMajorRows = 16;
-/// The longest tiles of those, clocks that a warp's gather and product of 16
-/// kept rows takes a multiprocessor (11.6 us in all for 8:32 of 32 columns at
-/// 4096 x 11008), and registers of a thread beside its sums.
-static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48;
-static constexpr double kGatherClocks = 40;
+/// The longest tiles of those, registers of a thread beside its sums, and
+/// clocks that a warp's gather and product of a kept row takes a
+/// multiprocessor, a word of A and one of the weights (11.6 us in all for 8:32
+/// of 32 columns at 4096 x 11008).
+static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48,
+                         kWordsOfRow = 2;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -201,8 +202,7 @@ double Estimate::tileClocks(int64_t blocks) const {
                              : std::max({multiply, shared, copies});
   // Blocks hide each other's waits, as do a scheduler's warps.
   double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
-  double waits =
-      chip.rates.barrier + kNotHidden * std::min(multiply, shared);
+  double waits = chip.rates.barrier + kNotHidden * std::min(multiply, shared);
   return double(blocks) * bound + 2 * waits / warpsOfScheduler;
 }
 
@@ -307,7 +307,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   parts.valueBytes = kept * columns * kMmaBytes;
   parts.indexBytes = kept / pattern.bk * units;
   parts.registers = shape.sumsOfThread() + kStreamRegisters;
-  parts.clocks = kGatherClocks * double(slices * units) *
+  parts.clocks = double(kWordsOfRow * kMatrixSide * slices * units) *
                  double(ceilDiv(windows * pattern.keptRows(), kMatrixSide));
   if (windows * pattern.keptRows() % kMatrixSide != 0)
     parts.waits = kTileBarrier;

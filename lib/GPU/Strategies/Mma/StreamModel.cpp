@@ -13,8 +13,6 @@ using namespace nm;
 
 /// Microseconds that a block takes before its first tile and after its last.
 static constexpr double kStartMicroseconds = 0.7;
-/// Bytes that a multiprocessor receives in a clock.
-static constexpr double kIngress = 40;
 /// Clocks of the barriers of a tile in a block of few warps that has a
 /// multiprocessor to itself, with at least so many rows: nothing else hides the
 /// latency of its warps' fragments.
@@ -71,7 +69,7 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
       std::min(inFlight, 1000 * chip.memoryGBs * chip.rates.reachedMemory);
   double memory = all * weights / reachable;
   double received = all * (weights + double(parts.activationBytes)) /
-                    (active * kIngress * chip.clockGHz * 1000);
+                    (active * chip.rates.received * chip.clockGHz * 1000);
   // Most have it to themselves where few multiprocessors have a second one.
   bool isAlone = double(blocks) < kAloneShare * active &&
                  threads() <= kAloneWarps * kWarpSize &&

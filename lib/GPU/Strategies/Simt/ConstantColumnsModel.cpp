@@ -19,11 +19,9 @@ using namespace nm;
 static constexpr int64_t kMaxWarps = 32;
 /// Rows of A that are loaded together.
 static constexpr int64_t kRowsAtOnce = 16;
-/// Clocks until rows of A that are loaded together arrive.
-static constexpr double kStepClocks = 400;
-/// Clocks that an instruction takes to be fetched, and that it takes at least
-/// for each warp of a scheduler.
-static constexpr double kFetchClocks = 4, kIssueClocks = 1.3;
+/// Clocks that an instruction takes to be fetched; for each warp of a scheduler
+/// it takes one at least.
+static constexpr double kFetchClocks = 4;
 
 namespace {
 struct Candidate {
@@ -59,7 +57,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
   double perScheduler = std::ceil(blocks / double(chip.multiprocessors)) *
                         double(warpsM * sliceK) / 4;
   double clocks = std::ceil(rows / double(kRowsAtOnce)) * kStepClocks +
-                  code * std::max(kFetchClocks, kIssueClocks * perScheduler);
+                  code * std::max(kFetchClocks, perScheduler);
   setFloorsOfKept(product, chip, /*weightBytes=*/0, schedule);
   schedule.microseconds =
       std::max({chip.rates.launch + clocks / chip.clockGHz / 1000,

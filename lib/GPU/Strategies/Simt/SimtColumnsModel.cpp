@@ -31,9 +31,6 @@ static constexpr int64_t kMaxBlocksPerMultiprocessor = 32;
 static constexpr int64_t kThreadsByRegisters = 1024;
 
 // Fitted to what 20 layers and cubes of 1024 to 4096 take on an H200.
-/// Clocks of a warp to its first weights, and of the rows of A that are loaded
-/// together.
-static constexpr double kStartClocks = 900, kStepClocks = 450;
 /// Instructions of a warp for each weight, besides one for each row of a lane,
 /// and for each 32 weights.
 static constexpr double kInstructions = 4, kInstructionsOfChunk = 60;
@@ -109,7 +106,8 @@ double Candidate::time(const GpuSchedule &schedule) const {
       kMaxBlocksPerMultiprocessor, kThreadsByRegisters / (warps * kWarpSize)));
   double waves = std::ceil(perMultiprocessor / resident);
   double busy = perMultiprocessor * double(warps) * std::max(issue, cache);
-  double waits = waves * (kStartClocks + steps * kStepClocks);
+  // A warp waits for the ends of its column, and then for its first weights.
+  double waits = waves * (2 + steps) * kStepClocks;
   return chip.rates.launch +
          (std::max(busy, waits) + kNotHidden * std::min(busy, waits)) /
              chip.clockGHz / 1000;

@@ -7,6 +7,9 @@
 
 namespace nm {
 
+/// Clocks until rows of A that a warp loads together arrive.
+inline constexpr double kStepClocks = 450;
+
 /// The most weights that become code: a compilation takes seconds for them, and
 /// of longer columns minutes.
 inline constexpr int64_t kMostConstantWeights = 4096;

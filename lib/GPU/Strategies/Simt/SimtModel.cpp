@@ -56,8 +56,6 @@ static constexpr double kCacheBytesPerClock = 27.5;
 /// least and most of 12 kernels took 1.1 and 1.75 times as long.
 static constexpr double kColdWeights = 1.4;
 static constexpr int64_t kFewRows = 16;
-/// Bytes that a multiprocessor has of another's shared memory in a clock.
-static constexpr double kRemoteBytesPerClock = 16;
 
 /// 16-byte loads from shared memory of a thread for one kept row, or as many
 /// as take the same time.
@@ -284,13 +282,13 @@ double SimtEstimate::partClocks() const {
   int64_t cluster = tile.clusterK;
   if (cluster * tile.sliceK == 1)
     return 0;
-  double bytes = double(partBytes(tile));
+  // A multiprocessor has an eighth of another's shared memory's bytes.
+  double bytes = double(partBytes(tile)), remote = chip.rates.shared / 8;
   // Threads wait for each other at two barriers, and blocks of a cluster before
   // and after.
   double clocks = 2 * chip.rates.barrier * (cluster > 1 ? 2 : 1);
   clocks += 2 * bytes / chip.rates.shared;
-  return clocks +
-         bytes * double(cluster - 1) / double(cluster) / kRemoteBytesPerClock;
+  return clocks + bytes * double(cluster - 1) / double(cluster) / remote;
 }
 
 /// Multiprocessors that clusters find room on. They are given out in groups,

@@ -36,10 +36,7 @@ static constexpr double kClockUnderLoad = 0.64;
 static constexpr double kIngress = 75;
 /// Bytes that a copy takes at once at most.
 static constexpr int64_t kCopyBytes = 16;
-/// Microseconds that a cluster's blocks take until they have one another's
-/// sums, in types of 8 bits, and the most blocks of a cluster: at 2:4, 64 rows
-/// and 4096 squared 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5 with one.
-static constexpr double kByteClusterMicroseconds = 1.5;
+/// The most blocks of a cluster.
 static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
@@ -364,9 +361,7 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   else if (endsInBlock(product, schedule.blockM))
     schedule.microseconds *= kMeasured;
   if (hasClusters)
-    schedule.microseconds += sparseBytes(product) == 1
-                                 ? kByteClusterMicroseconds
-                                 : kClusterMicroseconds;
+    schedule.microseconds += kClusterMicroseconds;
   if (parts == 1 || hasClusters)
     return;
   double sumBytes =

