@@ -282,7 +282,7 @@ double Candidate::stagingTime(int64_t concurrent) const {
                  product.k * elementBytes;
   // With threads that store what arrives, half of the bytes of other copies do.
   double cacheRate = chip.rates.received / 2 * double(chip.multiprocessors) *
-                     chip.clockGHz * 1000;
+                     chip.clockGHz * chip.rates.loadedClock * 1000;
   return bytes / cacheRate + double(tilesOfK() - 1) / double(concurrent);
 }
 
