@@ -24,6 +24,7 @@
 // The slot of the last product is free before its sums are stored, from
 // registers: two columns that are neighbours in C.
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-NEXT: llvm.fence syncscope("block") acq_rel
 // CHECK: nvvm.mbarrier.arrive
 // CHECK-NOT: gpu.barrier
 // CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<256x128xf16>, vector<2xf16>
