@@ -80,7 +80,7 @@ def softmax(x):
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
-@pytest.mark.parametrize("length", [1, 7, 32, 33, 197, 1024, 4097, 40000, 128256])
+@pytest.mark.parametrize("length", [1, 7, 32, 33, 197, 1024, 4097, 40000, 128256, 152064])
 def test_softmax(rng, length, target):
     x = rng.standard_normal((6, length)).astype(np.float32)
     x[1, rng.integers(length)] = np.nan

@@ -161,8 +161,7 @@ static int64_t chooseLanes(const RowSpace &space, int64_t width) {
 static void shareByCluster(const RowSpace &space, RowShape &shape) {
   std::optional<int64_t> rows = countRows(space);
   bool isFew = rows && *rows <= kFewRows &&
-               space.columns > 2 * kMaxThreads * shape.width &&
-               space.columns <= kMaxKept * kClusterThreads * kMaxCluster;
+               space.columns > 2 * kMaxThreads * shape.width;
   int64_t kept = isFew ? shape.width : kMaxKept;
   if (isFew)
     shape.lanes = kClusterThreads;

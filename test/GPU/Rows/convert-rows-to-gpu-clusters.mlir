@@ -30,6 +30,17 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
     return
   }
 
+  // A thread of a block that is half as large has twice as many registers.
+  // CHECK-LABEL: func @one_longer_row
+  // CHECK: threads({{.*}}) in (%{{.*}} = %c512{{[_0-9]*}},
+  // CHECK-COUNT-5: vector.load {{.*}} : memref<1x152064xf16>, vector<8xf16>
+  // CHECK-NOT: vector.load
+  func.func @one_longer_row(%x: memref<1x152064xf16>, %y: memref<1xf16>) {
+    linalg.reduce { arith.maximumf } ins(%x : memref<1x152064xf16>)
+        outs(%y : memref<1xf16>) dimensions = [1]
+    return
+  }
+
   // CHECK-LABEL: func @many_rows
   // CHECK: gpu.launch blocks
   func.func @many_rows(%x: memref<1000x32768xf32>, %y: memref<1000xf32>) {
