@@ -138,7 +138,7 @@ static std::string getFeatures(const CompileOptions &options,
   for (StringRef feature : given)
     features.AddFeature(feature.trim());
   if (triple.isX86())
-    for (StringRef feature : {"avx512bf16", "avxneconvert"})
+    for (StringRef feature : {"avx512bf16", "avx512fp16", "avxneconvert"})
       features.AddFeature(feature, /*Enable=*/false);
   return features.getString();
 }
