@@ -127,8 +127,7 @@ static double otherCycles(const CpuProduct &product,
       ceilDiv(product.n, kTile) * vectors;
   // Loads of tiles are hidden behind products where there are two of either.
   double multiply = steps * (vectors > 1 ? 20 : 26);
-  double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) *
-                  kLayOutCycles / 2;
+  double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
   double write = rows * product.n * (10 + kTiles) / 8;
   return multiply + layOut + write;

@@ -238,8 +238,7 @@ TEST(CpuSchedule, EstimatesWhatWasMeasuredOfSapphireRapids) {
                    std::string(elementName(each.type)) +
                    (each.tiles ? ", tiles, n = " : ", n = ") +
                    std::to_string(each.n) + (isFew ? ", few" : ", many"));
-      // Of some weights to a load, nothing depends on how much faster they are.
-      EXPECT_NEAR(speedup / expected, 1, expected > 3 ? 0.65 : 0.35);
+      EXPECT_NEAR(speedup / expected, 1, 0.35);
       if (std::abs(expected - 1) > 0.1)
         EXPECT_EQ(speedup > 1, expected > 1);
     }
