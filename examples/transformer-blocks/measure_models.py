@@ -11,7 +11,6 @@ errors are those of the last hidden state beside the same model in float64.
 
 import argparse
 import concurrent.futures
-import csv
 import fcntl
 import multiprocessing
 import sys
@@ -22,7 +21,7 @@ from pathlib import Path
 import nm.torch
 import torch
 import transformers
-from measure_blocks import compiled, pruned, time_of, time_or_reason
+from measure_blocks import compiled, pruned, time_of, time_or_reason, write_csv
 
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 COLUMNS = ["model", "shape", "type", "pattern", "layers", "dense", "dense, compiled", ".so",
@@ -117,13 +116,6 @@ def measure(name, dtype, pattern, with_compiler, lock):
     return dict(zip(COLUMNS, values))
 
 
-def write(path, lines):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--csv", help="write the table to this file, line by line")
@@ -152,7 +144,7 @@ def main():
                 continue
             print(lines[case], flush=True)
             if args.csv:
-                write(args.csv, [lines[each] for each in cases if each in lines])
+                write_csv(args.csv, [lines[each] for each in cases if each in lines])
     return 0 if len(lines) == len(cases) else 1
 
 

@@ -113,9 +113,10 @@ static constexpr StringLiteral kUnusedX86Features[] = {
     "uintr",    "usermsr",    "waitpkg",     "wbnoinvd",  "widekl",
     "xsave",    "xsavec",     "xsaveopt",    "xsaves",    "avx512vp2intersect"};
 
-/// The features that `options` add to the processor's own, without the
-/// instructions that round to bf16: they take subnormal numbers for zero, which
-/// neither IEEE 754 nor a GPU does.
+/// The features that `options` add to the processor's own, without two kinds of
+/// instructions. Those that round to bf16 take subnormal numbers for zero,
+/// which neither IEEE 754 nor a GPU does. Those that compute in f16 let LLVM
+/// fuse a product and a sum, which then skips the rounding of the product.
 static std::string getFeatures(const CompileOptions &options,
                                const llvm::Triple &triple) {
   llvm::SubtargetFeatures features;

@@ -60,7 +60,8 @@ struct ImageProduct {
   int64_t batches = 1;
 };
 
-/// What tasks take, and a tile of pixels of these.
+/// The rows and columns of C that a task computes, and the vectors of pixels in
+/// a tile of these rows.
 struct ImageTasks {
   int64_t blockM = 0;
   int64_t blockN = 0;

@@ -35,12 +35,13 @@ inline constexpr int64_t kMinWgmmaStages = 3;
 // Of parameters
 //===----------------------------------------------------------------------===//
 
-/// As many sizes as `steps`, multiples of these, in 1..most.
+/// Checks that there are as many `sizes` as `steps`, and that each size is a
+/// multiple of its step in 1..most.
 LogicalResult verifySizes(EmitError emitError, StringRef name,
                           ArrayRef<int64_t> sizes,
                           std::initializer_list<int64_t> steps, int64_t most);
 
-/// A multiple of `step` in least..most.
+/// Checks that `count` is a multiple of `step` in least..most.
 LogicalResult verifyCount(EmitError emitError, StringRef name, int64_t count,
                           int64_t least, int64_t most, int64_t step = 1);
 
@@ -55,47 +56,51 @@ LogicalResult verifyWgmmaPacking(EmitError emitError, PackingAttr packing);
 // Of all fields
 //===----------------------------------------------------------------------===//
 
-/// Blocks of clusters that have all parts of k.
+/// Checks that cluster_k divides split_k.
 LogicalResult verifyCluster(EmitError emitError,
                             const ::nm::GivenFields &fields);
 
-/// The tile of a warp, or of four, divides the block's.
+/// Checks that the tile of a warp, or of four, divides the block's.
 LogicalResult verifyPart(EmitError emitError, const ::nm::GivenFields &fields);
 
-/// Those of #nm.columns.
+/// Checks that `kept` and `tile_rows` come together, as of #nm.columns.
 LogicalResult verifyColumns(EmitError emitError,
                             const ::nm::GivenFields &fields);
-/// Either those or panels.
+/// Checks that weights are packed in columns or in panels, and not in both.
 LogicalResult verifyColumnsOrPanels(EmitError emitError,
                                     const ::nm::GivenFields &fields);
 LogicalResult verifyWarpsOfColumns(EmitError emitError,
                                    const ::nm::GivenFields &fields);
 
-/// One row, where bytes of weights are asked for early.
+/// Checks that a schedule that asks for bytes of weights early has one row.
 LogicalResult verifyEarlyBytes(EmitError emitError,
                                const ::nm::GivenFields &fields);
 
-/// A lane has registers for as many promoted sums as it has sums.
+/// Checks that a lane has registers for as many promoted sums as it has sums.
 LogicalResult verifyMmaPromotion(EmitError emitError,
                                  const ::nm::GivenFields &fields);
-/// Weights in the order of warpgroups.
+/// Checks that weights in the order of warpgroups have whole tiles of these,
+/// and are not quantized.
 LogicalResult verifyPairs(EmitError emitError, const ::nm::GivenFields &fields);
 
-/// Rows of A, the second operand of a warpgroup.
+/// Checks the rows of A where A is the second operand of a warpgroup.
 LogicalResult verifyWarpgroupRows(EmitError emitError,
                                   const ::nm::GivenFields &fields);
-/// Rows of A that threads select, the first operand, and columns.
+/// Checks the rows of A, which threads select for the first operand, and the
+/// columns.
 LogicalResult verifySelectedTile(EmitError emitError,
                                  const ::nm::GivenFields &fields);
-/// Split floats, of tiles of one step, with two stages; without, with three.
+/// Checks that a block of split floats has one step of k, and that other types
+/// have kMinWgmmaStages stages.
 LogicalResult verifySplits(EmitError emitError,
                            const ::nm::GivenFields &fields);
-/// Warps that copy, the blocks that take turns, and the order of their tiles.
+/// Checks the warps that copy, the blocks that take turns, and the order of
+/// their tiles.
 LogicalResult verifyRoles(EmitError emitError, const ::nm::GivenFields &fields);
-/// Registers of both roles, or of neither.
+/// Checks that both roles have a number of registers, or neither.
 LogicalResult verifyRegisters(EmitError emitError,
                               const ::nm::GivenFields &fields);
-/// Slots that C leaves through.
+/// Checks the slots that C leaves through.
 LogicalResult verifyStoreBuffers(EmitError emitError,
                                  const ::nm::GivenFields &fields);
 

@@ -15,8 +15,9 @@ include "mlir/IR/EnumAttr.td"
 /// nm-tblgen makes these structs of all NM_ScheduleAttrs. Parameters of one name
 /// are one field.
 class NM_Field<string type, string value> {
-  /// What the attribute's verifier calls where the parameter is given: a function
-  /// of ScheduleChecks.h, of the parameter's name `$_name` and of `given`.
+  /// The call that the attribute's verifier makes where the parameter is given:
+  /// of a function of ScheduleChecks.h, with the parameter's name `$_name` and its
+  /// value `given`.
   string check = "";
   /// The field's type, and what it is where the parameter is left out.
   string plainType = type;
@@ -95,12 +96,12 @@ class NM_Case<string enum, string value>
   let toPlain = "static_cast<::nm::" # enum # ">(*given)";
   let fromPlain = "static_cast<::mlir::nm::" # enum # ">(field)";
 }
-/// One that is written unless it is `value`.
+/// A case that is written unless it is `value`.
 class NM_CaseUnless<string enum, string value> : NM_Case<enum, value> {
   let writtenIf = "field != ::nm::" # enum # "::" # value;
 }
 
-/// Those kinds that go through a block's own threads.
+/// The kinds of copies that a block's own threads make.
 def NM_ThreadCopy : NM_Case<"CopyKind", "Direct"> {
   let check = "verifyCopy(emitError, *given, {CopyKind::Direct, "
               "CopyKind::Matrices, CopyKind::Elements, CopyKind::Squares})";

@@ -26,8 +26,9 @@ class NM_ScheduleAttr<string name, string strategy>
     : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
-  /// What the verifier checks behind each field: of `Cluster`, that all fields
-  /// together satisfy verifyCluster of ScheduleChecks.h. nm-tblgen makes it.
+  /// The checks of several fields together, which the verifier makes after those
+  /// of single fields: `Cluster` names verifyCluster of ScheduleChecks.h. nm-tblgen
+  /// generates the verifier.
   list<string> checks = [];
   code ofAll = "::llvm::StringRef getStrategyName() const { return \""
                # strategy # "\"; }" # [{
@@ -360,7 +361,7 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   }]);
 }
 
-/// Those of quantized weights; 0 of others.
+/// The bits of a quantized weight; 0 where weights are not quantized.
 def NM_Bits : NM_CountUnless<0> {
   let check = "verifyQuantizedBits(emitError, *given)";
 }

@@ -24,7 +24,7 @@ def NM_GroupN : NM_CountIf<"field != 1 && fields.producers != 0", 1>;
 def NM_StoreBuffers : NM_CountUnless<0, "0, 16">;
 /// The tile of four warps.
 def NM_Warpgroup : NM_PartOf<64, 64>;
-/// Those kinds that warps of their own start.
+/// The kinds of copies that producer warps start.
 def NM_RoleCopy : NM_CaseUnless<"CopyKind", "Direct"> {
   let check = "verifyCopy(emitError, *given, {CopyKind::Direct, "
               "CopyKind::Tensor, CopyKind::Bulk})";
