@@ -252,7 +252,8 @@ class CompiledModel:
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if spec != self._spec.in_spec:
             raise Error(f"expected arguments {self._spec.in_spec}, but got {spec}")
-        tensors = [_as_passed(leaves[place]) for place in self._lowered.inputs]
+        tensors = [_as_passed(leaves[place], type_.updated) for place, type_
+                   in zip(self._lowered.inputs, self._call.args)]
         if self.states and tensors:
             self.states = {name: state.to(tensors[0].device)
                            for name, state in self.states.items()}
@@ -288,12 +289,15 @@ class CompiledFunctions(Mapping[str, CompiledModel]):
         return len(self._functions)
 
 
-def _as_passed(tensor: Tensor) -> Tensor:
+def _as_passed(tensor: Tensor, is_updated: bool) -> Tensor:
     """Bools as bytes. On the host a copy, as of an image whose channels are last, is
-    faster by PyTorch, which has vectors for it and threads."""
+    faster by PyTorch, which has vectors for it and threads. An argument that the
+    function updates is passed itself: updates of a copy would be lost."""
     if tensor.dtype == torch.bool:
         tensor = tensor.view(torch.int8)
-    return tensor.contiguous() if tensor.device.type == "cpu" else tensor
+    if is_updated or tensor.device.type != "cpu":
+        return tensor
+    return tensor.contiguous()
 
 
 def write_resources(path: str | os.PathLike, resources: Mapping[str, Tensor]) -> None:
