@@ -138,6 +138,8 @@ static std::string getFeatures(const CompileOptions &options,
   StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : given)
     features.AddFeature(feature.trim());
+  // nm rounds to bf16 by itself, and to f16 after each operation: with
+  // AVX512-FP16 LLVM fuses products and sums of f16.
   if (triple.isX86())
     for (StringRef feature : {"avx512bf16", "avx512fp16", "avxneconvert"})
       features.AddFeature(feature, /*Enable=*/false);
