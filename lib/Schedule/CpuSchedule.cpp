@@ -306,7 +306,7 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
     scheduleAlongN(product, target, schedule);
   schedule.sparseMicroseconds = sparseTime(product, target, schedule);
   schedule.denseMicroseconds = denseProductTime(product, target);
-  if (!target.tiles || !checkTiles(product))
+  if (!target.canTile(product.type) || !checkTiles(product))
     return schedule;
   CpuSchedule tiles = selectTileSchedule(product, target);
   return tiles.sparseMicroseconds < schedule.sparseMicroseconds ? tiles

@@ -46,8 +46,8 @@ static bool fits(const Pattern &pattern, int64_t columns) {
 
 Status nm::checkTiles(const CpuProduct &product) {
   const Pattern &pattern = product.pattern;
-  if (product.type != ElementType::BF16)
-    return Error{"expected operands of bf16 for strategy amx, but got " +
+  if (product.type != ElementType::BF16 && product.type != ElementType::I8)
+    return Error{"expected operands of bf16 or i8 for strategy amx, but got " +
                  std::string(elementName(product.type))};
   if (!fits(pattern, kTile) && !fits(pattern, 4 * kTile))
     return Error{"expected units of a multiple of " + std::to_string(kTile) +
@@ -56,6 +56,11 @@ Status nm::checkTiles(const CpuProduct &product) {
   if (keepsAll(pattern))
     return Status::success();
   // What #nm.amx (C3) lets pass.
+  int64_t word = product.type == ElementType::I8 ? 4 : 2;
+  if (word == 4 && pattern.bk % 4 == 2 && pattern.keptRows() > 128)
+    return Error{"expected at most 128 kept rows in a window of units of no "
+                 "multiple of 4 rows for strategy amx and i8, but got " +
+                 std::to_string(pattern.keptRows())};
   if (pattern.bk % 2 != 0 && pattern.keptRows() > 128)
     return Error{"expected at most 128 kept rows in a window of units of an "
                  "odd height for strategy amx, but got " +
@@ -107,26 +112,39 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
   schedule.blockN = roundUp(ceilDiv(product.n, columnTasks), step);
 }
 
+/// Values of a column that one instruction's lane multiplies.
+static int64_t wordOf(const CpuProduct &product) {
+  return product.type == ElementType::I8 ? 4 : 2;
+}
+
 /// Cycles of all tasks for rows of A that weights choose, behind what says
 /// which.
 static double gatherCycles(const CpuProduct &product) {
   const Pattern &pattern = product.pattern;
   if (keepsAll(pattern))
     return 0;
-  return double(pattern.condensedRows(product.k)) / 2 *
+  return double(pattern.condensedRows(product.k)) / wordOf(product) *
          ceilDiv(product.n, pattern.bn) * ceilDiv(rowsOf(product), 2 * kTile) *
          5;
 }
 
+/// Cycles for 16 rows of m, 32 rows of k and 16 columns. Loads of tiles are
+/// hidden behind products where there are two of either.
+static double cyclesOfStep(const CpuProduct &product, const CpuTarget &target) {
+  if (product.type == ElementType::BF16)
+    return rowsOf(product) > kTile ? 20 : 26;
+  // Vectors multiply four values for one of f32.
+  return double(kTile) * kTile * kTileRows / (target.fmaBitsPerCycle / 8);
+}
+
 /// Cycles of all tasks for all else, which reading weights is hidden behind.
-static double otherCycles(const CpuProduct &product,
+static double otherCycles(const CpuProduct &product, const CpuTarget &target,
                           const CpuSchedule &schedule) {
   double rows = rowsOf(product), vectors = ceilDiv(rowsOf(product), kTile);
   double steps =
       double(ceilDiv(product.pattern.condensedRows(product.k), kTileRows)) *
       ceilDiv(product.n, kTile) * vectors;
-  // Loads of tiles are hidden behind products where there are two of either.
-  double multiply = steps * (vectors > 1 ? 20 : 26);
+  double multiply = steps * cyclesOfStep(product, target);
   double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
   double write = rows * product.n * (10 + kTiles) / 8;
@@ -144,7 +162,7 @@ CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
       target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads);
   schedule.sparseMicroseconds =
       gatherCycles(product) / cyclesPerMicrosecond +
-      std::max(otherCycles(product, schedule) / cyclesPerMicrosecond,
+      std::max(otherCycles(product, target, schedule) / cyclesPerMicrosecond,
                weightReadTime(product, target, schedule.packing));
   schedule.denseMicroseconds = denseProductTime(product, target);
   return schedule;

@@ -42,6 +42,8 @@ struct CpuTarget {
   double vectorCycles = 1;
   /// Whether there is a tile unit for bf16 (AMX).
   bool tiles = false;
+  /// Whether vectors of 512 bits sum products of quads of i8 (AVX512_VNNI).
+  bool dots = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -55,6 +57,11 @@ struct CpuTarget {
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
   double denseRate(ElementType type) const;
+  /// Whether strategy `amx` can be had for operands of `type`: by tiles, or of
+  /// i8 by vectors in the same packed form.
+  bool canTile(ElementType type) const {
+    return type == ElementType::BF16 ? tiles : type == ElementType::I8 && dots;
+  }
 };
 
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
@@ -75,7 +82,7 @@ struct CpuProduct {
 struct CpuSchedule : ScheduleFields {
   CpuSchedule() { blockM = blockN = blockK = threadM = threadN = 1; }
 
-  /// Whether by the tile unit, #nm.amx; else by vectors, #nm.vector.
+  /// Whether of packed tiles, #nm.amx; else by vectors, #nm.vector.
   bool tiles = false;
   /// Whether vectors run along m; else along n.
   bool alongM = false;
@@ -85,7 +92,7 @@ struct CpuSchedule : ScheduleFields {
   double denseMicroseconds = 0;
 };
 
-/// The faster of strategies `vector` and, where the target has tiles, `amx`.
+/// The faster of strategies `vector` and, where the target can, `amx`.
 CpuSchedule selectCpuSchedule(const CpuProduct &product,
                               const CpuTarget &target);
 

@@ -12,6 +12,10 @@
 // scratch sums of C: a chain of products is no longer than a tile of k. A
 // panel's weights of a tile of k stay in L1 for all subtiles.
 //
+// Of i8, vectors have the same sums of 16 columns by 16 rows of m, or 8 by 32:
+// vpdpbusd multiplies four rows of a column, in all lanes, by the same of 16
+// rows of m.
+//
 //===----------------------------------------------------------------------===//
 
 #include "AmxTables.h"
@@ -23,6 +27,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
 #include <numeric>
@@ -31,8 +36,9 @@ using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-/// Pairs of rows of a tall unit that are worth having in one body.
-constexpr int64_t kUnroll = 4;
+/// Words of rows of a tall unit that are worth having in one body, and quads of
+/// each column that vectors multiply in one.
+constexpr int64_t kUnroll = 4, kGroup = 4;
 
 class AmxProduct {
 public:
@@ -75,6 +81,13 @@ private:
   void storeSums(const RegisterTile &registers, const KTile &kTile,
                  ArrayRef<Value> tiles);
   void addPartials(const RegisterTile &registers);
+  Value loadQuad(Value panel, Value firstStep, Value column, Value group,
+                 int64_t quad);
+  void addDots(Value column, Value subtile, const KTile &kTile,
+               ArrayRef<Value> dots);
+  void sumDots(Value panel, Value firstColumn, Value subtile,
+               const KTile &kTile);
+  void sumWeights(Value panel, const KTile &kTile);
   Value offsetOfSums(const RegisterTile &registers, int64_t columnTile) {
     return e.add(e.mul(registers.panel, panel),
                  (registers.firstTile + columnTile) * kAmxRows);
@@ -92,6 +105,11 @@ private:
   int64_t vectors = 2;
   int64_t subtilesPerBlock;
   Value panels;
+  Type element;
+  /// Rows of k in a word of A.
+  int64_t wordRows;
+  /// Whether by tdpbf16ps; else by vectors.
+  bool isOfTiles;
   amx::TileType operandType, sumsType;
   Type registerType;
   /// Memory.
@@ -101,6 +119,8 @@ private:
   Value kept;
   Value partials;
   Value sums;
+  /// Of i8: for each column, what sums of a tile of k have too much.
+  Value offsets;
 };
 } // namespace
 
@@ -125,6 +145,9 @@ AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
   subtilesPerBlock =
       std::max<int64_t>(1, llvm::divideCeil(rows, vectors * kAmxRows));
   panels = e.dim(tile.values, 0);
+  element = cast<MemRefType>(tile.a.getType()).getElementType();
+  wordRows = getWordRows(element);
+  isOfTiles = element.isBF16();
   operandType = amx::TileType::get({kAmxRows, kAmxStep}, e.b.getBF16Type());
   sumsType = amx::TileType::get({kAmxRows, kAmxRows}, e.b.getF32Type());
   registerType = LLVM::LLVMX86AMXType::get(e.b.getContext());
@@ -138,22 +161,27 @@ void AmxProduct::expand() {
   if (indicesAreFlat)
     indices = memref::CollapseShapeOp::create(e.b, indices, flat);
   int64_t tileRows = windowsPerTile * tile.pattern.windowRows();
-  tables.emplace(e, tile, /*inPairs=*/!gathers, subtilesPerBlock, vectors,
+  tables.emplace(e, tile, /*inWords=*/!gathers, subtilesPerBlock, vectors,
                  tileRows);
   if (gathers)
-    kept =
-        allocateAmxMatrices(e, vectors, steps(windowsPerTile) * kAmxStep / 2);
+    kept = allocateAmxMatrices(e, element, vectors,
+                               steps(windowsPerTile) * kAmxStep / wordRows,
+                               kAmxRows * wordRows);
   int64_t blockRows = subtilesPerBlock * vectors * kAmxRows;
   sums = e.allocate({e.mul(panels, panel), e.index(blockRows)});
-  bool isOneTile = windowsPerTile == windows;
-  if (!isOneTile)
+  if (element.isInteger(8))
+    offsets = e.allocate({e.mul(panels, panel)});
+  bool hasPartials = isOfTiles && windowsPerTile < windows;
+  if (hasPartials)
     partials = e.allocate(
         {e.index(std::max<int64_t>(panel, kAmxRows)), e.index(2 * kAmxRows)});
   e.loop(e.index(0), tile.m, blockRows,
          [&](Value firstRow) { expandRows(firstRow); });
   tables->deallocate();
   e.deallocate(sums);
-  if (!isOneTile)
+  if (offsets)
+    e.deallocate(offsets);
+  if (hasPartials)
     e.deallocate(partials);
   if (gathers)
     e.deallocate(kept);
@@ -184,6 +212,9 @@ void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
   tables->layOut(firstRow, subtiles, e.mul(kTile.firstWindow, windowRows),
                  kTile.windows * windowRows);
   e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
+    if (offsets)
+      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
+             [&](Value panel) { sumWeights(panel, kTile); });
     e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
       if (gathers)
         gather(firstPanel, subtile, kTile);
@@ -199,15 +230,15 @@ void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
 // Kept rows
 //===----------------------------------------------------------------------===//
 
-/// Copies the rows of A that the columns of `panel` keep, as pairs.
+/// Copies the rows of A that the columns of `panel` keep, as words.
 void AmxProduct::gather(Value panel, Value subtile, const KTile &kTile) {
   Value end = e.index(kTile.windows);
-  if (tile.pattern.bk % 2 == 0) {
+  if (tile.pattern.bk % wordRows == 0) {
     e.loop(e.index(0), end, 1,
            [&](Value window) { gatherUnits(panel, subtile, window, kTile); });
   } else {
-    // Windows that are whole pairs together.
-    int64_t together = tile.pattern.keptRows() % 2 == 0 ? 1 : 2;
+    // Windows that are whole words together.
+    int64_t together = wordRows / std::gcd(wordRows, tile.pattern.keptRows());
     int64_t whole = kTile.windows / together * together;
     e.loop(e.index(0), e.index(whole), together, [&](Value window) {
       gatherWindows(panel, subtile, window, together, kTile);
@@ -231,8 +262,7 @@ Value AmxProduct::loadPosition(Value panel, Value unit) {
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), byte);
 }
 
-/// A window of units with an even number of rows, which are pairs by
-/// themselves.
+/// A window of units whose rows are whole words by themselves.
 void AmxProduct::gatherUnits(Value panel, Value subtile, Value window,
                              const KTile &kTile) {
   const ::nm::Pattern &pattern = tile.pattern;
@@ -241,19 +271,22 @@ void AmxProduct::gatherUnits(Value panel, Value subtile, Value window,
     Value unit = e.add(e.mul(kTile.firstWindow, pattern.n), unitOfTile);
     Value row = e.mul(
         e.add(e.mul(window, pattern.m), loadPosition(panel, unit)), pattern.bk);
-    int64_t pairs = pattern.bk / 2;
-    e.unrolledLoop(e.index(0), pairs, std::min(kUnroll, pairs), {},
-                   [&](Value pair, ArrayRef<Value>) -> SmallVector<Value> {
-                     Value a = e.add(row, e.mul(pair, 2));
-                     tables->copyPair(subtile, a, e.add(a, 1), kept,
-                                      e.add(e.mul(unitOfTile, pairs), pair));
+    int64_t words = pattern.bk / wordRows;
+    e.unrolledLoop(e.index(0), words, std::min(kUnroll, words), {},
+                   [&](Value word, ArrayRef<Value>) -> SmallVector<Value> {
+                     SmallVector<Value> rows;
+                     for (int64_t i = 0; i < wordRows; ++i)
+                       rows.push_back(
+                           e.add(e.add(row, e.mul(word, wordRows)), i));
+                     tables->copyWord(subtile, rows, kept,
+                                      e.add(e.mul(unitOfTile, words), word));
                      return {};
                    });
   });
 }
 
-/// `count` windows, whose rows make pairs across units. The second row of the
-/// last pair is zero if their number is odd.
+/// `count` windows, whose rows make words across units. The last word is filled
+/// up with rows whose weights are zero.
 void AmxProduct::gatherWindows(Value panel, Value subtile, Value window,
                                int64_t count, const KTile &kTile) {
   const ::nm::Pattern &pattern = tile.pattern;
@@ -266,25 +299,26 @@ void AmxProduct::gatherWindows(Value panel, Value subtile, Value window,
     for (int64_t rowOfUnit = 0; rowOfUnit < pattern.bk; ++rowOfUnit)
       rows.push_back(e.add(row, rowOfUnit));
   }
-  if (rows.size() % 2 != 0)
-    rows.push_back(Value());
-  Value firstPair = e.floorDiv(e.mul(window, pattern.keptRows()), 2);
-  for (size_t i = 0; i < rows.size(); i += 2)
-    tables->copyPair(subtile, rows[i], rows[i + 1], kept,
-                     e.add(firstPair, static_cast<int64_t>(i / 2)));
+  rows.resize(llvm::alignTo(rows.size(), wordRows));
+  Value firstWord = e.floorDiv(e.mul(window, pattern.keptRows()), wordRows);
+  ArrayRef<Value> left = rows;
+  for (int64_t word = 0; !left.empty();
+       ++word, left = left.drop_front(wordRows))
+    tables->copyWord(subtile, left.take_front(wordRows), kept,
+                     e.add(firstWord, word));
 }
 
 /// Packed weights are filled up with zeros to whole steps, which must not meet
 /// what is no number.
 void AmxProduct::clearRest(const KTile &kTile) {
-  auto type = VectorType::get({kAmxStep}, e.b.getBF16Type());
+  auto type = VectorType::get({kAmxRows * wordRows}, element);
   Value zero =
       arith::ConstantOp::create(e.b, cast<TypedAttr>(e.b.getZeroAttr(type)));
-  int64_t end = steps(kTile.windows) * kAmxStep / 2;
-  for (int64_t pair = llvm::divideCeil(keptRows(kTile.windows), 2); pair < end;
-       ++pair)
+  int64_t end = steps(kTile.windows) * kAmxStep / wordRows;
+  for (int64_t word = llvm::divideCeil(keptRows(kTile.windows), wordRows);
+       word < end; ++word)
     for (int64_t vector = 0; vector < vectors; ++vector)
-      e.store(zero, kept, {e.index(vector), e.index(pair), e.index(0)});
+      e.store(zero, kept, {e.index(vector), e.index(word), e.index(0)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,6 +326,14 @@ void AmxProduct::clearRest(const KTile &kTile) {
 //===----------------------------------------------------------------------===//
 
 void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
+  if (!isOfTiles) {
+    // Of 32 vector registers 16 have sums.
+    e.loop(e.index(0), e.index(this->panel), kAmxRows / vectors,
+           [&](Value firstColumn) {
+             sumDots(panel, firstColumn, subtile, kTile);
+           });
+    return;
+  }
   // Of eight tile registers four have sums: 2 x 2, or 4 x 1 for few rows.
   int64_t tiles = this->panel / kAmxRows, most = vectors == 1 ? 4 : 2;
   for (int64_t first = 0; first < tiles; first += most)
@@ -377,6 +419,137 @@ void AmxProduct::addPartials(const RegisterTile &registers) {
       Value partial = e.load(partials, {column, e.index(vector * kAmxRows)});
       e.store(e.addElements(e.load(sums, place), partial), sums, place);
     }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums by vectors
+//===----------------------------------------------------------------------===//
+
+/// The sums of `sum` and of the products of quads, the left ones without a
+/// sign.
+static Value multiplyQuads(VectorEmitter &e, Value left, Value right,
+                           Value sum) {
+  StringAttr name = e.b.getStringAttr("llvm.x86.avx512.vpdpbusd.512");
+  return LLVM::CallIntrinsicOp::create(e.b, e.vectorType, name,
+                                       ValueRange{sum, left, right})
+      .getResult(0);
+}
+
+/// A quad of weights of `column` in all lanes: quad `quad` of group `group`, of
+/// kGroup quads each.
+Value AmxProduct::loadQuad(Value panel, Value firstStep, Value column,
+                           Value group, int64_t quad) {
+  int64_t groups = kAmxStep / wordRows / kGroup;
+  Value step = e.floorDiv(group, groups);
+  Value first = e.mul(e.sub(group, e.mul(step, groups)), kGroup * wordRows);
+  Value place = e.add(e.add(first, e.mul(column, kAmxStep)), quad * wordRows);
+  Value bytes = vector::LoadOp::create(
+      e.b, VectorType::get({wordRows}, element), tile.values,
+      ValueRange{panel, e.add(firstStep, step), place});
+  auto word = VectorType::get({1}, e.accumulator);
+  Value lane = vector::ExtractOp::create(
+      e.b, vector::BitCastOp::create(e.b, word, bytes), ArrayRef<int64_t>{0});
+  auto all = VectorType::get({kAmxRows * wordRows}, element);
+  return vector::BitCastOp::create(e.b, all, e.broadcast(lane));
+}
+
+/// Sums of 16 / `vectors` columns of `panel` in registers.
+void AmxProduct::sumDots(Value panel, Value firstColumn, Value subtile,
+                         const KTile &kTile) {
+  int64_t columns = kAmxRows / vectors;
+  auto quads = VectorType::get({kAmxRows * wordRows}, element);
+  Value column = e.add(e.mul(panel, this->panel), firstColumn);
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < columns; ++i) {
+    Value offset = e.loadScalar(offsets, {e.add(column, i)});
+    sums.append(vectors, arith::SubIOp::create(e.b, e.zeroVector(),
+                                               e.broadcast(offset)));
+  }
+  Value rows = gathers ? kept : tables->getMemref();
+  Value firstMatrix = gathers ? e.index(0) : e.mul(subtile, vectors);
+  Value firstStep =
+      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
+  auto sumQuad = [&](Value group, int64_t quad, MutableArrayRef<Value> sums) {
+    SmallVector<Value> left;
+    for (int64_t i = 0; i < vectors; ++i)
+      left.push_back(vector::LoadOp::create(
+          e.b, quads, rows,
+          ValueRange{e.add(firstMatrix, i), e.add(e.mul(group, kGroup), quad),
+                     e.index(0)}));
+    for (int64_t i = 0; i < columns; ++i) {
+      Value weights =
+          loadQuad(panel, firstStep, e.add(firstColumn, i), group, quad);
+      for (int64_t j = 0; j < vectors; ++j)
+        sums[i * vectors + j] =
+            multiplyQuads(e, left[j], weights, sums[i * vectors + j]);
+    }
+  };
+  int64_t groups = steps(kTile.windows) * kAmxStep / wordRows / kGroup;
+  sums = e.loop(e.index(0), e.index(groups), 1, sums,
+                [&](Value group, ArrayRef<Value> before) {
+                  SmallVector<Value> after(before);
+                  for (int64_t quad = 0; quad < kGroup; ++quad)
+                    sumQuad(group, quad, after);
+                  return after;
+                });
+  addDots(column, subtile, kTile, sums);
+}
+
+/// Adds sums of columns from `column` on to those before.
+void AmxProduct::addDots(Value column, Value subtile, const KTile &kTile,
+                         ArrayRef<Value> dots) {
+  for (auto [i, sum] : llvm::enumerate(dots)) {
+    auto ofColumn = static_cast<int64_t>(i) / vectors,
+         ofRows = static_cast<int64_t>(i) % vectors;
+    SmallVector<Value> place = {
+        e.add(column, ofColumn),
+        e.mul(e.add(e.mul(subtile, vectors), ofRows), kAmxRows)};
+    Value total = sum;
+    if (getConstantIntValue(kTile.isFirst).value_or(0) == 0) {
+      Value old = e.select(kTile.isFirst, e.zeroVector(), e.load(sums, place));
+      total = e.addElements(sum, old);
+    }
+    e.store(total, sums, place);
+  }
+}
+
+/// 128 times the sums of the weights of each column of `panel`, which is what
+/// products of A + 128 have too much.
+void AmxProduct::sumWeights(Value panel, const KTile &kTile) {
+  constexpr int64_t kTogether = 2 * kAmxStep;
+  auto type = VectorType::get({kTogether}, element);
+  Value offset = arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
+  Value firstStep =
+      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
+  int64_t pairs = kAmxRows / 2;
+  e.loop(e.index(0), e.index(this->panel), kAmxRows, [&](Value first) {
+    SmallVector<Value> carried(pairs, e.zeroVector());
+    carried =
+        e.loop(e.index(0), e.index(steps(kTile.windows)), 1, carried,
+               [&](Value step, ArrayRef<Value> before) {
+                 SmallVector<Value> results;
+                 for (auto [i, sum] : llvm::enumerate(before)) {
+                   Value place = e.mul(e.add(first, 2 * int64_t(i)), kAmxStep);
+                   Value weights = vector::LoadOp::create(
+                       e.b, type, tile.values,
+                       ValueRange{panel, e.add(firstStep, step), place});
+                   results.push_back(multiplyQuads(e, offset, weights, sum));
+                 }
+                 return results;
+               });
+    for (auto [i, sum] : llvm::enumerate(carried))
+      for (int64_t half = 0; half < 2; ++half) {
+        Value lanes = vector::ExtractStridedSliceOp::create(
+            e.b, sum, ArrayRef<int64_t>{half * kAmxRows / 2},
+            ArrayRef<int64_t>{kAmxRows / 2}, ArrayRef<int64_t>{1});
+        Value total =
+            vector::ReductionOp::create(e.b, vector::CombiningKind::ADD, lanes);
+        Value column = e.add(e.add(e.mul(panel, this->panel), first),
+                             2 * int64_t(i) + half);
+        memref::StoreOp::create(e.b, total, offsets, ValueRange{column});
+      }
   });
 }
 

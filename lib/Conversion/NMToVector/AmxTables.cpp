@@ -10,88 +10,125 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Values of a row of a matrix, and those of a lane of 128 bits that belong to
-/// one vector of m.
+/// Rows of m of a matrix of rows, and those of a lane of 128 bits that belong
+/// to one vector of m.
 static constexpr int64_t kRowValues = 32, kHalfLane = 4;
 
-static VectorType getMemoryType(VectorEmitter &e) {
-  return VectorType::get({kRowValues}, e.b.getBF16Type());
+static Type getElement(Value memref) {
+  return cast<MemRefType>(memref.getType()).getElementType();
 }
 
-/// A row as integers: LLVM shuffles vectors of bf16 value by value.
-static Value loadRow(VectorEmitter &e, Value memref, ArrayRef<Value> indices) {
-  Value row = vector::LoadOp::create(e.b, getMemoryType(e), memref, indices);
-  return vector::BitCastOp::create(
-      e.b, VectorType::get({kRowValues}, e.b.getI16Type()), row);
+/// Values as integers: LLVM shuffles vectors of bf16 value by value.
+static VectorType asIntegers(VectorEmitter &e, VectorType type) {
+  return type.clone(e.b.getIntegerType(type.getElementTypeBitWidth()));
+}
+
+static Value loadRow(VectorEmitter &e, Value memref, ArrayRef<Value> indices,
+                     int64_t values = kRowValues) {
+  auto type = VectorType::get({values}, getElement(memref));
+  Value row = vector::LoadOp::create(e.b, type, memref, indices);
+  return e.b.createOrFold<vector::BitCastOp>(asIntegers(e, type), row);
 }
 
 static void storeRow(VectorEmitter &e, Value row, Value memref,
                      ArrayRef<Value> indices) {
-  e.store(vector::BitCastOp::create(e.b, getMemoryType(e), row), memref,
-          indices);
+  auto type = cast<VectorType>(row.getType()).clone(getElement(memref));
+  e.store(e.b.createOrFold<vector::BitCastOp>(type, row), memref, indices);
 }
 
-Value mlir::nm::allocateAmxMatrices(VectorEmitter &emitter, int64_t matrices,
-                                    int64_t rows) {
+Value mlir::nm::allocateAmxMatrices(VectorEmitter &emitter, Type element,
+                                    int64_t matrices, int64_t rows,
+                                    int64_t values) {
   return memref::AllocOp::create(
-      emitter.b,
-      MemRefType::get({matrices, rows, kRowValues}, emitter.b.getBF16Type()),
+      emitter.b, MemRefType::get({matrices, rows, values}, element),
       ValueRange(), emitter.b.getI64IntegerAttr(emitter.target.bits / 8));
 }
 
+/// Values of i8 with 128 added, which vpdpbusd takes without a sign; bf16 as it
+/// is.
+static Value flipSigns(VectorEmitter &e, Value values) {
+  auto type = cast<VectorType>(values.getType());
+  if (!type.getElementType().isInteger(8))
+    return values;
+  Value sign = arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
+  return arith::XOrIOp::create(e.b, values, sign);
+}
+
 /// The place in a row, in the order of rows, of row `row` of vector `vector`.
-static int64_t placeOf(int64_t vector, int64_t row) {
+static int64_t placeOf(int64_t vector, int64_t row, int64_t wordRows) {
+  if (wordRows == 4)
+    return vector * kAmxRows + row;
   return row / kHalfLane * 2 * kHalfLane + vector * kHalfLane + row % kHalfLane;
 }
 
-/// The pairs of two rows: for each vector of m, those of its rows.
-static Value interleave(VectorEmitter &e, Value a, Value b, int64_t vector) {
-  SmallVector<int64_t> mask;
-  for (int64_t row = 0; row < kAmxRows; ++row)
-    mask.append({placeOf(vector, row), kRowValues + placeOf(vector, row)});
-  return vector::ShuffleOp::create(e.b, a, b, mask);
+/// `first` with `second` behind it.
+static Value concatenate(VectorEmitter &e, Value first, Value second) {
+  auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * kRowValues));
+  return vector::ShuffleOp::create(e.b, first, second, mask);
 }
 
-/// The inverse: the first (0) or second (1) row of the pairs `low` and `high`
-/// of both vectors of m.
-static Value takeRow(VectorEmitter &e, Value low, Value high, int64_t ofPair) {
+/// The words of rows: for each vector of m, those of its rows.
+Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
+  SmallVector<int64_t> mask;
+  for (int64_t row = 0; row < kAmxRows; ++row)
+    for (int64_t ofWord = 0; ofWord < wordRows; ++ofWord)
+      mask.push_back(ofWord * kRowValues + placeOf(vector, row, wordRows));
+  Value low = rows[0], high = rows[1];
+  if (wordRows == 4) {
+    low = concatenate(e, rows[0], rows[1]);
+    high = concatenate(e, rows[2], rows[3]);
+  }
+  return vector::ShuffleOp::create(e.b, low, high, mask);
+}
+
+/// The inverse: row `ofWord` of the words `low` and `high` of both vectors of
+/// m.
+Value AmxTables::takeRow(Value low, Value high, int64_t ofWord) {
   SmallVector<int64_t> mask(kRowValues);
   for (int64_t vector = 0; vector < 2; ++vector)
     for (int64_t row = 0; row < kAmxRows; ++row)
-      mask[placeOf(vector, row)] = vector * kRowValues + 2 * row + ofPair;
+      mask[placeOf(vector, row, wordRows)] =
+          (vector * kAmxRows + row) * wordRows + ofWord;
   return vector::ShuffleOp::create(e.b, low, high, mask);
 }
 
 /// 32 neighbours along m in the order of rows.
-static Value orderRow(VectorEmitter &e, Value row) {
+static Value orderRow(VectorEmitter &e, Value row, int64_t wordRows) {
+  if (wordRows == 4)
+    return row;
   SmallVector<int64_t> mask(kRowValues);
   for (int64_t vector = 0; vector < 2; ++vector)
     for (int64_t i = 0; i < kAmxRows; ++i)
-      mask[placeOf(vector, i)] = vector * kAmxRows + i;
+      mask[placeOf(vector, i, wordRows)] = vector * kAmxRows + i;
   return vector::ShuffleOp::create(e.b, row, row, mask);
 }
 
 AmxTables::AmxTables(VectorEmitter &emitter, const ProductTile &tile,
-                     bool inPairs, int64_t subtiles, int64_t vectors,
+                     bool inWords, int64_t subtiles, int64_t vectors,
                      int64_t kRows)
-    : e(emitter), tile(tile), inPairs(inPairs), vectors(vectors),
-      isWhole(tile.k % kAmxStep == 0 && kRows % kAmxStep == 0 &&
+    : e(emitter), tile(tile), inWords(inWords), vectors(vectors),
+      wordRows(getWordRows(getElement(tile.a))), step(kAmxRows * wordRows),
+      isWhole(tile.k % step == 0 && kRows % step == 0 &&
               tile.k % tile.pattern.windowRows() == 0) {
-  kRows = llvm::alignTo(kRows, kAmxStep);
-  tables = inPairs ? allocateAmxMatrices(e, subtiles * vectors, kRows / 2)
-                   : allocateAmxMatrices(e, subtiles, kRows);
-  edge = allocateAmxMatrices(e, 1, 1);
+  kRows = llvm::alignTo(kRows, step);
+  Type element = getElement(tile.a);
+  tables = inWords
+               ? allocateAmxMatrices(e, element, subtiles * vectors,
+                                     kRows / wordRows, step)
+               : allocateAmxMatrices(e, element, subtiles, kRows, kRowValues);
+  edge = allocateAmxMatrices(e, element, 1, 1, step);
 }
 
 void AmxTables::layOut(Value firstRow, Value subtiles, Value firstK,
                        int64_t kRows) {
   // Steps that pass the end of k are copied value by value.
   Value left = e.min(e.sub(e.index(tile.k), firstK), kRows);
-  Value whole = isWhole ? e.index(kRows) : e.roundDown(left, kAmxStep);
+  Value whole = isWhole ? e.index(kRows) : e.roundDown(left, step);
   e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
     Value row = e.add(firstRow, e.mul(subtile, vectors * kAmxRows));
     auto layOutSteps = [&](Value begin, Value end, bool isInside) {
-      e.loop(begin, end, kAmxStep, [&](Value k) {
+      e.loop(begin, end, step, [&](Value k) {
         if (tile.transposeA)
           layOutColumnMajor(row, subtile, firstK, k);
         else
@@ -104,12 +141,19 @@ void AmxTables::layOut(Value firstRow, Value subtiles, Value firstK,
   });
 }
 
+/// `values` neighbours of A along m or k, of i8 with 128 added.
+Value AmxTables::loadOfA(Value row, Value k, int64_t values) {
+  Value loaded = loadRow(e, tile.a, tile.indicesOfA(row, k), values);
+  return flipSigns(e, loaded);
+}
+
 /// The first `count` neighbours of A along m or k, with zeros behind them.
-Value AmxTables::loadEdge(Value row, Value k, Value count) {
+Value AmxTables::loadEdge(Value row, Value k, Value count, int64_t values) {
   Value place = e.index(0);
-  e.store(arith::ConstantOp::create(
-              e.b, cast<TypedAttr>(e.b.getZeroAttr(getMemoryType(e)))),
-          edge, {place, place, place});
+  auto type = VectorType::get({values}, getElement(edge));
+  e.store(
+      arith::ConstantOp::create(e.b, cast<TypedAttr>(e.b.getZeroAttr(type))),
+      edge, {place, place, place});
   e.loop(place, count, 1, [&](Value i) {
     SmallVector<Value> indices = tile.transposeA
                                      ? tile.indicesOfA(e.add(row, i), k)
@@ -117,41 +161,42 @@ Value AmxTables::loadEdge(Value row, Value k, Value count) {
     Value value = memref::LoadOp::create(e.b, tile.a, indices);
     memref::StoreOp::create(e.b, value, edge, ValueRange{place, place, i});
   });
-  return loadRow(e, edge, {place, place, place});
+  return flipSigns(e, loadRow(e, edge, {place, place, place}, values));
 }
 
-/// A's rows of 32 neighbours along k, transposed as words of two values: the
-/// pairs of 16 rows of m.
+/// A's rows of neighbours along k, transposed as words: those of 16 rows of m.
 void AmxTables::layOutRowMajor(Value firstRow, Value subtile, Value firstK,
                                Value k, bool isInside) {
-  auto rowType = VectorType::get({kRowValues}, e.b.getI16Type());
   Value kOfA = e.add(firstK, k);
-  Value left = e.min(e.sub(e.index(tile.k), kOfA), kRowValues);
+  Value left = e.min(e.sub(e.index(tile.k), kOfA), step);
   Value lastRow = e.sub(tile.m, e.index(1));
-  SmallVector<SmallVector<Value>> pairs;
+  auto rowType = VectorType::get(
+      {step}, e.b.getIntegerType(getElement(tile.a).getIntOrFloatBitWidth()));
+  SmallVector<SmallVector<Value>> words;
   for (int64_t vector = 0; vector < vectors; ++vector) {
-    SmallVector<Value> words;
+    SmallVector<Value> rows;
     for (int64_t row = 0; row < kAmxRows; ++row) {
       // Rows past the end repeat the last one, and are not written to C.
       Value m = e.min(e.add(firstRow, vector * kAmxRows + row), lastRow);
-      Value values = isInside ? loadRow(e, tile.a, tile.indicesOfA(m, kOfA))
-                              : loadEdge(m, kOfA, left);
-      words.push_back(vector::BitCastOp::create(e.b, e.vectorType, values));
+      Value values =
+          isInside ? loadOfA(m, kOfA, step) : loadEdge(m, kOfA, left, step);
+      rows.push_back(vector::BitCastOp::create(e.b, e.vectorType, values));
     }
-    words = e.transpose(words);
-    for (Value &word : words)
-      word = vector::BitCastOp::create(e.b, rowType, word);
-    pairs.push_back(std::move(words));
+    rows = e.transpose(rows);
+    for (Value &row : rows)
+      row = vector::BitCastOp::create(e.b, rowType, row);
+    words.push_back(std::move(rows));
   }
-  Value firstPair = e.floorDiv(k, 2);
-  for (int64_t pair = 0; pair < kAmxRows; ++pair) {
-    for (int64_t vector = 0; inPairs && vector < vectors; ++vector)
-      storeRow(e, pairs[vector][pair], tables,
-               {e.add(e.mul(subtile, vectors), vector), e.add(firstPair, pair),
+  Value firstWord = e.floorDiv(k, wordRows);
+  for (int64_t word = 0; word < kAmxRows; ++word) {
+    for (int64_t vector = 0; inWords && vector < vectors; ++vector)
+      storeRow(e, words[vector][word], tables,
+               {e.add(e.mul(subtile, vectors), vector), e.add(firstWord, word),
                 e.index(0)});
-    for (int64_t ofPair = 0; !inPairs && ofPair < 2; ++ofPair)
-      storeRow(e, takeRow(e, pairs[0][pair], pairs[vectors - 1][pair], ofPair),
-               tables, {subtile, e.add(k, 2 * pair + ofPair), e.index(0)});
+    for (int64_t ofWord = 0; !inWords && ofWord < wordRows; ++ofWord)
+      storeRow(e, takeRow(words[0][word], words[vectors - 1][word], ofWord),
+               tables,
+               {subtile, e.add(k, wordRows * word + ofWord), e.index(0)});
   }
 }
 
@@ -159,31 +204,32 @@ void AmxTables::layOutRowMajor(Value firstRow, Value subtile, Value firstK,
 Value AmxTables::loadColumn(Value firstRow, Value k) {
   Value left = e.min(e.sub(tile.m, firstRow), kRowValues);
   Value count = e.select(e.less(k, e.index(tile.k)), left, e.index(0));
-  auto load = scf::IfOp::create(
-      e.b, VectorType::get({kRowValues}, e.b.getI16Type()),
-      e.less(count, e.index(kRowValues)), /*withElseRegion=*/true);
+  auto type = VectorType::get({kRowValues}, getElement(tile.a));
+  auto load = scf::IfOp::create(e.b, asIntegers(e, type),
+                                e.less(count, e.index(kRowValues)),
+                                /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointToStart(load.thenBlock());
-  scf::YieldOp::create(e.b, loadEdge(firstRow, k, count));
+  scf::YieldOp::create(e.b, loadEdge(firstRow, k, count, kRowValues));
   e.b.setInsertionPointToStart(load.elseBlock());
-  scf::YieldOp::create(e.b, loadRow(e, tile.a, tile.indicesOfA(firstRow, k)));
+  scf::YieldOp::create(e.b, loadOfA(firstRow, k, kRowValues));
   return load.getResult(0);
 }
 
 void AmxTables::layOutColumnMajor(Value firstRow, Value subtile, Value firstK,
                                   Value k) {
-  e.loop(k, e.add(k, kAmxStep), 2, [&](Value first) {
-    Value rows[2];
-    for (int64_t i = 0; i < 2; ++i) {
-      rows[i] =
-          orderRow(e, loadColumn(firstRow, e.add(e.add(firstK, first), i)));
-      if (!inPairs)
+  e.loop(k, e.add(k, step), wordRows, [&](Value first) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < wordRows; ++i) {
+      rows.push_back(orderRow(
+          e, loadColumn(firstRow, e.add(e.add(firstK, first), i)), wordRows));
+      if (!inWords)
         storeRow(e, rows[i], tables, {subtile, e.add(first, i), e.index(0)});
     }
-    for (int64_t vector = 0; inPairs && vector < vectors; ++vector)
-      storeRow(e, interleave(e, rows[0], rows[1], vector), tables,
-               {e.add(e.mul(subtile, vectors), vector), e.floorDiv(first, 2),
-                e.index(0)});
+    for (int64_t vector = 0; inWords && vector < vectors; ++vector)
+      storeRow(e, interleave(rows, vector), tables,
+               {e.add(e.mul(subtile, vectors), vector),
+                e.floorDiv(first, wordRows), e.index(0)});
   });
 }
 
@@ -192,17 +238,20 @@ void AmxTables::deallocate() {
   e.deallocate(edge);
 }
 
-void AmxTables::copyPair(Value subtile, Value a, Value b, Value to,
-                         Value pair) {
-  auto load = [&](Value row) -> Value {
-    if (row)
-      return loadRow(e, tables, {subtile, row, e.index(0)});
-    auto type = VectorType::get({kRowValues}, e.b.getI16Type());
-    return arith::ConstantOp::create(e.b,
-                                     cast<TypedAttr>(e.b.getZeroAttr(type)));
-  };
-  Value first = load(a), second = load(b);
+Value AmxTables::loadTable(ArrayRef<Value> indices) {
+  if (indices[1])
+    return loadRow(e, tables, indices);
+  auto type = VectorType::get({kRowValues}, getElement(tables));
+  return arith::ConstantOp::create(
+      e.b, cast<TypedAttr>(e.b.getZeroAttr(asIntegers(e, type))));
+}
+
+void AmxTables::copyWord(Value subtile, ArrayRef<Value> rows, Value to,
+                         Value word) {
+  SmallVector<Value> loaded;
+  for (Value row : rows)
+    loaded.push_back(loadTable({subtile, row, e.index(0)}));
   for (int64_t vector = 0; vector < vectors; ++vector)
-    storeRow(e, interleave(e, first, second, vector), to,
-             {e.index(vector), pair, e.index(0)});
+    storeRow(e, interleave(loaded, vector), to,
+             {e.index(vector), word, e.index(0)});
 }

@@ -12,6 +12,10 @@
 //   of m of a matrix stand in the order that makes up for that: lane l has rows
 //   4l to 4l+3 of the first vector and then of the second.
 //
+// Of i8, for vpdpbusd, four rows of k are a
+// word instead of two, rows of m stand in their own order, and what is laid out
+// is A + 128: that instruction takes values without a sign.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_LIB_CONVERSION_NMTOVECTOR_AMXTABLES_H
@@ -24,28 +28,39 @@ namespace mlir::nm {
 /// Rows of a tile of either operand, and rows of k that a step multiplies.
 inline constexpr int64_t kAmxRows = 16, kAmxStep = 32;
 
+/// Rows of k whose values stand side by side in a word of 32 bits.
+inline int64_t getWordRows(Type element) {
+  return 32 / element.getIntOrFloatBitWidth();
+}
+
 class AmxTables {
 public:
   /// For `subtiles` times `vectors` (1 or 2) vectors of rows of m and up to
-  /// `kRows` rows of k, in pairs or in rows.
-  AmxTables(VectorEmitter &emitter, const ProductTile &tile, bool inPairs,
+  /// `kRows` rows of k, in words (pairs of bf16) or in rows.
+  AmxTables(VectorEmitter &emitter, const ProductTile &tile, bool inWords,
             int64_t subtiles, int64_t vectors, int64_t kRows);
 
   /// Lays out `kRows` rows of k from `firstK` on of `subtiles` subtiles whose
   /// first row of m is `firstRow`. Rows of k past the end are zero up to a
-  /// multiple of kAmxStep; rows of m past it are unspecified.
+  /// multiple of the step that A is read in; rows of m past it are
+  /// unspecified.
   void layOut(Value firstRow, Value subtiles, Value firstK, int64_t kRows);
-  /// Stores the pairs of rows `a` and `b` of a subtile, for each vector of m
-  /// those of its rows, as row `pair` of matrix (vector) of `to`. `b` is null
-  /// for a row of zeros.
-  void copyPair(Value subtile, Value a, Value b, Value to, Value pair);
+  /// Stores the words of `rows` of a subtile, for each vector of m those of its
+  /// rows, as row `word` of matrix (vector) of `to`. A null row is one whose
+  /// weights are zero.
+  void copyWord(Value subtile, ArrayRef<Value> rows, Value to, Value word);
   void deallocate();
 
-  /// Where pairs are: [subtiles * vectors, k / 2, 32].
+  /// Where words are: [subtiles * vectors, k / 2, 32] of bf16,
+  /// [subtiles * vectors, k / 4, 64] of i8.
   Value getMemref() const { return tables; }
 
 private:
-  Value loadEdge(Value row, Value k, Value count);
+  Value loadTable(ArrayRef<Value> indices);
+  Value loadOfA(Value row, Value k, int64_t values);
+  Value loadEdge(Value row, Value k, Value count, int64_t values);
+  Value interleave(ArrayRef<Value> rows, int64_t vector);
+  Value takeRow(Value low, Value high, int64_t ofWord);
   void layOutRowMajor(Value firstRow, Value subtile, Value firstK, Value k,
                       bool isInside);
   void layOutColumnMajor(Value firstRow, Value subtile, Value firstK, Value k);
@@ -53,8 +68,10 @@ private:
 
   VectorEmitter &e;
   const ProductTile &tile;
-  bool inPairs;
+  bool inWords;
   int64_t vectors;
+  /// Rows of k in a word, and those that A is read in.
+  int64_t wordRows, step;
   /// Whether k is whole windows and steps, and tiles of k begin at one.
   bool isWhole;
   Value tables;
@@ -62,9 +79,10 @@ private:
   Value edge;
 };
 
-/// Uninitialised memory of bf16 [matrices x rows x 32], aligned for tiles.
-Value allocateAmxMatrices(VectorEmitter &emitter, int64_t matrices,
-                          int64_t rows);
+/// Uninitialised memory of `element` [matrices x rows x values], aligned for
+/// tiles.
+Value allocateAmxMatrices(VectorEmitter &emitter, Type element,
+                          int64_t matrices, int64_t rows, int64_t values);
 
 } // namespace mlir::nm
 

@@ -222,8 +222,10 @@ private:
                            PatternRewriter &rewriter) const {
     if (target.bits != 512)
       return rewriter.notifyMatchFailure(op, "vectors are not of 512 bits");
-    if (!op.getAType().getElementType().isBF16())
-      return rewriter.notifyMatchFailure(op, "operands are not bf16");
+    Type type = op.getAType().getElementType();
+    if (!type.isBF16() && !type.isSignlessInteger(8))
+      return rewriter.notifyMatchFailure(op,
+                                         "operands are neither bf16 nor i8");
     if (!op.getPackingAttr() ||
         op.getPackingAttr() !=
             op.getScheduleAttr().getPackedForm(op.getPattern()))

@@ -113,7 +113,8 @@ void expandAlongN(VectorEmitter &emitter, const ProductTile &tile,
 void expandColumns(VectorEmitter &emitter, const ProductTile &tile,
                    const ::nm::ColumnsForm &form, int64_t rows);
 
-/// Expands `tile`, of bf16 in the packed form of #nm.amx, by AMX.
+/// Expands `tile`, in the packed form of #nm.amx: of bf16 by AMX, of i8 by
+/// AVX512_VNNI.
 void expandAmx(VectorEmitter &emitter, const ProductTile &tile,
                const AmxSchedule &schedule);
 

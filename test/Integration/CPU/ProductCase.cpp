@@ -96,6 +96,10 @@ void ProductCase::drawAmxSchedule(Random &random) {
     pattern = {1, 1, 1, random.integer(1, 2) * panel};
   else
     pattern.bn = random.integer(1, 2) * panel;
+  // Of i8, units of an odd height, of pairs and of quads are copied each in its
+  // own way.
+  if (type == ElementType::I8 && pattern.n < pattern.m && number % 3 != 0)
+    pattern.bk = 2 * (number % 3);
   // Units of an odd height are unrolled, and few.
   if (pattern.bk % 2 != 0 && pattern.keptRows() > 128)
     ++pattern.bk;

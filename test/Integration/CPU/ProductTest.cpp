@@ -7,6 +7,8 @@
 
 #include "gtest/gtest.h"
 
+#include <iostream>
+#include <map>
 #include <ostream>
 
 using namespace nm;
@@ -23,14 +25,27 @@ struct ProductStrategy {
   /// The strategy's vectors, if it has a schedule.
   int64_t vectorBits = 0;
   bool takesF8 = false;
-  /// Whether by AMX, which takes bf16 only.
-  bool isAmx = false;
+  /// What multiplies the packed form of strategy `amx`, which takes one type.
+  enum Unit { Vectors, Amx, Dots } unit = Vectors;
 
   bool takes(ElementType type) const {
-    return isAmx ? type == ElementType::BF16 : takesF8 || !isFloat8(type);
+    if (unit != Vectors)
+      return type == (unit == Dots ? ElementType::I8 : ElementType::BF16);
+    return takesF8 || !isFloat8(type);
+  }
+  bool hasUnit() const {
+    switch (unit) {
+    case Vectors:
+      return true;
+    case Amx:
+      return takeProcessorTiles();
+    case Dots:
+      return __builtin_cpu_supports("avx512vnni");
+    }
+    return false;
   }
   bool runsHere() const {
-    return (!isAmx || takeProcessorTiles()) &&
+    return hasUnit() &&
            (vectorBits < 512 || __builtin_cpu_supports("avx512f")) &&
            (vectorBits < 256 || __builtin_cpu_supports("avx2"));
   }
@@ -63,7 +78,9 @@ static const ProductStrategy kStrategies[] = {
     {"Vector128", "convert-nm-to-vector{vector-bits=128 x86-permutes=false}",
      16, 8, 128},
     {"Amx", "convert-nm-to-vector{vector-bits=512}", 32, 8, 512,
-     /*takesF8=*/false, /*isAmx=*/true},
+     /*takesF8=*/false, ProductStrategy::Amx},
+    {"Dots", "convert-nm-to-vector{vector-bits=512}", 12, 3, 512,
+     /*takesF8=*/false, ProductStrategy::Dots},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -89,12 +106,33 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
     products.push_back(
         ProductCase::draw(i, group.type, group.isVector, random));
     products.back().drawEpilogue(random);
-    if (strategy.isAmx)
+    if (strategy.unit != ProductStrategy::Vectors)
       products.back().drawAmxSchedule(random);
     else if (strategy.vectorBits)
       products.back().drawVectorSchedule(strategy.vectorBits / 32, random);
   }
   return products;
+}
+
+/// How many of `products` take each way of strategy `amx` for i8.
+static std::string describeWays(const std::vector<ProductCase> &products) {
+  std::map<std::string, int> ways;
+  for (const ProductCase &product : products) {
+    int64_t height = product.pattern.bk;
+    bool isDense = product.pattern.n == product.pattern.m;
+    ++ways[isDense           ? "dense"
+           : height % 4 == 0 ? "units of whole quads"
+           : height % 2 == 0 ? "units of pairs"
+                             : "units of an odd height"];
+    ways["A of [k x m]"] += product.transposeA;
+    ways["C of [n x m]"] += product.transposeC;
+    ways["at most 16 rows"] += product.m <= 16;
+    ways["k of no whole quads"] += product.k % 4 != 0;
+  }
+  std::string text;
+  for (const auto &[way, count] : ways)
+    text += (text.empty() ? "" : ", ") + way + " " + std::to_string(count);
+  return text;
 }
 
 static constexpr int kMostFailures = 5;
@@ -104,8 +142,10 @@ TEST_P(ProductTest, AgreesWithFloat64) {
   if (!group.strategy.runsHere())
     GTEST_SKIP() << "this machine has no vectors of "
                  << group.strategy.vectorBits << " bits"
-                 << (group.strategy.isAmx ? ", or no AMX" : "");
+                 << (group.strategy.hasUnit() ? "" : ", or not the unit");
   std::vector<ProductCase> products = drawCases(group);
+  if (group.strategy.unit == ProductStrategy::Dots)
+    std::cout << "ways: " << describeWays(products) << std::endl;
   std::string source;
   for (const ProductCase &product : products)
     source += product.function();

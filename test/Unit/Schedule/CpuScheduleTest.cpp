@@ -96,7 +96,7 @@ TEST(CpuSchedule, TilesTakeUnitsOfSixteenColumnsOfBF16) {
   EXPECT_TRUE(bool(checkTiles(product)));
   product.type = ElementType::F16;
   EXPECT_EQ(checkTiles(product).error().message,
-            "expected operands of bf16 for strategy amx, but got f16");
+            "expected operands of bf16 or i8 for strategy amx, but got f16");
   product.type = ElementType::BF16;
   product.pattern = {43, 64, 3, 32};
   EXPECT_FALSE(bool(checkTiles(product)));

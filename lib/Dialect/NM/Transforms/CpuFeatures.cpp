@@ -142,6 +142,7 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     // A and C pass through vectors of 512 bits on their way to and from tiles.
     target.tiles = features.lookup("avx512bw") && features.lookup("amx-tile") &&
                    features.lookup("amx-bf16");
+    target.dots = features.lookup("avx512bw") && features.lookup("avx512vnni");
     return target;
   }
   target.vectorBits = 256;

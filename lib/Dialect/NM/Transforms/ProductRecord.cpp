@@ -20,8 +20,9 @@ static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
   if (schedule.isForTileUnit()) {
     bool isWhole = op.getPattern().n == op.getPattern().m;
     stream << (isWhole ? ", tiles of dense weights"
-                       : ", tiles of kept rows, copied side by side")
-           << ", in which subnormal numbers are zero";
+                       : ", tiles of kept rows, copied side by side");
+    if (op.getAType().getElementType().isBF16())
+      stream << ", in which subnormal numbers are zero";
     return;
   }
   BlockTiling tiling = schedule.getTiling();

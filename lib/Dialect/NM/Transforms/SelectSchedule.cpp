@@ -179,12 +179,15 @@ LogicalResult ScheduleSelection::checkOp(SparseProductOpInterface op) {
 
 LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
                                           bool packs) {
-  if (!cpu.tiles)
-    return op->emitOpError()
-           << "expected a processor with amx-tile, amx-bf16 and avx512bw for "
-              "strategy amx; see the option features";
-  if (::nm::Status status = ::nm::checkTiles(getProduct(op)); !status)
+  CpuProduct product = getProduct(op);
+  if (::nm::Status status = ::nm::checkTiles(product); !status)
     return op->emitOpError() << status.error().message;
+  if (!cpu.canTile(product.type))
+    return op->emitOpError()
+           << "expected a processor with "
+           << (product.type == ::nm::ElementType::I8 ? "avx512vnni"
+                                                     : "amx-tile, amx-bf16")
+           << " and avx512bw for strategy amx; see the option features";
   if (!packs)
     return op->emitOpError() << "expected weights in condensed form, constant "
                                 "or loaded once, for strategy amx";
@@ -270,7 +273,9 @@ CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
   }
   CpuTarget target = cpu;
   // Tiles read weights in their own packed form only.
-  target.tiles = cpu.tiles && packs && !given;
+  bool canTile = packs && !given;
+  target.tiles = cpu.tiles && canTile;
+  target.dots = cpu.dots && canTile;
   return ::nm::selectCpuSchedule(product, target);
 }
 

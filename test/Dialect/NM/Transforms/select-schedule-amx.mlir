@@ -33,7 +33,7 @@ func.func @elements(%a: tensor<128x4096xbf16>, %v: tensor<2048x4096xbf16> {nm.va
 // -----
 
 // The tile unit has no f32, nor f16.
-// FALLBACK: error: 'nm.spmm' op expected operands of bf16 for strategy amx, but got f16
+// FALLBACK: error: 'nm.spmm' op expected operands of bf16 or i8 for strategy amx, but got f16
 // CHECK-LABEL: func.func @halves
 func.func @halves(%a: tensor<128x256xf16>, %v: tensor<64x256xf16> {nm.values_of = 1 : i64}, %i: tensor<64x8xi8> {nm.indices_of = 1 : i64}, %c: tensor<128x256xf16>) -> tensor<128x256xf16> {
   // CHECK: schedule #nm.vector<
