@@ -4,6 +4,7 @@
 #include "AttentionAccess.h"
 #include "ImageTile.h"
 #include "ProductTile.h"
+#include "WindowSums.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
@@ -281,6 +282,18 @@ struct ExpandAttention : OpRewritePattern<AttentionOp> {
   VectorTarget target;
 };
 
+struct ExpandWindows : OpRewritePattern<linalg::GenericOp> {
+  ExpandWindows(MLIRContext *context, const VectorTarget &target)
+      : OpRewritePattern(context), target(target) {}
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    return expandWindows(rewriter, op, target);
+  }
+
+  VectorTarget target;
+};
+
 struct ConvertNMToVector
     : mlir::nm::impl::ConvertNMToVectorBase<ConvertNMToVector> {
   using ConvertNMToVectorBase::ConvertNMToVectorBase;
@@ -302,5 +315,6 @@ struct ConvertNMToVector
 
 void mlir::nm::populateNMToVectorPatterns(RewritePatternSet &patterns,
                                           const VectorTarget &target) {
-  patterns.add<ExpandProduct, ExpandAttention>(patterns.getContext(), target);
+  patterns.add<ExpandProduct, ExpandAttention, ExpandWindows>(
+      patterns.getContext(), target);
 }

@@ -22,7 +22,8 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
 
     Products of bf16 with `#nm.amx`, whose weights are packed as tiles, become
     `amx` ops: sums of C^T, of weights by rows of A that are laid out as pairs,
-    where units choose rows only those that are kept.
+    where units choose rows only those that are kept. Those of i8 are made by
+    vpdpbusd of AVX512_VNNI, of quads of rows.
 
     `nm.attention` becomes `scf.forall` over heads and tiles of rows of queries,
     around a loop over tiles of 64 keys that keeps the largest score, the sum of
@@ -30,6 +31,11 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     no row sees are left out. Vectors run along rows, so that nothing is added
     across lanes; with at most 4 rows for each head, along depth, keys and width,
     with the heads that share keys in one iteration.
+
+    A `linalg.generic` that combines windows of a few taps, as depthwise
+    convolutions and pools do, becomes loops over vectors of neighbours in a row
+    of its result, four rows at a time, which stay in registers for all taps,
+    where its window steps by one or two elements along rows and sums are f32.
 
     Sums are f32 (i32 for i8) and rounded once. An op that is left as it is
     (on tensors, of another strategy, with f8 elements, a dynamic k or a memref
