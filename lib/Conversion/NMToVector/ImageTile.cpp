@@ -96,14 +96,40 @@ private:
     Value begin;
     SmallVector<Value> places;
   };
+  /// Lanes `first` to `end` of a vector, which have pixels of `row`: lane 0 has
+  /// pixel `pixel`, or would have.
+  struct Part {
+    size_t row;
+    int64_t pixel, first, end;
+  };
+  /// A vector of a row of the scratch array, from `column` on.
+  struct StoredVector {
+    int64_t column;
+    SmallVector<Part> parts;
+  };
+  /// A tap, and where the rows of pixels have it in the image.
+  struct Tap {
+    /// As an element, and along a row.
+    Value begin, place;
+    /// Of each row of pixels, whether the image has the row; null where it
+    /// always does.
+    SmallVector<Value> rowIsInside;
+  };
 
   SmallVector<Value> split(Value index, unsigned group, int64_t inner = 1);
   Value sum(ArrayRef<int64_t> factors, unsigned group, ArrayRef<Value> indices);
   void findRows();
-  void copyRow(Value kRow);
-  SmallVector<Value> makeMasks(Value firstPlace);
+  void findVectors();
+  bool tapsAreInside(const Part &part);
+  bool sharesTaps();
   Value isInside(const PixelRow &row, ArrayRef<Value> places);
-  void copyPixels(Value kRow, int64_t row, Value begin, ArrayRef<Value> masks);
+  Tap findTap(ArrayRef<Value> indices);
+  Value makeMask(const Part &part, int64_t load, const Tap &tap);
+  SmallVector<Value> makeMasks(const Tap &tap);
+  Value loadPart(const Part &part, Value begin, ArrayRef<Value> masks);
+  void copyRow(Value kRow, Value begin, ArrayRef<Value> masks);
+  void copyRows(Value kRows);
+  void clearRow(Value kRow);
   void storeAt(Value vector, Value kRow, int64_t column);
 
   VectorEmitter &e;
@@ -121,13 +147,14 @@ private:
   SmallVector<unsigned> checked;
   /// The image as one row.
   Value image;
-  /// Pixels of a row of the output, those of the tile, and vectors of these.
-  int64_t width, pixels, rowVectors;
+  /// Pixels of a row of the output, and those of the tile.
+  int64_t width, pixels;
   /// Places of the image from a pixel to its neighbour.
   int64_t stride;
   /// The first pixel of the tile in its row.
   Value firstPixel;
   SmallVector<PixelRow> rows;
+  SmallVector<StoredVector> vectors;
 };
 } // namespace
 
@@ -137,8 +164,7 @@ ImageCopy::ImageCopy(VectorEmitter &emitter, const ProductTile &product,
       loops(patches.getLoops()),
       kGroup(unsigned(patches.getGroups().size()) - 2), mGroup(kGroup + 1),
       steps(loops.size() + 1, 0), shape(patches.getImageType().getShape()),
-      width(loops.back()), pixels(std::min(width, tile.vectors * e.lanes)),
-      rowVectors(llvm::divideCeil(pixels, e.lanes)) {
+      width(loops.back()), pixels(std::min(width, tile.vectors * e.lanes)) {
   AffineMap map = patches.getMap();
   auto [strides, offset] =
       cast<MemRefType>(patches.getImage().getType()).getStridesAndOffset();
@@ -227,26 +253,47 @@ void ImageCopy::findRows() {
   }
 }
 
-/// Which elements of each vector of a row the image has, where that row begins
-/// at `firstPlace` of it.
-SmallVector<Value> ImageCopy::makeMasks(Value firstPlace) {
-  auto type = VectorType::get({e.lanes}, e.b.getI32Type());
-  SmallVector<int32_t> lanes(size_t(e.lanes), 0);
-  std::iota(lanes.begin(), lanes.end(), 0);
-  Value numbers = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(lanes)));
-  Value size = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, int32_t(shape.back())));
-  SmallVector<Value> masks;
-  for (int64_t vector = 0; vector < rowVectors * stride; ++vector) {
-    Value first = arith::IndexCastOp::create(
-        e.b, e.b.getI32Type(), e.add(firstPlace, vector * e.lanes));
-    Value places = arith::AddIOp::create(
-        e.b, vector::BroadcastOp::create(e.b, type, first), numbers);
-    masks.push_back(
-        arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, places, size));
+/// Which pixels each vector has. Rows of pixels that are shorter than a vector
+/// are stored one over the other, which takes fewer loads than to join them.
+void ImageCopy::findVectors() {
+  int64_t all = tile.imageRows * pixels, lanes = e.lanes;
+  if (pixels >= lanes) {
+    for (int64_t column = 0; column < tile.vectors * lanes; column += lanes) {
+      StoredVector vector{column, {}};
+      for (int64_t row = column / pixels;
+           row < tile.imageRows && row * pixels < column + lanes; ++row)
+        vector.parts.push_back({size_t(row), column - row * pixels,
+                                std::max<int64_t>(0, row * pixels - column),
+                                std::min(lanes, (row + 1) * pixels - column)});
+      vectors.push_back(vector);
+    }
+    return;
   }
-  return masks;
+  // Lanes behind the last pixel are zero, as numbers that take long are not.
+  if (all - pixels + lanes < tile.vectors * lanes)
+    vectors.push_back({(tile.vectors - 1) * lanes, {}});
+  for (int64_t row = 0; row < tile.imageRows; ++row)
+    vectors.push_back({row * pixels, {{size_t(row), 0, 0, lanes}}});
+}
+
+/// Whether the image has the taps of all of its pixels along their row.
+bool ImageCopy::tapsAreInside(const Part &part) {
+  if (pixels < width)
+    return false;
+  int64_t least = factors.back().back() + stride * (part.pixel + part.first),
+          most = factors.back().back() + stride * (part.pixel + part.end) - 1;
+  for (unsigned loop : patches.getLoopsOf(kGroup))
+    most += factors.back()[loop] * (loops[loop] - 1);
+  return least >= 0 && most < shape.back();
+}
+
+/// Whether steps of the innermost loop of k, as over channels, go to the same
+/// tap.
+bool ImageCopy::sharesTaps() {
+  unsigned loop = patches.getLoopsOf(kGroup).back();
+  return factors.back()[loop] == 0 && llvm::all_of(checked, [&](unsigned dim) {
+           return factors[dim][loop] == 0;
+         });
 }
 
 Value ImageCopy::isInside(const PixelRow &row, ArrayRef<Value> places) {
@@ -261,6 +308,64 @@ Value ImageCopy::isInside(const PixelRow &row, ArrayRef<Value> places) {
   return inside;
 }
 
+/// The tap at `indices` of the loops of k.
+ImageCopy::Tap ImageCopy::findTap(ArrayRef<Value> indices) {
+  SmallVector<Value> places;
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    places.push_back(
+        e.add(sum(factors[dim], kGroup, indices), factors[dim].back()));
+  Tap tap{sum(steps, kGroup, indices),
+          e.add(places.back(), e.mul(firstPixel, stride)),
+          {}};
+  for (const PixelRow &row : rows)
+    tap.rowIsInside.push_back(isInside(row, places));
+  return tap;
+}
+
+/// Which elements of load `load` of `part` are pixels of the part that the
+/// image has; null where all are.
+Value ImageCopy::makeMask(const Part &part, int64_t load, const Tap &tap) {
+  auto type = VectorType::get({e.lanes}, e.b.getI1Type());
+  auto both = [&](Value lhs, Value rhs) {
+    return lhs ? arith::AndIOp::create(e.b, lhs, rhs).getResult() : rhs;
+  };
+  SmallVector<bool> ofPart;
+  for (int64_t lane = 0; lane < e.lanes; ++lane) {
+    int64_t pixel = (load * e.lanes + lane) / stride;
+    ofPart.push_back(pixel >= part.first && pixel < part.end);
+  }
+  Value mask;
+  if (llvm::is_contained(ofPart, false))
+    mask = arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, ofPart));
+  if (Value inside = tap.rowIsInside[part.row])
+    mask = both(mask, vector::BroadcastOp::create(e.b, type, inside));
+  if (tapsAreInside(part))
+    return mask;
+  auto numberType = VectorType::get({e.lanes}, e.b.getI32Type());
+  SmallVector<int32_t> numbers(size_t(e.lanes), 0);
+  std::iota(numbers.begin(), numbers.end(),
+            int32_t(part.pixel * stride + load * e.lanes));
+  Value first = arith::IndexCastOp::create(e.b, e.b.getI32Type(), tap.place);
+  Value places = arith::AddIOp::create(
+      e.b, vector::BroadcastOp::create(e.b, numberType, first),
+      arith::ConstantOp::create(
+          e.b, DenseElementsAttr::get(numberType, ArrayRef<int32_t>(numbers))));
+  Value size = arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(numberType, int32_t(shape.back())));
+  return both(mask, arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult,
+                                          places, size));
+}
+
+/// The masks of all loads of a row of k.
+SmallVector<Value> ImageCopy::makeMasks(const Tap &tap) {
+  SmallVector<Value> masks;
+  for (const StoredVector &vector : vectors)
+    for (const Part &part : vector.parts)
+      for (int64_t load = 0; load < stride; ++load)
+        masks.push_back(makeMask(part, load, tap));
+  return masks;
+}
+
 void ImageCopy::storeAt(Value vector, Value kRow, int64_t column) {
   int64_t used = tile.vectors * e.lanes - column;
   SmallVector<Value> place = {kRow, e.index(column)};
@@ -269,69 +374,85 @@ void ImageCopy::storeAt(Value vector, Value kRow, int64_t column) {
   e.maskedStore(vector, tile.scratch, place, e.index(used));
 }
 
-/// Copies the pixels of row `row` of the tile, which begin at `begin` of the
-/// image, to row `kRow`; zeros if there are no masks.
-void ImageCopy::copyPixels(Value kRow, int64_t row, Value begin,
-                           ArrayRef<Value> masks) {
+/// The pixels of `part`, of which `begin` is where the row's first one is, by
+/// loads under `masks`.
+Value ImageCopy::loadPart(const Part &part, Value begin,
+                          ArrayRef<Value> masks) {
+  SmallVector<Value> loaded;
+  for (auto [load, mask] : llvm::enumerate(masks)) {
+    SmallVector<Value> place = {
+        e.add(begin, part.pixel * stride + int64_t(load) * e.lanes)};
+    loaded.push_back(mask ? e.loadWhere(image, place, mask)
+                          : e.load(image, place));
+  }
+  if (stride == 1)
+    return loaded[0];
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < e.lanes; ++lane)
     even.push_back(2 * lane);
-  for (int64_t vector = 0; vector < rowVectors; ++vector) {
-    auto load = [&](int64_t part) {
-      int64_t at = vector * stride + part;
-      return e.loadWhere(image, {e.add(begin, at * e.lanes)}, masks[at]);
-    };
-    Value found = e.zeroVector();
-    if (!masks.empty())
-      found = stride == 1
-                  ? load(0)
-                  : vector::ShuffleOp::create(e.b, load(0), load(1), even)
-                        .getResult();
-    storeAt(found, kRow, row * pixels + vector * e.lanes);
+  return vector::ShuffleOp::create(e.b, loaded[0], loaded[1], even);
+}
+
+/// Copies a row of k, whose tap is `begin` elements from that of the pixel.
+void ImageCopy::copyRow(Value kRow, Value begin, ArrayRef<Value> masks) {
+  auto type = VectorType::get({e.lanes}, e.b.getI1Type());
+  for (const StoredVector &vector : vectors) {
+    Value found = vector.parts.empty() ? e.zeroVector() : Value();
+    for (const Part &part : vector.parts) {
+      Value loaded = loadPart(part, e.add(rows[part.row].begin, begin),
+                              masks.take_front(size_t(stride)));
+      masks = masks.drop_front(size_t(stride));
+      SmallVector<bool> ofPart;
+      for (int64_t lane = 0; lane < e.lanes; ++lane)
+        ofPart.push_back(lane >= part.first && lane < part.end);
+      found = !found ? loaded
+                     : e.select(arith::ConstantOp::create(
+                                    e.b, DenseElementsAttr::get(type, ofPart)),
+                                loaded, found);
+    }
+    storeAt(found, kRow, vector.column);
   }
 }
 
-/// Copies row `kRow` of the tile.
-void ImageCopy::copyRow(Value kRow) {
-  Value k = e.add(e.add(product.image->offsets[kGroup], tile.firstK), kRow);
-  SmallVector<Value> indices = split(k, kGroup);
-  Value tap = sum(steps, kGroup, indices);
-  SmallVector<Value> places;
-  for (unsigned dim = 0; dim < shape.size(); ++dim)
-    places.push_back(
-        e.add(sum(factors[dim], kGroup, indices), factors[dim].back()));
-  SmallVector<Value> masks =
-      makeMasks(e.add(places.back(), e.mul(firstPixel, stride)));
-  // Lanes behind the last pixel are zero, as numbers that take long are not.
-  int64_t end = (tile.imageRows - 1) * pixels + rowVectors * e.lanes;
-  if (end < tile.vectors * e.lanes)
-    storeAt(e.zeroVector(), kRow, (tile.vectors - 1) * e.lanes);
-  for (auto [i, row] : llvm::enumerate(rows)) {
-    auto number = int64_t(i);
-    Value begin = e.add(row.begin, tap);
-    auto copy = [&] { copyPixels(kRow, number, begin, masks); };
-    auto clear = [&] { copyPixels(kRow, number, begin, {}); };
-    if (Value inside = isInside(row, places))
-      e.ifThenElse(inside, copy, clear);
-    else
-      copy();
-  }
+void ImageCopy::clearRow(Value kRow) {
+  for (int64_t vector = 0; vector < tile.vectors; ++vector)
+    e.store(e.zeroVector(), tile.scratch, {kRow, e.index(vector * e.lanes)});
+}
+
+/// Copies the first `kRows` rows of k: those of one tap by a loop, for which
+/// the masks are made once.
+void ImageCopy::copyRows(Value kRows) {
+  Value firstK = e.add(product.image->offsets[kGroup], tile.firstK);
+  if (!sharesTaps())
+    return e.loop(e.index(0), kRows, 1, [&](Value kRow) {
+      Tap tap = findTap(split(e.add(firstK, kRow), kGroup));
+      copyRow(kRow, tap.begin, makeMasks(tap));
+    });
+  unsigned inner = patches.getLoopsOf(kGroup).back();
+  int64_t size = loops[inner];
+  Value end = e.add(firstK, kRows);
+  e.loop(e.floorDiv(firstK, size), e.ceilDiv(end, size), 1, [&](Value number) {
+    Tap tap = findTap(split(number, kGroup, /*inner=*/2));
+    SmallVector<Value> masks = makeMasks(tap);
+    Value firstOfTap = e.mul(number, size);
+    Value first = e.select(e.less(firstOfTap, firstK), firstK, firstOfTap);
+    e.loop(first, e.min(e.add(firstOfTap, size), end), 1, [&](Value k) {
+      Value begin = e.mul(e.sub(k, firstOfTap), steps[inner]);
+      copyRow(e.sub(k, firstK), e.add(tap.begin, begin), masks);
+    });
+  });
 }
 
 void ImageCopy::emit() {
   findRows();
-  e.loop(e.index(0), tile.kRows, 1, [&](Value kRow) {
-    if (product.k % product.pattern.windowRows() == 0)
-      return copyRow(kRow);
-    auto clear = [&] {
-      for (int64_t vector = 0; vector < tile.vectors; ++vector)
-        e.store(e.zeroVector(), tile.scratch,
-                {kRow, e.index(vector * e.lanes)});
-    };
-    e.ifThenElse(
-        e.less(e.add(tile.firstK, kRow), e.index(product.k)),
-        [&] { copyRow(kRow); }, clear);
-  });
+  findVectors();
+  Value kRows = tile.kRows;
+  if (product.k % product.pattern.windowRows() != 0) {
+    // Rows past the end are zero, which a ragged window reads.
+    kRows = e.min(kRows, e.sub(e.index(product.k), tile.firstK));
+    e.loop(kRows, tile.kRows, 1, [&](Value kRow) { clearRow(kRow); });
+  }
+  copyRows(kRows);
 }
 
 void mlir::nm::layOutImage(VectorEmitter &e, const ProductTile &product,
