@@ -60,11 +60,10 @@ READS_CHIP_OR_MODEL = {
 }
 
 
-# A cast asks which strategy a schedule is of. Outside of the strategies' folder the few places
-# that make one strategy's code of another's have one.
+# A cast asks which strategy a schedule is of; outside of the strategies' folder none may.
 SCHEDULE_CAST = re.compile(
     r"\b(?:isa|cast|dyn_cast)(?:_\w+)?<[^<>()]*?\b\w*?ScheduleAttr\b")
-MAX_SCHEDULE_CASTS = 5
+MAX_SCHEDULE_CASTS = 0
 # Models of time, whose real constants are counted. The rates of a chip are in a file of its own;
 # LibraryEpilogue.cpp recognizes GELU's polynomial, and estimates nothing.
 MODELS = re.compile(

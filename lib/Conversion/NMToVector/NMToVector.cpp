@@ -7,6 +7,7 @@
 #include "WindowSums.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Schedule/CpuSchedule.h"
 
@@ -50,18 +51,18 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
 }
 
 static VectorSchedule scheduleOf(const ProductTile &tile,
-                                 VectorScheduleAttr attr,
+                                 const ::nm::GivenFields &given,
                                  const VectorTarget &target) {
   VectorSchedule schedule = defaultSchedule(tile, target);
-  if (!attr || attr.getThread().size() != 2)
+  if (!given.threadM)
     return schedule;
-  schedule.rows = attr.getThread()[0];
-  schedule.columns = attr.getThread()[1];
+  schedule.rows = *given.threadM;
+  schedule.columns = *given.threadN;
   schedule.alongM = schedule.rows >= schedule.columns;
-  if (attr.getBlock().size() == 3)
-    schedule.kRows = attr.getBlock()[2];
-  if (PackingAttr packing = attr.getPacking())
-    schedule.panel = packing.getPanel();
+  if (given.blockK)
+    schedule.kRows = *given.blockK;
+  if (given.packing)
+    schedule.panel = given.packing->panel;
   return schedule;
 }
 
@@ -74,11 +75,11 @@ static int64_t rowsOfColumns(SparseProductOpInterface op,
   return rows != 0 ? rows : kVectors * target.lanes();
 }
 
-static AmxSchedule scheduleOf(AmxScheduleAttr attr) {
+static AmxSchedule amxScheduleOf(const ::nm::GivenFields &given) {
   AmxSchedule schedule;
-  if (attr.getBlock().size() == 3) {
-    schedule.rows = std::min(schedule.rows, attr.getBlock()[0]);
-    schedule.kRows = attr.getBlock()[2];
+  if (given.blockM) {
+    schedule.rows = std::min(schedule.rows, *given.blockM);
+    schedule.kRows = *given.blockK;
   }
   return schedule;
 }
@@ -161,16 +162,14 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
                           target);
     ProductTile tile = describe(op, emitter);
     auto expandOne = [&] {
-      if (auto amx = dyn_cast_if_present<AmxScheduleAttr>(op.getScheduleAttr()))
-        return expandAmx(emitter, tile, scheduleOf(amx));
+      ScheduleAttrInterface schedule = op.getScheduleAttr();
+      ::nm::GivenFields given = getGivenFields(schedule);
+      if (schedule && schedule.isForTileUnit())
+        return expandAmx(emitter, tile, amxScheduleOf(given));
       if (auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr()))
         return expandColumns(emitter, tile, columns.getForm(),
                              rowsOfColumns(op, target));
-      expand(emitter, tile,
-             scheduleOf(
-                 tile,
-                 dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr()),
-                 target));
+      expand(emitter, tile, scheduleOf(tile, given, target));
     };
     expandBatches(emitter, tile, op.getNumBatchDims(), expandOne);
     rewriter.eraseOp(op);

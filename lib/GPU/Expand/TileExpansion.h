@@ -92,7 +92,7 @@ createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 /// `product`, which must not be one of a vector.
 FailureOr<SpMMOp> getMatrixProduct(SparseProductOpInterface product);
 
-#define NM_GPU_STRATEGY(Name)                                                  \
+#define NM_GPU_STRATEGY(Name, name)                                            \
   FailureOr<std::unique_ptr<TileExpansion>> create##Name##Expansion(           \
       SparseProductOpInterface op, const GpuTile &tile);
 #include "nm/GPU/GpuStrategies.def"

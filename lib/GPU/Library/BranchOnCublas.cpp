@@ -1,5 +1,6 @@
 //===- BranchOnCublas.cpp - Products of cuBLAS, or else our own -----------===//
 
+#include "GPU/Select/GpuStrategy.h"
 #include "GPU/Tile/TileToGpuBlocks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -133,7 +134,8 @@ ProductCloner::cloneInF32(ScheduleAttrInterface schedule, Value &result) {
 /// Whether strategy simt has the product only once its operands are f32.
 static bool needsF32(SparseProductOpInterface op,
                      ScheduleAttrInterface schedule) {
-  return isa<SimtScheduleAttr>(schedule) &&
+  const GpuStrategy *strategy = findGpuStrategy(schedule);
+  return strategy && strategy->multipliesInF32() &&
          !op.getAType().getElementType().isF32() &&
          isa<FloatType>(op.getAType().getElementType());
 }

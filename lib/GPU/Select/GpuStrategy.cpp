@@ -9,6 +9,8 @@
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/OperandDemands.h"
 
+#include "llvm/ADT/StringMap.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -36,17 +38,18 @@ LogicalResult mlir::nm::checkLists(SparseProductOpInterface op,
 
 static ArrayRef<const GpuStrategy *> getGpuStrategies() {
   static const GpuStrategy *const strategies[] = {
-#define NM_GPU_STRATEGY(Name) &get##Name##Strategy(),
+#define NM_GPU_STRATEGY(Name, name) &get##Name##Strategy(),
 #include "nm/GPU/GpuStrategies.def"
   };
   return strategies;
 }
 
 const GpuStrategy *mlir::nm::findGpuStrategy(ScheduleAttrInterface schedule) {
-  for (const GpuStrategy *strategy : getGpuStrategies())
-    if (strategy->has(schedule))
-      return strategy;
-  return nullptr;
+  static const llvm::StringMap<const GpuStrategy *> strategies = {
+#define NM_GPU_STRATEGY(Name, name) {name, &get##Name##Strategy()},
+#include "nm/GPU/GpuStrategies.def"
+  };
+  return strategies.lookup(schedule.getStrategyName());
 }
 
 /// Whether rows of a transposition of A, in memory of its own, start at

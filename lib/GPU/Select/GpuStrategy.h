@@ -42,9 +42,6 @@ class GpuStrategy {
 public:
   virtual ~GpuStrategy() = default;
 
-  /// Whether `schedule` is of this strategy.
-  virtual bool has(ScheduleAttrInterface schedule) const = 0;
-
   /// The best schedule by estimate, with what is given in place of what the
   /// cost model chose, or why there is none.
   virtual ::nm::Result<ScheduleChoice>
@@ -65,6 +62,13 @@ public:
 
   /// Whether threads convert quantized weights in their registers.
   virtual bool convertsWeights() const { return false; }
+
+  /// Whether a block can make columns of two products, which are combined
+  /// before they are stored.
+  virtual bool combinesColumns() const { return false; }
+
+  /// Whether floats are multiplied as f32, whatever their type.
+  virtual bool multipliesInF32() const { return false; }
 
   /// Bytes that contiguous rows of A start at multiples of for the copies of
   /// `schedule`, one of this strategy; 1 where A may lie in any way.
@@ -91,7 +95,7 @@ public:
   }
 };
 
-#define NM_GPU_STRATEGY(Name) const GpuStrategy &get##Name##Strategy();
+#define NM_GPU_STRATEGY(Name, name) const GpuStrategy &get##Name##Strategy();
 #include "nm/GPU/GpuStrategies.def"
 
 /// The strategy of a schedule; null where it is no GPU kernel's.

@@ -29,10 +29,6 @@ LogicalResult checkLists(SparseProductOpInterface op,
 template <typename AttrTy>
 class ModelledStrategy : public GpuStrategy {
 public:
-  bool has(ScheduleAttrInterface schedule) const override {
-    return isa<AttrTy>(schedule);
-  }
-
   ::nm::Result<ScheduleChoice>
   choose(const ScheduleRequest &request) const override {
     ::nm::GivenFields given = getGivenFields(request.given);

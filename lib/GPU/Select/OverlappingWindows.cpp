@@ -68,7 +68,7 @@ static ::nm::Result<ScheduleChoice> choose(const AlternativesQuery &query,
   for (const GpuStrategy *strategy :
        {&getWgmmaSpStrategy(), &getMmaSpStrategy()}) {
     ScheduleAttrInterface given = query.options.given;
-    if (given && !strategy->has(given))
+    if (given && findGpuStrategy(given) != strategy)
       continue;
     ::nm::Result<ScheduleChoice> found =
         strategy->choose({query.op, product, query.chip, given});

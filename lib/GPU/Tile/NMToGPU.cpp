@@ -48,12 +48,13 @@ FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createTileExpansion(SparseProductOpInterface op,
                               const GpuTile &tile) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-#define NM_GPU_STRATEGY(Name)                                                  \
-  if (isa<Name##ScheduleAttr>(schedule))                                       \
+  StringRef strategy = schedule.getStrategyName();
+#define NM_GPU_STRATEGY(Name, name)                                            \
+  if (strategy == name)                                                        \
     return create##Name##Expansion(op, tile);
 #include "nm/GPU/GpuStrategies.def"
-  return op->emitOpError() << "has no expansion for strategy "
-                           << schedule.getStrategyName() << " on a GPU";
+  return op->emitOpError() << "has no expansion for strategy " << strategy
+                           << " on a GPU";
 }
 
 FailureOr<SpMMOp> mlir::nm::getMatrixProduct(SparseProductOpInterface product) {

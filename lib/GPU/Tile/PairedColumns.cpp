@@ -2,6 +2,7 @@
 
 #include "GPU/Tile/PairedColumns.h"
 
+#include "GPU/Select/GpuStrategy.h"
 #include "GPU/Tile/BlockOutputs.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -22,7 +23,8 @@ static SmallVector<ReassociationIndices> getColumnGroups() {
 }
 
 bool mlir::nm::canCombineColumns(ScheduleAttrInterface schedule) {
-  if (!isa<GemvScheduleAttr, MmaSpScheduleAttr, MmaSyncScheduleAttr>(schedule))
+  const GpuStrategy *strategy = findGpuStrategy(schedule);
+  if (!strategy || !strategy->combinesColumns())
     return false;
   BlockTiling tiling = schedule.getTiling();
   return tiling.hasBlock() && tiling.splitK == 1 && tiling.clusterK == 1;

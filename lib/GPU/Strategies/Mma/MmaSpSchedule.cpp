@@ -10,6 +10,8 @@ using namespace mlir::nm;
 namespace {
 class MmaSpStrategy : public ModelledStrategy<MmaSpScheduleAttr> {
 public:
+  bool combinesColumns() const override { return true; }
+
   bool convertsWeights() const override { return true; }
 
   /// Lanes load their metadata to registers.

@@ -11,6 +11,8 @@ using ::nm::GpuSchedule;
 namespace {
 class MmaSyncStrategy : public ModelledStrategy<MmaSyncScheduleAttr> {
 public:
+  bool combinesColumns() const override { return true; }
+
   bool tellsLayoutsApart() const override { return true; }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {

@@ -22,6 +22,8 @@ static ::nm::GpuProduct getProduct(const ScheduleRequest &request,
 namespace {
 class SimtStrategy : public ModelledStrategy<SimtScheduleAttr> {
 public:
+  bool multipliesInF32() const override { return true; }
+
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {
     auto simt = cast<SimtScheduleAttr>(schedule);
