@@ -4,11 +4,31 @@
 
 #include "GPU/Select/GpuModels.h"
 
+#include "nm/Format/MmaFragments.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
 #include <algorithm>
 
 using namespace nm;
+
+bool WarpgroupBlock::start(int64_t panel, int64_t k, int64_t groupM,
+                           int64_t groupN, int64_t warpgroups) {
+  constexpr int64_t kTilesAtOnceM = 4;
+  int64_t groupsN = panel / groupN, groupsM = warpgroups / groupsN;
+  schedule = GpuSchedule();
+  schedule.blockM = groupM * groupsM;
+  schedule.blockN = panel;
+  schedule.blockK = k;
+  schedule.warpgroupM = groupM;
+  schedule.warpgroupN = groupN;
+  schedule.blocks = chip.multiprocessors;
+  // Neighbours copy other rows of the same columns of A, which are most of what
+  // narrow tiles copy.
+  schedule.groupM = panel == kWarpgroupM ? 1 : kTilesAtOnceM;
+  bool isLarge = schedule.blockM >= 2 * product.rows() &&
+                 schedule.blockM > kWarpgroupM * groupsM;
+  return warpgroups % groupsN == 0 && !isLarge;
+}
 
 int64_t WarpgroupBlock::countWarpgroups() const {
   return countConsumers(schedule) / kWarpgroupThreads;

@@ -22,6 +22,13 @@ public:
   GpuSchedule schedule;
 
 protected:
+  /// Starts a schedule whose blocks have `panel` columns and `warpgroups` tiles
+  /// [groupM, groupN], take turns, and are neighbours along m where they have
+  /// more columns than an instruction. False where warpgroups cannot share the
+  /// columns, or several rows of 64 of each make the block much larger than the
+  /// product.
+  bool start(int64_t panel, int64_t k, int64_t groupM, int64_t groupN,
+             int64_t warpgroups);
   int64_t countWarpgroups() const;
   /// Tiles of C, and those that a block has in turn of them and of parts of k.
   int64_t countTilesOfC() const;

@@ -31,8 +31,6 @@ static constexpr int64_t kMaxPanel = 128, kMaxGroupM = 256;
 /// of A, and of one that is whole windows.
 static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
 static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
-/// Tiles along m whose blocks are neighbours, where panels share rows of A.
-static constexpr int64_t kTilesAtOnceM = 4;
 /// Clocks of a step's barriers beside its products or copies. Measured on an
 /// H200 (2026-11-23): m of 64 to 4096, k and n of 4096 and 11008, units of 16
 /// and 64 rows, 64 and 128 columns, at 50 to 87.5 %.
@@ -109,30 +107,18 @@ static std::vector<TileRows> listRows(const Pattern &pattern) {
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows, bool hasPanelsOfA) {
   rows = tileRows;
-  schedule = GpuSchedule();
-  int64_t groupsN = panel / kPanel;
-  if (groups % groupsN != 0)
+  if (!start(panel, rows.ofB, groupM, kPanel, groups))
     return false;
-  schedule.blockM = groupM * (groups / groupsN);
-  schedule.blockN = panel;
-  schedule.blockK = rows.ofB;
-  schedule.warpgroupM = groupM;
-  schedule.warpgroupN = kPanel;
   schedule.producers = kProducers;
   schedule.promote = product.promotesFloat8();
   schedule.copyA = hasPanelsOfA            ? CopyKind::Bulk
                    : prefersTensorCopies() ? CopyKind::Tensor
                                            : CopyKind::Direct;
-  schedule.blocks = chip.multiprocessors;
-  schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
   setStages(bytesOfTile(), kMaxStages, chip.sharedPerBlock);
   schedule.packing = packForWgmma(product, schedule);
   if (countTurns() >= kLeastTurns)
     addStoreBuffers(bytesOfTile());
-  // A block is not much larger than the product.
-  bool isLarge = schedule.blockM >= 2 * product.rows() &&
-                 schedule.blockM > kPanel * (groups / groupsN);
-  return schedule.stages >= kMinStages && !isLarge;
+  return schedule.stages >= kMinStages;
 }
 
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,

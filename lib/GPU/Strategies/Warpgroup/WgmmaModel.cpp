@@ -75,9 +75,8 @@ static constexpr int64_t kMinStages = 3, kMaxStages = 4, kMaxSmallStages = 5;
 static constexpr int64_t kMaxBlocks = 2;
 /// The widest panel whose sums two warpgroups have.
 static constexpr int64_t kMaxPanel = 128;
-/// The most rows of A of a warpgroup, and tiles along m whose blocks are
-/// neighbours.
-static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
+/// The most rows of A of a warpgroup.
+static constexpr int64_t kMaxGroupM = 256;
 
 bool nm::isLongSumOfSplitFloats(const GpuProduct &product) {
   constexpr int64_t kAsAccurate = 3;
@@ -235,33 +234,18 @@ static std::vector<TileRows> listRows(const GpuProduct &product) {
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows) {
   rows = tileRows;
-  schedule = GpuSchedule();
-  schedule.splits = product.splits;
-  int64_t groupsN = panel / kPanel;
-  if (groups % groupsN != 0)
+  if (!start(panel, rows.ofB, groupM, kPanel, groups))
     return false;
+  schedule.splits = product.splits;
   if (schedule.splits > 1 &&
       (groupM > kMaxSplitsGroupM || rows.padded > kMaxSplitsRows))
     return false;
-  schedule.blockM = groupM * (groups / groupsN);
-  schedule.blockN = panel;
-  schedule.blockK = rows.ofB;
-  schedule.warpgroupM = groupM;
-  schedule.warpgroupN = kPanel;
   schedule.compensated = wantsCompensation(product, schedule.splits, rows.kept);
   schedule.packing = packForWgmma(product, schedule);
   bool isSmall = rows.padded <= kRowsOfSmallTile;
-  // Also where producers are given.
-  schedule.blocks = chip.multiprocessors;
-  // Neighbours gather other rows of the same columns of A, which are most of
-  // what narrow tiles copy.
-  schedule.groupM = panel == kPanel ? 1 : kTilesAtOnceM;
   setStages(bytesOfTile(), isSmall ? kMaxSmallStages : kMaxStages,
             chip.sharedPerBlock);
-  // A block is not much larger than the product.
-  bool isLarge = schedule.blockM >= 2 * product.rows() &&
-                 schedule.blockM > kPanel * (groups / groupsN);
-  return schedule.stages >= kMinStages && !isLarge;
+  return schedule.stages >= kMinStages;
 }
 
 bool Candidate::setProducers() {

@@ -40,8 +40,6 @@ static constexpr int64_t kMaxRowsOfB = 512, kTileSteps[] = {1, 2, 4};
 static constexpr int64_t kProducers = 4, kMaxStages = 8;
 /// Tiles in flight at least.
 static constexpr int64_t kMinStages = 3;
-/// Tiles along m whose blocks are neighbours, as in strategy wgmma.
-static constexpr int64_t kTilesAtOnceM = 4;
 /// Bytes that rows of A start at a multiple of for tensor copies, and indices
 /// of a tile for bulk ones; and those that parts of a stage start at, for which
 /// swizzles count rows.
@@ -154,16 +152,9 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
                     int64_t rowsOfTile) {
   groups = groupsOfBlock;
   kept = rowsOfTile;
-  schedule = GpuSchedule();
-  schedule.blockM = kGroupM * groups;
-  schedule.blockN = columns;
-  schedule.blockK = bytes.rowsOf(kept);
-  schedule.warpgroupM = kGroupM;
-  schedule.warpgroupN = columns;
+  start(columns, bytes.rowsOf(kept), kGroupM, columns, groups);
   schedule.producers = kProducers;
   schedule.promote = product.promotesFloat8();
-  schedule.blocks = chip.multiprocessors;
-  schedule.groupM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);
   setStages(bytesOfStage(), kMaxStages, chip.sharedPerBlock);
   // A block is not much larger than the product.
