@@ -121,14 +121,16 @@ protected:
   const GpuTile &tile;
 };
 
-/// Stages the operands of `op` as `Staging`, an OperandStaging, does.
-template <typename Staging>
-LogicalResult stageOperands(OpBuilder &builder, SpMMOp op) {
+/// Stages the operands of `op` as `Staging`, an OperandStaging, does, which
+/// `arguments` are of, too.
+template <typename Staging, typename... Args>
+LogicalResult stageOperands(OpBuilder &builder, SpMMOp op,
+                            const Args &...arguments) {
   FailureOr<GpuTile> tile = GpuTile::get(op);
   FailureOr<::nm::GpuChip> chip = getChip(op);
   if (failed(tile) || failed(chip))
     return failure();
-  return Staging(builder, op, *tile).run(*chip);
+  return Staging(builder, op, *tile, arguments...).run(*chip);
 }
 
 } // namespace mlir::nm

@@ -78,10 +78,7 @@ struct LoadedProduct {
 class MmaBitmapExpansion : public SteppedExpansion {
 public:
   MmaBitmapExpansion(SpMMOp op, const GpuTile &tile)
-      : SteppedExpansion(
-            op, tile,
-            cast<MmaBitmapScheduleAttr>(op.getScheduleAttr()).getWarp(),
-            kStepRows),
+      : SteppedExpansion(op, tile, kStepRows),
         form(BitmapForm::of(op.getPattern().getPattern())) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,

@@ -23,6 +23,7 @@
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -54,9 +55,7 @@ struct HalfOperands {
 class MmaSpExpansion : public SteppedExpansion {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
-      : SteppedExpansion(
-            op, tile, cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
-            SparseOperand::kStepRows),
+      : SteppedExpansion(op, tile, SparseOperand::kStepRows),
         isOrdered(isOrdered), addsApart(isFloat8(types.element)),
         form(types.form(hasPairs(op) ? SparseOperand::Order::WgmmaPairs
                                      : SparseOperand::Order::Mma)),
@@ -76,7 +75,7 @@ public:
 
 private:
   static bool hasPairs(SpMMOp op) {
-    return cast<MmaSpScheduleAttr>(op.getScheduleAttr()).hasPairs();
+    return getFields(op.getScheduleAttr()).pairs;
   }
   bool hasPairs() const {
     return form.order == SparseOperand::Order::WgmmaPairs;

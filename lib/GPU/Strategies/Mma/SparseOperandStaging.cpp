@@ -127,9 +127,5 @@ void Staging::emit() {
 }
 
 LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(tile) || failed(chip))
-    return failure();
-  return Staging(builder, op, *tile, *this).run(*chip);
+  return stageOperands<Staging>(builder, op, *this);
 }

@@ -12,19 +12,26 @@
 #include "GPU/Expand/WarpExpansion.h"
 #include "GPU/Strategies/Mma/SparseOperands.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
+
+#include <array>
+
 namespace mlir::nm {
 
 class SteppedExpansion : public WarpExpansion {
 protected:
-  SteppedExpansion(SpMMOp op, const GpuTile &tile, ArrayRef<int64_t> warp,
-                   int64_t stepRows)
-      : WarpExpansion(tile, warp, SparseTypes(op).sum),
+  SteppedExpansion(SpMMOp op, const GpuTile &tile, int64_t stepRows)
+      : WarpExpansion(tile, getWarp(op), SparseTypes(op).sum),
         isMMajor(op.getTransposeA()), types(op), stepRows(stepRows),
         swizzleOfA(cast<TileLayoutAttr>(
                        cast<MemRefType>(op.getA().getType()).getLayout())
                        .getLayout()
                        .xors) {}
 
+  static std::array<int64_t, 2> getWarp(SpMMOp op) {
+    ::nm::ScheduleFields fields = getFields(op.getScheduleAttr());
+    return {fields.warpM, fields.warpN};
+  }
   bool areRowsOfN() const override { return true; }
   int64_t blocks() const { return rowSquares(); }
   /// The number of steps of a slice in a tile.

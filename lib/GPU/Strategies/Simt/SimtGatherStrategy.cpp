@@ -16,6 +16,7 @@
 #include "GPU/Strategies/Simt/SimtTile.h"
 #include "GPU/Tile/TileOffsets.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,7 +112,7 @@ public:
         columnsPerUnit(std::gcd(pattern.bn, tile.threadN)),
         rowsPerStep(op.getTransposeA() ? 1 : kChunk),
         heightOfStep(op.getTransposeA() ? tile.threadM : kHeightOfRows),
-        defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
+        defers(getFields(op.getScheduleAttr()).defer) {}
 
 private:
   /// Where those share a unit, rows of A are read once for all of them.

@@ -12,6 +12,7 @@
 #include "GPU/Tile/SharedMemory.h"
 #include "GPU/Tile/TileOffsets.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
 
@@ -46,7 +47,7 @@ public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
         layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))),
-        defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
+        defers(getFields(op.getScheduleAttr()).defer) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
@@ -478,8 +479,7 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
            << " kept units of a tile along k, but got " << tile.sliceK;
   ::nm::Pattern pattern = op.getPattern().getPattern();
   bool sharesRows = pattern.bn % kChunk == 0 && pattern.bn % tile.warpN == 0;
-  if (cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts() &&
-      !gathers && !sharesRows)
+  if (getFields(op.getScheduleAttr()).defer && !gathers && !sharesRows)
     return op.emitOpError() << "expected units of whole warp tiles, or "
                                "narrower ones, for defer = true, but got units "
                                "of "

@@ -6,6 +6,8 @@
 #include "GPU/Sums/PartSums.h"
 #include "GPU/Sums/TileStores.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,7 +26,7 @@ static std::pair<Value, Value> split(OpBuilder &builder, Location loc,
 
 SimtTileExpansion::SimtTileExpansion(SpMMOp op, const GpuTile &tile)
     : tile(tile), pattern(cast<SparseProductOpInterface>(*op).getPatternInA()) {
-  if (!cast<SimtScheduleAttr>(op.getScheduleAttr()).isPromoted())
+  if (!getFields(op.getScheduleAttr()).promote)
     return;
   std::optional<int64_t> tiles;
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))

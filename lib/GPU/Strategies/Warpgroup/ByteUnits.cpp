@@ -31,9 +31,9 @@ namespace {
 class ByteUnits : public OperandSource {
 public:
   ByteUnits(SpMMOp op, const GpuTile &tile)
-      : OperandSource(tile, getSchedule(op).getWarpgroup(), getSum(op),
-                      getSchedule(op).isPromoted() ? SumsKept::Promoted
-                                                   : SumsKept::InPlace),
+      : OperandSource(op, tile, getSum(op),
+                      getSchedule(op).promote ? SumsKept::Promoted
+                                              : SumsKept::InPlace),
         element(op.getValuesType().getElementType()),
         rows(cast<SparseProductOpInterface>(*op).countRowsOfA()),
         panelWidth(getPanelWidth(op)), rowsAtOnce(getRowsAtOnce(op)) {}
@@ -50,17 +50,15 @@ public:
   }
 
 private:
-  static WgmmaScheduleAttr getSchedule(SpMMOp op) {
-    return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
-  }
   static Type getSum(SpMMOp op) {
     return mlir::nm::detail::getProductAccumulatorType(
         op.getValuesType().getElementType());
   }
   static int64_t getPanelWidth(SpMMOp op);
   static int64_t getRowsAtOnce(SpMMOp op) {
-    int64_t rows = getSchedule(op).getWarpgroup()[0];
-    return getSchedule(op).isPromoted() ? std::gcd(rows, kMaxRowsOfSums) : rows;
+    ::nm::ScheduleFields schedule = getSchedule(op);
+    return schedule.promote ? std::gcd(schedule.warpgroupM, kMaxRowsOfSums)
+                            : schedule.warpgroupM;
   }
 
   Type element;
@@ -94,8 +92,7 @@ LogicalResult ByteUnits::verify(SpMMOp op, const GpuTile &tile) {
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << op.getA().getType() << " and " << values;
-  return verifySums(op, tile, getSchedule(op).getWarpgroup(),
-                    op.getScheduleAttr().getTiling().sumsOfElement,
+  return verifySums(op, tile, op.getScheduleAttr().getTiling().sumsOfElement,
                     getRowsAtOnce(op));
 }
 

@@ -12,11 +12,12 @@ using namespace mlir::nm;
 using ::nm::MmaShape;
 
 LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
-                                        ArrayRef<int64_t> part,
                                         int64_t sumsOfElement,
                                         std::optional<int64_t> rows) {
-  int64_t elements = part[0] + (sumsOfElement - 1) * rows.value_or(part[0]);
-  int64_t sums = elements * part[1] / ::nm::kWarpgroupThreads;
+  ::nm::ScheduleFields schedule = getSchedule(op);
+  int64_t m = schedule.warpgroupM, n = schedule.warpgroupN,
+          elements = m + (sumsOfElement - 1) * rows.value_or(m),
+          sums = elements * n / ::nm::kWarpgroupThreads;
   int64_t most =
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>()) {
@@ -31,8 +32,8 @@ LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
   return op.emitOpError() << "expected at most "
                           << most - ::nm::kLeastOtherRegisters
                           << " sums of a thread of " << tile.threads()
-                          << ", but a warpgroup's tile of " << part[0] << " x "
-                          << part[1] << " has " << sums;
+                          << ", but a warpgroup's tile of " << m << " x " << n
+                          << " has " << sums;
 }
 
 /// What all lanes of a warp have, in a form that shows it: wgmma takes its

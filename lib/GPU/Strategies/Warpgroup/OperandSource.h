@@ -8,6 +8,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaInstructions.h"
 #include "GPU/Strategies/Warpgroup/WgmmaStores.h"
 
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/MmaFragments.h"
 #include "nm/Support/Warp.h"
 
@@ -56,8 +57,10 @@ struct WarpgroupTile {
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
 
-  WarpgroupTile(const GpuTile &tile, ArrayRef<int64_t> part, Type sum)
-      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum) {}
+  WarpgroupTile(const GpuTile &tile, const ::nm::ScheduleFields &schedule,
+                Type sum)
+      : tile(tile), warpgroupM(schedule.warpgroupM),
+        warpgroupN(schedule.warpgroupN), sum(sum) {}
   /// Finds the thread's place; the number of its warpgroup.
   Value begin(OpBuilder &builder, Location loc);
 
@@ -123,16 +126,23 @@ public:
   int64_t splits;
 
 protected:
-  OperandSource(const GpuTile &tile, ArrayRef<int64_t> part, Type sum,
-                SumsKept kept, int64_t splits = 1)
-      : WarpgroupTile(tile, part, sum), kept(kept), splits(splits) {}
+  OperandSource(SpMMOp op, const GpuTile &tile, Type sum, SumsKept kept,
+                int64_t splits = 1)
+      : WarpgroupTile(tile, getSchedule(op), sum), kept(kept), splits(splits) {}
 
-  /// Checks that a thread has registers for the sums of such a part [m, n]:
-  /// `sumsOfElement` of each element of C, 2 with promotion. The promoted sums
-  /// are of all m rows, and the sums of a tile of `rows` of them at a time, all
-  /// if null.
+  static ::nm::ScheduleFields getSchedule(SpMMOp op) {
+    return getFields(op.getScheduleAttr());
+  }
+  static int64_t countSplits(SpMMOp op) {
+    return cast<SparseProductOpInterface>(*op).countSplits();
+  }
+
+  /// Checks that a thread has registers for the sums of a warpgroup's part
+  /// [m, n]: `sumsOfElement` of each element of C, 2 with promotion. The
+  /// promoted sums are of all m rows, and the sums of a tile of `rows` of them
+  /// at a time, all if null.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
-                                  ArrayRef<int64_t> part, int64_t sumsOfElement,
+                                  int64_t sumsOfElement,
                                   std::optional<int64_t> rows = {});
 };
 

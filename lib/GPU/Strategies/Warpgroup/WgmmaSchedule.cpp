@@ -19,10 +19,11 @@ public:
   /// A in panels is made for the schedule.
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {
-    auto wgmma = cast<WgmmaScheduleAttr>(schedule);
-    if (wgmma.hasPanelsOfA())
+    ::nm::CopyKind copy = getFields(schedule).copyA;
+    if (copy == ::nm::CopyKind::Bulk)
       return 1;
-    return wgmma.hasTensorCopies() ? ::nm::kBulkRowBytes : ::nm::kAsyncRowBytes;
+    return copy == ::nm::CopyKind::Tensor ? ::nm::kBulkRowBytes
+                                          : ::nm::kAsyncRowBytes;
   }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {

@@ -90,9 +90,9 @@ struct SelectTile {
 class SelectSource : public OperandSource {
 public:
   SelectSource(SpMMOp op, const GpuTile &tile)
-      : OperandSource(tile, getSchedule(op).getWarpgroup(), SparseTypes(op).sum,
-                      getSchedule(op).isPromoted() ? SumsKept::Promoted
-                                                   : SumsKept::InPlace),
+      : OperandSource(op, tile, SparseTypes(op).sum,
+                      getSchedule(op).promote ? SumsKept::Promoted
+                                              : SumsKept::InPlace),
         types(op), bytes(*SelectedBytes::of(op.getPattern().getPattern())),
         columnsOfUnit(op.getPattern().getPattern().bn) {}
 
@@ -121,9 +121,6 @@ public:
              const std::optional<TileEpilogue> &epilogue) override;
 
 private:
-  static WgmmaSelectScheduleAttr getSchedule(SpMMOp op) {
-    return cast<WgmmaSelectScheduleAttr>(op.getScheduleAttr());
-  }
   /// Blocks of 64 columns whose sums of a tile have registers beside promoted
   /// sums of `columns`: all of two blocks, or one of more.
   static int64_t blocksAtOnce(int64_t columns) {
@@ -199,16 +196,16 @@ LogicalResult SelectSource::verify(SpMMOp op, const GpuTile &tile) {
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << a << " and " << op.getIndices().getType();
-  ArrayRef<int64_t> warpgroup = getSchedule(op).getWarpgroup();
+  int64_t columns = getSchedule(op).warpgroupN;
   int64_t unit = op.getPattern().getPattern().bn;
-  if (warpgroup[1] % unit != 0 && unit % warpgroup[1] != 0)
+  if (columns % unit != 0 && unit % columns != 0)
     return op.emitOpError()
-           << "expected a warpgroup's " << warpgroup[1]
+           << "expected a warpgroup's " << columns
            << " columns to be whole units of " << unit << ", or a part of one";
-  int64_t beside = blocksAtOnce(warpgroup[1]) * ::nm::kWarpgroupM;
-  return verifySums(op, tile, warpgroup, getSchedule(op).isPromoted() ? 2 : 1,
+  int64_t beside = blocksAtOnce(columns) * ::nm::kWarpgroupM;
+  return verifySums(op, tile, getSchedule(op).promote ? 2 : 1,
                     /*rows=*/
-                    llvm::divideCeil(::nm::kWarpgroupM * beside, warpgroup[1]));
+                    llvm::divideCeil(::nm::kWarpgroupM * beside, columns));
 }
 
 //===----------------------------------------------------------------------===//

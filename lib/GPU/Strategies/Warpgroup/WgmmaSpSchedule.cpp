@@ -21,9 +21,8 @@ public:
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {
-    bool hasProducers =
-        cast<WgmmaSpScheduleAttr>(schedule).countProducers() != 0;
-    return hasProducers ? ::nm::kBulkRowBytes : ::nm::kAsyncRowBytes;
+    return getFields(schedule).producers != 0 ? ::nm::kBulkRowBytes
+                                              : ::nm::kAsyncRowBytes;
   }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {

@@ -36,8 +36,8 @@ namespace {
 class SparseOperandSource : public OperandSource {
 public:
   SparseOperandSource(SpMMOp op, const GpuTile &tile)
-      : OperandSource(tile, getSchedule(op).getWarpgroup(), SparseTypes(op).sum,
-                      getKept(op), countSplits(op)),
+      : OperandSource(op, tile, SparseTypes(op).sum, getKept(op),
+                      countSplits(op)),
         isMMajor(op.getTransposeA()), types(op),
         form(types.form(SparseOperand::Order::Wgmma)) {}
 
@@ -57,15 +57,9 @@ public:
   }
 
 private:
-  static WgmmaSpScheduleAttr getSchedule(SpMMOp op) {
-    return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
-  }
-  static int64_t countSplits(SpMMOp op) {
-    return cast<SparseProductOpInterface>(*op).countSplits();
-  }
   static SumsKept getKept(SpMMOp op) {
     if (countSplits(op) > 1)
-      return getKeptOfSplits(getSchedule(op).isCompensated());
+      return getKeptOfSplits(getSchedule(op).compensated);
     return isPromoted(op) ? SumsKept::Promoted : SumsKept::InPlace;
   }
   int64_t stepsOfTile() const { return tile.k / kStepRows; }
@@ -101,8 +95,7 @@ LogicalResult SparseOperandSource::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getSchedule(op).getWarpgroup(),
-                    mlir::nm::isPromoted(op) ? 2 : 1);
+  return verifySums(op, tile, mlir::nm::isPromoted(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.

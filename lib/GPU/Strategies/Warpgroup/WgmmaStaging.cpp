@@ -5,6 +5,7 @@
 #include "GPU/Stage/StagedOperands.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
@@ -51,9 +52,7 @@ private:
   int64_t instructionK() const {
     return kInstructionBytes * 8 / element.getIntOrFloatBitWidth();
   }
-  WgmmaScheduleAttr getSchedule() {
-    return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
-  }
+  ::nm::ScheduleFields getSchedule() { return getFields(op.getScheduleAttr()); }
   LogicalResult verifyOperands(const ::nm::GpuChip &chip);
   LogicalResult verifyBytes();
   LogicalResult verifyRowsOfA(const ::nm::GpuChip &chip);
@@ -99,7 +98,8 @@ MemRefType WgmmaStaging::typeOfBytes() {
   if (isInPanels())
     return getWorkgroupType(
         {rows / kPanelColumnsOfA, tile.m * kPanelColumnsOfA}, element);
-  bool isOfUnits = getSchedule().hasTensorCopies() && !keepsAllRows();
+  bool isOfUnits =
+      (getSchedule().copyA == ::nm::CopyKind::Tensor) && !keepsAllRows();
   int64_t panel = std::gcd(isOfUnits ? pattern.bk : rows, kPanelBytes);
   return getPanelledType({tile.m, rows}, element, panel);
 }
@@ -123,7 +123,7 @@ LogicalResult WgmmaStaging::verifyBytes() {
 
 /// That A can be copied in the schedule's way.
 LogicalResult WgmmaStaging::verifyRowsOfA(const ::nm::GpuChip &chip) {
-  if (getSchedule().hasPanelsOfA() != isInPanels() ||
+  if ((getSchedule().copyA == ::nm::CopyKind::Bulk) != isInPanels() ||
       (isInPanels() && op.getRowsOfPanels() != tile.m))
     return op.emitOpError() << "expected panels_a of " << tile.m
                             << " rows with 'copy_a = bulk', and only there, "
@@ -142,9 +142,9 @@ LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
   if (!isOfBytes() && !op.getTransposeA())
     return op.emitOpError() << "expected an m-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
-  if (!isOfBytes() &&
-      (getSchedule().isPromoted() || getSchedule().hasTensorCopies() ||
-       getSchedule().hasPanelsOfA()))
+  if (!isOfBytes() && (getSchedule().promote ||
+                       (getSchedule().copyA == ::nm::CopyKind::Tensor) ||
+                       (getSchedule().copyA == ::nm::CopyKind::Bulk)))
     return op.emitOpError() << "expected operands of 8 bits for 'promote' and "
                                "'copy_a = tensor' or 'bulk', but got "
                             << element;
@@ -197,7 +197,7 @@ RowListAttr WgmmaStaging::getListOfA() {
 
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
-  CopyKind way = getSchedule().getCopyA().value_or(CopyKind::Direct);
+  auto way = static_cast<CopyKind>(getSchedule().copyA);
   Value source = isInPanels() ? castPanels() : op.getA();
   if (keepsAllRows())
     return copyToNew(way, source, typeOfA());
@@ -226,7 +226,8 @@ void WgmmaStaging::emit() {
   SmallVector<Value> operands = {a, values, indices,
                                  castOutput(builder, op, tile)};
   // Bulk and tensor copies write through wgmma's own proxy.
-  bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
+  bool isAsync =
+      (getSchedule().copyA == ::nm::CopyKind::Tensor) || isInPanels();
   bool isGathered = !hasRowsOfA();
   SpMMOp staged =
       replace(finish(), operands, /*buffers=*/2, /*asyncProxy=*/!isAsync);

@@ -20,8 +20,7 @@ namespace {
 class GatherSource : public OperandSource {
 public:
   GatherSource(SpMMOp op, const GpuTile &tile)
-      : OperandSource(tile, getSchedule(op).getWarpgroup(),
-                      Float32Type::get(op.getContext()), getKept(op),
+      : OperandSource(op, tile, Float32Type::get(op.getContext()), getKept(op),
                       countSplits(op)),
         element(op.getValuesType().getElementType()),
         rows(cast<MemRefType>(op.getA().getType()).getDimSize(0)) {}
@@ -35,16 +34,9 @@ public:
                 SumsUse use) override;
 
 private:
-  static WgmmaScheduleAttr getSchedule(SpMMOp op) {
-    return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
-  }
-  static int64_t countSplits(SpMMOp op) {
-    return cast<SparseProductOpInterface>(*op).countSplits();
-  }
   static SumsKept getKept(SpMMOp op) {
-    return countSplits(op) == 1
-               ? SumsKept::InPlace
-               : getKeptOfSplits(getSchedule(op).isCompensated());
+    return countSplits(op) == 1 ? SumsKept::InPlace
+                                : getKeptOfSplits(getSchedule(op).compensated);
   }
 
   Type element;
@@ -67,8 +59,7 @@ LogicalResult GatherSource::verify(SpMMOp op, const GpuTile &tile) {
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << a << " and " << values;
-  return verifySums(op, tile, getSchedule(op).getWarpgroup(),
-                    op.getScheduleAttr().getTiling().sumsOfElement);
+  return verifySums(op, tile, op.getScheduleAttr().getTiling().sumsOfElement);
 }
 
 void GatherSource::open(ThreadEmitter &emitter, SpMMOp op) {
