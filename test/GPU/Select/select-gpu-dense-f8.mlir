@@ -11,8 +11,8 @@
 // Chips before sm_89 have no f8, but products of f16.
 // SM80: k = 1024, f16: strategy cublas {{.*}}; operands of f8E4M3FN are widened to f16
 // OWN: beside cuBLAS expected own = #nm.loops, but got strategy gemv
-func.func @dense(%a: tensor<?x1024xf8E4M3FN>, %v: tensor<256x1024xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<256x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
-  %r = nm.spmm <8:32, block = 1x64> ins(%a, %v, %i : tensor<?x1024xf8E4M3FN>, tensor<256x1024xf8E4M3FN>, tensor<256x16xi8>) outs(%c : tensor<?x1024xf32>) -> tensor<?x1024xf32>
+func.func @dense(%a: tensor<?x1024xf8E4M3FN>, %v: tensor<512x1024xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<512x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
+  %r = nm.spmm <16:32, block = 1x64> ins(%a, %v, %i : tensor<?x1024xf8E4M3FN>, tensor<512x1024xf8E4M3FN>, tensor<512x16xi8>) outs(%c : tensor<?x1024xf32>) -> tensor<?x1024xf32>
   return %r : tensor<?x1024xf32>
 }
 

@@ -13,7 +13,7 @@
 // CHECK: arith.extf %{{.*}} : f8E4M3FN to f16
 // CHECK: %[[WIDE_V:.*]] = linalg.generic {indexing_maps = [#[[$SAME]], #[[$SAME]]]{{.*}} ins(%[[V]]
 // CHECK: nm.spmm <8:32, block = 1x128> transpose_a schedule #nm.wgmma<{{.*}} ins(%[[WIDE_A]], %[[WIDE_V]], %{{.*}}) outs(%{{.*}} : tensor<4096x4096xf32>)
-// CHECK-SAME: dense_us = 5
+// CHECK-SAME: dense_us = 6
 func.func @floats(%a: tensor<4096x2048xf8E4M3FN>, %v: tensor<512x4096xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<512x32xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <8:32, block = 1x128> ins(%a, %v, %i : tensor<4096x2048xf8E4M3FN>, tensor<512x4096xf8E4M3FN>, tensor<512x32xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
