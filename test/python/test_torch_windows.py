@@ -17,22 +17,22 @@ def _depthwise(channels, taps, many=1, **options):
 
 
 CASES = {
-    "one vector": (_depthwise(5, 3, padding=1), (1, 5, 14, 14)),
+    "one vector": (_depthwise(14, 3, padding=1), (1, 14, 14, 14)),
     "whole vectors": (_depthwise(3, 3, padding=1, bias=False), (2, 3, 9, 32)),
     "odd sizes": (_depthwise(4, 3, padding=(0, 2)), (3, 4, 11, 37)),
     "a narrow image": (_depthwise(6, 3), (1, 6, 7, 3)),
-    "every other pixel": (_depthwise(5, 3, stride=2, padding=1), (1, 5, 28, 28)),
+    "every other pixel": (_depthwise(20, 3, stride=2, padding=1), (1, 20, 28, 28)),
     "every other, whole vectors": (_depthwise(2, 3, stride=2), (1, 2, 9, 65)),
     "every other, odd sizes": (_depthwise(3, 5, stride=2, padding=2), (2, 3, 13, 51)),
     "every other of rows alone": (_depthwise(3, 3, stride=(2, 1)), (1, 3, 12, 19)),
     "every third": (_depthwise(3, 3, stride=3, padding=1), (1, 3, 20, 40)),
-    "dilated": (_depthwise(4, 3, dilation=(2, 3), padding=2), (1, 4, 15, 21)),
+    "dilated": (_depthwise(24, 3, dilation=(2, 3), padding=2), (1, 24, 15, 21)),
     "dilated, every other": (_depthwise(4, (3, 2), dilation=2, stride=2), (1, 4, 15, 45)),
-    "two for each channel": (_depthwise(3, (2, 5), many=2, padding=(1, 2)), (2, 3, 8, 18)),
+    "two for each channel": (_depthwise(20, (2, 5), many=2, padding=(1, 2)), (1, 20, 8, 18)),
     "many taps": (_depthwise(2, 7, padding=3), (1, 2, 12, 20)),
     "one dimension": (nn.Conv1d(6, 6, 5, padding=2, groups=6), (2, 6, 35)),
     "three dimensions": (nn.Conv3d(2, 2, 3, padding=1, groups=2), (1, 2, 4, 6, 17)),
-    "the largest": (nn.MaxPool2d(3, 2, 1), (1, 4, 15, 33)),
+    "the largest": (nn.MaxPool2d(3, 2, 1), (1, 40, 15, 33)),
     "the largest, one by one": (nn.MaxPool2d(3, 1, 1), (2, 3, 6, 17)),
     "the mean": (nn.AvgPool2d((2, 3), (1, 2)), (2, 3, 9, 40)),
 }

@@ -281,18 +281,6 @@ struct ExpandAttention : OpRewritePattern<AttentionOp> {
   VectorTarget target;
 };
 
-struct ExpandWindows : OpRewritePattern<linalg::GenericOp> {
-  ExpandWindows(MLIRContext *context, const VectorTarget &target)
-      : OpRewritePattern(context), target(target) {}
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    return expandWindows(rewriter, op, target);
-  }
-
-  VectorTarget target;
-};
-
 struct ConvertNMToVector
     : mlir::nm::impl::ConvertNMToVectorBase<ConvertNMToVector> {
   using ConvertNMToVectorBase::ConvertNMToVectorBase;
@@ -304,6 +292,7 @@ struct ConvertNMToVector
           << vectorBits.getValue();
       return signalPassFailure();
     }
+    expandWindows(getOperation(), {vectorBits, x86Permutes});
     RewritePatternSet patterns(&getContext());
     populateNMToVectorPatterns(patterns, {vectorBits, x86Permutes});
     walkAndApplyPatterns(getOperation(), std::move(patterns));
@@ -314,6 +303,5 @@ struct ConvertNMToVector
 
 void mlir::nm::populateNMToVectorPatterns(RewritePatternSet &patterns,
                                           const VectorTarget &target) {
-  patterns.add<ExpandProduct, ExpandAttention, ExpandWindows>(
-      patterns.getContext(), target);
+  patterns.add<ExpandProduct, ExpandAttention>(patterns.getContext(), target);
 }

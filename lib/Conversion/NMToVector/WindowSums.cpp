@@ -11,10 +11,12 @@
 #include "VectorEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 
 #include <map>
 
@@ -44,20 +46,30 @@ struct WindowOp {
   unsigned along = 0;
   SmallVector<unsigned> taps;
 
-  LogicalResult describe(PatternRewriter &rewriter, const VectorTarget &target);
+  /// Where the result is filled with one value before.
+  linalg::FillOp fill;
+
+  /// Whether the op is one that is taken.
+  LogicalResult describe(const VectorTarget &target);
 
 private:
   LogicalResult readSubscripts();
   LogicalResult readLoops();
   LogicalResult checkOperands(const VectorTarget &target);
   LogicalResult checkBody();
+  void findFill();
 };
 
 class WindowSums {
 public:
   WindowSums(VectorEmitter &emitter, const WindowOp &window)
       : e(emitter), window(window), loops(window.ranges.size()) {}
-  void expand() { expandOuter(window.outer); }
+  void expand() {
+    linalg::FillOp fill = window.fill;
+    if (fill)
+      start = e.broadcast(fill.getInputs()[0]);
+    expandOuter(window.outer);
+  }
 
 private:
   using Loaded = std::map<std::vector<int64_t>, Value>;
@@ -89,6 +101,8 @@ private:
   const WindowOp &window;
   /// The values of loops that are open.
   SmallVector<Value> loops;
+  /// What sums begin with, where they are not read.
+  Value start;
 };
 } // namespace
 
@@ -208,18 +222,34 @@ LogicalResult WindowOp::checkBody() {
   return success();
 }
 
-LogicalResult WindowOp::describe(PatternRewriter &rewriter,
-                                 const VectorTarget &target) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1)
-    return rewriter.notifyMatchFailure(op, "not of one result in memory");
-  if (target.bits != 512 && !(target.bits == 256 && target.x86Permutes))
-    return rewriter.notifyMatchFailure(op, "no masked loads");
+/// The op before that fills the result, which is memory of its own that no one
+/// else uses up to here.
+void WindowOp::findFill() {
+  Value result = op.getDpsInitOperand(0)->get();
+  if (!result.getDefiningOp<memref::AllocOp>())
+    return;
+  for (Operation *user : result.getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (ancestor && (ancestor == op || op->isBeforeInBlock(ancestor)))
+      continue;
+    auto each = dyn_cast<linalg::FillOp>(user);
+    if (!each || fill || each->getBlock() != op->getBlock()) {
+      fill = nullptr;
+      return;
+    }
+    fill = each;
+  }
+}
+
+LogicalResult WindowOp::describe(const VectorTarget &target) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
+      (target.bits != 512 && !(target.bits == 256 && target.x86Permutes)))
+    return failure();
   ranges = op.getStaticLoopRanges();
-  if (failed(readSubscripts()) || failed(readLoops()))
-    return rewriter.notifyMatchFailure(op, "no windows of a few taps");
-  if (failed(checkOperands(target)) || failed(checkBody()))
-    return rewriter.notifyMatchFailure(
-        op, "operands or a body of which no vectors are made");
+  if (failed(readSubscripts()) || failed(readLoops()) ||
+      failed(checkOperands(target)) || failed(checkBody()))
+    return failure();
+  findFill();
   return success();
 }
 
@@ -297,7 +327,7 @@ void WindowSums::expandBlock(const Block &block, Loaded loaded) {
   SmallVector<int64_t> none(window.taps.size());
   SmallVector<Value> sums;
   for (int64_t row = 0; row < block.rows; ++row)
-    sums.push_back(load(inputs, row, none, block, loaded));
+    sums.push_back(start ? start : load(inputs, row, none, block, loaded));
   forEachTap([&](ArrayRef<int64_t> taps) {
     for (int64_t row = 0; row < block.rows; ++row) {
       SmallVector<Value> operands;
@@ -426,15 +456,20 @@ Value WindowSums::combine(ArrayRef<Value> operands) {
   return toVector(body->getTerminator()->getOperand(0));
 }
 
-LogicalResult mlir::nm::expandWindows(PatternRewriter &rewriter,
-                                      linalg::GenericOp op,
-                                      const VectorTarget &target) {
-  WindowOp window;
-  window.op = op;
-  if (failed(window.describe(rewriter, target)))
-    return failure();
-  VectorEmitter emitter(rewriter, op.getLoc(), rewriter.getF32Type(), target);
-  WindowSums(emitter, window).expand();
-  rewriter.eraseOp(op);
-  return success();
+void mlir::nm::expandWindows(Operation *root, const VectorTarget &target) {
+  SmallVector<linalg::GenericOp> ops;
+  root->walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  IRRewriter rewriter(root->getContext());
+  for (linalg::GenericOp op : ops) {
+    WindowOp window;
+    window.op = op;
+    if (failed(window.describe(target)))
+      continue;
+    rewriter.setInsertionPoint(op);
+    VectorEmitter emitter(rewriter, op.getLoc(), rewriter.getF32Type(), target);
+    WindowSums(emitter, window).expand();
+    rewriter.eraseOp(op);
+    if (window.fill)
+      rewriter.eraseOp(window.fill);
+  }
 }

@@ -5,17 +5,16 @@
 
 #include "nm/Conversion/NMToVector/NMToVector.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Operation.h"
 
 namespace mlir::nm {
 
-/// Expands a linalg.generic on memrefs that combines the elements of windows,
-/// as depthwise convolutions and pools do, into loops over vectors of
-/// neighbours in a row of its result, which stay in registers for all taps.
-/// Each result combines the same elements in the same order as before.
-LogicalResult expandWindows(PatternRewriter &rewriter, linalg::GenericOp op,
-                            const VectorTarget &target);
+/// Expands each linalg.generic on memrefs in `root` that combines the elements
+/// of windows, as depthwise convolutions and pools do, into loops over vectors
+/// of neighbours in a row of its result, which stay in registers for all taps.
+/// A value that its result is filled with before is what they begin with. Each
+/// result combines the same elements in the same order as before.
+void expandWindows(Operation *root, const VectorTarget &target);
 
 } // namespace mlir::nm
 

@@ -59,6 +59,61 @@ func.func @strides(%x: memref<8x33xf16>, %f: memref<8x3xf16>, %c: memref<8x16xf3
 
 // -----
 
+// Sums begin with what their memory is filled with, which is not read.
+#image = affine_map<(c, t, x) -> (c, x + t)>
+#filter = affine_map<(c, t, x) -> (c, t)>
+#result = affine_map<(c, t, x) -> (c, x)>
+// CHECK-LABEL: func.func @filled(
+func.func @filled(%x: memref<8x18xf32>, %f: memref<8x3xf32>) -> memref<8x16xf32> {
+  // CHECK: %[[START:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
+  // CHECK: %[[C:.*]] = memref.alloc()
+  // CHECK-NOT: linalg.fill
+  // CHECK-NOT: vector.load %[[C]]
+  // CHECK: arith.addf %{{.*}}, %[[START]]
+  %one = arith.constant 1.0 : f32
+  %c = memref.alloc() : memref<8x16xf32>
+  linalg.fill ins(%one : f32) outs(%c : memref<8x16xf32>)
+  linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x, %f : memref<8x18xf32>, memref<8x3xf32>) outs(%c : memref<8x16xf32>) {
+  ^bb0(%p: f32, %w: f32, %sum: f32):
+    %product = arith.mulf %p, %w : f32
+    %new = arith.addf %sum, %product : f32
+    linalg.yield %new : f32
+  }
+  return %c : memref<8x16xf32>
+}
+
+// -----
+
+// Read where someone writes to that memory in between.
+#image = affine_map<(c, t, x) -> (c, x + t)>
+#filter = affine_map<(c, t, x) -> (c, t)>
+#result = affine_map<(c, t, x) -> (c, x)>
+// CHECK-LABEL: func.func @written(
+func.func @written(%x: memref<8x18xf32>, %f: memref<8x3xf32>) -> memref<8x16xf32> {
+  // CHECK: %[[C:.*]] = memref.alloc()
+  // CHECK: linalg.fill
+  // CHECK: vector.load %[[C]]
+  %one = arith.constant 1.0 : f32
+  %i = arith.constant 0 : index
+  %n = arith.constant 8 : index
+  %c = memref.alloc() : memref<8x16xf32>
+  linalg.fill ins(%one : f32) outs(%c : memref<8x16xf32>)
+  scf.for %k = %i to %n step %n {
+    memref.store %one, %c[%i, %i] : memref<8x16xf32>
+  }
+  linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x, %f : memref<8x18xf32>, memref<8x3xf32>) outs(%c : memref<8x16xf32>) {
+  ^bb0(%p: f32, %w: f32, %sum: f32):
+    %product = arith.mulf %p, %w : f32
+    %new = arith.addf %sum, %product : f32
+    linalg.yield %new : f32
+  }
+  return %c : memref<8x16xf32>
+}
+
+// -----
+
 // Left: every third pixel.
 #image = affine_map<(c, t, x) -> (c, x * 3 + t)>
 #filter = affine_map<(c, t, x) -> (c, t)>

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "SlidingWindows.h"
+#include "WindowTasks.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
@@ -175,12 +176,14 @@ struct NMTileToBlocks : mlir::nm::impl::NMTileToBlocksBase<NMTileToBlocks> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     if (failed(tileProducts(rewriter)) ||
-        (minTaskElements > 0 && failed(tileLinalgOps(rewriter))))
+        (minTaskElements > 0 &&
+         (failed(tileWindows(rewriter)) || failed(tileLinalgOps(rewriter)))))
       signalPassFailure();
   }
 
 private:
   LogicalResult tileProducts(RewriterBase &rewriter);
+  LogicalResult tileWindows(RewriterBase &rewriter);
   LogicalResult tileLinalgOps(RewriterBase &rewriter);
 };
 } // namespace
@@ -194,6 +197,35 @@ LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
   for (SparseProductOpInterface op : products)
     if (failed(tileToBlocks(rewriter, op)))
       return failure();
+  return success();
+}
+
+/// Tiles ops that combine windows together with what is done to each result.
+LogicalResult NMTileToBlocks::tileWindows(RewriterBase &rewriter) {
+  SmallVector<linalg::GenericOp> ops;
+  getOperation()->walk([&](linalg::GenericOp op) {
+    if (!op->getParentOfType<scf::ForallOp>() && findEpilogueOfWindows(op))
+      ops.push_back(op);
+  });
+  for (linalg::GenericOp op : ops) {
+    linalg::GenericOp epilogue = findEpilogueOfWindows(op);
+    // Loops of the epilogue are the dimensions of the result.
+    SmallVector<int64_t> ofOp = getTaskTile(op, minTaskElements), sizes;
+    AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    for (AffineExpr expr : result.getResults())
+      sizes.push_back(ofOp[cast<AffineDimExpr>(expr).getPosition()]);
+    SmallVector<Operation *> tiles;
+    if (failed(tileToForall(rewriter, cast<TilingInterface>(*epilogue), sizes,
+                            &tiles)))
+      return failure();
+    if (tiles.empty())
+      continue;
+    FailureOr<linalg::GenericOp> windows =
+        makeWindowsOfTile(rewriter, op, tiles.front());
+    if (failed(windows) ||
+        (*windows && failed(orderWindowLoops(rewriter, *windows))))
+      return failure();
+  }
   return success();
 }
 

@@ -321,6 +321,8 @@ def NMTileToBlocks
     Where one slides windows along rows, as a depthwise convolution or pooling
     does, its tile's loop along a row goes between the last two, which are over
     taps: the last is unrolled, and vectors are made of the row.
+    Where windows are combined and one op, element by element, alone uses the
+    result, that op is cut, and a task pads and combines what it takes itself.
 
     Before:
     ```mlir
