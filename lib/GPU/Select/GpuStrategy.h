@@ -67,6 +67,10 @@ public:
   /// before they are stored.
   virtual bool combinesColumns() const { return false; }
 
+  /// Whether threads have 64 m of a column of C side by side, so that they can
+  /// store the splits of its elements in place of these.
+  virtual bool storesSplitsOfC() const { return false; }
+
   /// Whether floats are multiplied as f32, whatever their type.
   virtual bool multipliesInF32() const { return false; }
 

@@ -5,6 +5,7 @@
 #include "GPU/Stage/StagedOperands.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
 
 using namespace mlir;
@@ -34,23 +35,13 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   return diagnostic << "condensed ones";
 }
 
-bool mlir::nm::isPromoted(SpMMOp op) {
-  auto schedule = dyn_cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
-  if (!schedule)
-    return false;
-  bool byType = isFloat8(op.getAType().getElementType()) &&
-                op.getArithmetic() != Arithmetic::FastAccum;
-  bool hasSplits = cast<SparseProductOpInterface>(*op).countSplits() > 1;
-  return schedule.getPromote().value_or(byType || hasSplits);
-}
-
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   int64_t splits = cast<SparseProductOpInterface>(*op).countSplits();
   SmallVector<int64_t> shape = {splits * tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();
-  if (isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()))
+  if (getGivenFields(op.getScheduleAttr()).warpgroupM)
     return getPanelledType(shape, element);
   return getWorkgroupType(shape, element,
                           getMatrixLayout(op.getContext(), shape,

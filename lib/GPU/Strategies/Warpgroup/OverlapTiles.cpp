@@ -11,6 +11,7 @@
 #include "GPU/Strategies/Warpgroup/OverlapTiles.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -32,8 +33,12 @@ static bool readsNoOutput(SparseProductOpInterface op) {
 }
 
 bool mlir::nm::canOverlapTiles(SparseProductOpInterface op) {
-  auto schedule = dyn_cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
-  return schedule && isa<SpMMOp>(*op) && schedule.getOverlap().value_or(true) &&
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  ::nm::GivenFields given = getGivenFields(schedule);
+  return given.warpgroupM && isa<SpMMOp>(*op) &&
+         isa_and_present<SparseOperandAttr>(
+             schedule.getPackedForm(op.getPattern())) &&
+         given.overlap.value_or(true) &&
          wantsOverlap(op, cast<SpMMOp>(*op).getTransposeA(),
                       op.countSplits()) &&
          readsNoOutput(op);

@@ -13,6 +13,7 @@
 
 #include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 
+#include "GPU/Select/GpuStrategy.h"
 #include "GPU/Tile/BlockOutputs.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -29,8 +30,9 @@ using namespace mlir::nm;
 /// 64 m of a column side by side.
 static bool canStoreSplits(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  if (!isa_and_present<WgmmaScheduleAttr, WgmmaSpScheduleAttr>(schedule) ||
-      !isa<SpMMOp>(op) || op->getNumResults() != 1 || op.getNumBatchDims() != 0)
+  const GpuStrategy *strategy = schedule ? findGpuStrategy(schedule) : nullptr;
+  if (!strategy || !strategy->storesSplitsOfC() || !isa<SpMMOp>(op) ||
+      op->getNumResults() != 1 || op.getNumBatchDims() != 0)
     return false;
   BlockTiling tiling = schedule.getTiling();
   bool isFilled = op.getC().getDefiningOp<linalg::FillOp>() != nullptr;

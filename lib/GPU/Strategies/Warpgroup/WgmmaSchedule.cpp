@@ -15,6 +15,7 @@ namespace {
 class WgmmaStrategy : public ModelledStrategy<WgmmaScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
+  bool storesSplitsOfC() const override { return true; }
 
   /// A in panels is made for the schedule.
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,

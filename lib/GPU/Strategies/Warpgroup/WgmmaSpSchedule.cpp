@@ -18,6 +18,7 @@ namespace {
 class WgmmaSpStrategy : public ModelledStrategy<WgmmaSpScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
+  bool storesSplitsOfC() const override { return true; }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {

@@ -17,6 +17,7 @@
 #include "GPU/Strategies/Mma/SparseOperands.h"
 #include "GPU/Strategies/Warpgroup/WarpgroupExpansion.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -62,6 +63,14 @@ private:
       return getKeptOfSplits(getSchedule(op).compensated);
     return isPromoted(op) ? SumsKept::Promoted : SumsKept::InPlace;
   }
+  /// Whether each tile has sums of its own, which are added to promoted sums:
+  /// the tensor cores cut sums of 8-bit floats and of splits off.
+  static bool isPromoted(SpMMOp op) {
+    bool byType = isFloat8(getElementTypeOrSelf(op.getA())) &&
+                  op.getArithmetic() != Arithmetic::FastAccum;
+    return getGivenFields(op.getScheduleAttr())
+        .promote.value_or(byType || countSplits(op) > 1);
+  }
   int64_t stepsOfTile() const { return tile.k / kStepRows; }
   /// The bytes of the values of 64 columns and a step, or of a split of each.
   int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
@@ -95,7 +104,7 @@ LogicalResult SparseOperandSource::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, mlir::nm::isPromoted(op) ? 2 : 1);
+  return verifySums(op, tile, isPromoted(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.

@@ -11,11 +11,6 @@ namespace mlir::nm {
 /// that those have, and weights packed for them.
 LogicalResult verifySparseProduct(SpMMOp op);
 
-/// Whether `op`, of strategy wgmma_sp, has sums of its own in each tile, which
-/// are added to promoted sums: the tensor cores cut sums of 8-bit floats and of
-/// splits off.
-bool isPromoted(SpMMOp op);
-
 /// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
 /// with `transpose_a` [k x m], with its 16-byte words swizzled; for wgmma_sp in
 /// panels of 64 columns.
