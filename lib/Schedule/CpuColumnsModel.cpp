@@ -18,10 +18,8 @@ constexpr int64_t kVectors = 4, kTileRows = 256;
 constexpr int64_t kLeastColumns = 32;
 
 /// Cycles that a column of a tile takes besides its weights, most of them for a
-/// loop whose end is not foreseen, and an element of A, to be laid out.
-constexpr double kColumnCycles = 30, kLayOutCycles = 0.4;
-/// Cycles for a weight of which a vector's lanes gather a row of A.
-constexpr double kGatherCycles = 1.3;
+/// loop whose end is not foreseen.
+constexpr double kColumnCycles = 30;
 
 int64_t rowsOf(const CpuProduct &product) {
   return product.m == CpuProduct::kUnknown ? CpuProduct::kTypicalRows
@@ -35,17 +33,17 @@ static double countCycles(const CpuProduct &product, int64_t kept,
                           const CpuSchedule &schedule) {
   int64_t rows = rowsOf(product);
   if (!schedule.alongM)
-    return double(kept) * double(rows) * kGatherCycles *
-           (16.0 / double(target.lanes()));
+    // Each lane gathers from a row of A, and 16 of them take as many cycles.
+    return double(kept) * double(rows) * 16 / double(target.lanes());
   double vectors = double(ceilDiv(rows, target.lanes()));
   double groups = double(ceilDiv(rows, schedule.threadM));
   double columns = double(product.n) *
                    double(ceilDiv(product.k, schedule.tileRows)) * groups;
-  double perVector = std::max(target.vectorBits / target.fmaBitsPerCycle, 0.7);
+  double perVector = target.vectorBits / target.fmaBitsPerCycle;
   return double(kept) * (vectors * perVector + groups) +
          columns * kColumnCycles +
          double(rows) * double(product.k) *
-             double(ceilDiv(product.n, schedule.blockN)) * kLayOutCycles;
+             double(ceilDiv(product.n, schedule.blockN)) * kLayOutCycles / 2;
 }
 
 CpuSchedule nm::selectColumnsSchedule(const CpuProduct &product, int64_t kept,

@@ -12,9 +12,6 @@ static constexpr int64_t kL1Bytes = 32 * 1024;
 static constexpr int64_t kL2Bytes = 256 * 1024;
 /// Sums in registers beside which four rows leave a vector of values each.
 static constexpr int64_t kRowsOfSums = 4;
-/// The time of weights of bf16 that a BLAS reads for tiles, over that of
-/// memory.
-static constexpr double kReadForTiles = 1.25;
 /// Fewer columns a task do not pay for laying A out again.
 static constexpr int64_t kLeastTaskColumns = 64;
 
@@ -128,23 +125,26 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
                     std::min<int64_t>(1024, kL2Bytes / rowBytes), schedule);
 }
 
-/// Cycles for one weight and all the rows of a register tile: loading and
-/// broadcasting the weight, and a multiplication for each vector of rows, which
-/// loads A where no other column of the tile has the same index.
+/// Cycles in which vectors are multiplied, one after the other, and in which
+/// as many are loaded.
+static double cyclesOfVector(const CpuTarget &target) {
+  return target.vectorBits / target.fmaBitsPerCycle;
+}
+
+/// Cycles for one weight and all the rows of a register tile. A multiplication
+/// for each vector of rows loads A where no other column of the tile has the
+/// same index, behind loads of the weight and its index. Columns that share an
+/// index share loads of A, beside which a weight is loaded as it is multiplied,
+/// but one of 16 bits before, to be converted.
 static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
-  double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.1 * vectors;
-  if (target.multipliesTwoWide()) {
-    // Of a Zen 5. A weight of 16 bits is converted, of f16 by a longer way.
-    bool isNarrow = elementSize(product.type) < 4;
-    double convert = product.type == ElementType::F16 ? 1.3 : 0;
-    double load = product.pattern.bn > 1 ? 1.0 : 1.55;
-    double all =
-        product.pattern.bn > 1 ? std::max(0.6, multiply) : 0.6 + 1.2 * multiply;
-    return convert +
-           target.vectorCycles * (isNarrow ? std::max(load, all) : all);
-  }
-  return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.5 + multiply;
+  double cycles = cyclesOfVector(target), multiply = cycles * double(vectors);
+  double load = elementSize(product.type) < 4 ? 2 * cycles : cycles;
+  // A core whose vectors take longer loads in as many more cycles, too.
+  return target.vectorCycles *
+         (product.pattern.bn > 1
+              ? std::max(load * target.vectorCycles, multiply)
+              : 2 * cycles + multiply);
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,25 +175,23 @@ static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
   schedule.blockN = roundUp(ceilDiv(product.n, tasks), together);
 }
 
-/// Cycles for one vector of values: spreading the indices, and looking up and
-/// multiplying for every row.
+/// Cycles for one vector of values: spreading the indices, and converting
+/// values of 16 bits, for four rows at a time, and looking up and multiplying
+/// for every row, of which two instructions begin together.
 static double cyclesPerVector(const CpuProduct &product,
                               const CpuTarget &target) {
   int64_t lanes = target.lanes();
-  double halves = target.vectorBits / target.fmaBitsPerCycle;
   int64_t registers = ceilDiv(product.pattern.m, lanes);
   bool inRegisters = target.permutes && lanes >= 8 && registers <= 8;
-  double lookUp = inRegisters ? 1.0 * registers : 1.5 * lanes;
   bool isShared = product.pattern.bn >= lanes;
-  double rows = rowsOf(product);
-  if (target.multipliesTwoWide()) {
-    // Of a Zen 5. What is streamed is for four rows at a time.
-    double passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
-    return target.vectorCycles *
-           (isShared ? 1.0 * passes + 0.35 * rows
-                     : 1.2 * passes + 0.18 * (lookUp + 2) * rows);
-  }
-  return 1 + (isShared ? 2 : lookUp + 2) * halves * rows;
+  double lookUp = isShared      ? 1
+                  : inRegisters ? double(registers)
+                                : double(lanes);
+  double rows = double(rowsOf(product)),
+         passes = double(ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4));
+  double spread = elementSize(product.type) < 4 ? 2 : 1;
+  return target.vectorCycles *
+         (passes * spread + cyclesOfVector(target) * rows * (lookUp + 1) / 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,9 +231,9 @@ static double layoutTime(const CpuProduct &product, const CpuTarget &target,
   double rows = rowsOf(product);
   double columnTasks = ceilDiv(product.n, schedule.blockN);
   double kTiles = ceilDiv(product.k, schedule.blockK);
-  double layOut = rows * product.k * columnTasks * 0.3e-3;
-  double move = rows * product.n * kTiles * 0.07e-3;
-  return (layOut + move) / target.threads;
+  double elements = rows * (product.k * columnTasks + product.n * kTiles);
+  // Vectors of either are moved whole, two at a time.
+  return elements / 2 * kLayOutCycles / target.gigahertz / 1e3 / target.threads;
 }
 
 static double sparseTime(const CpuProduct &product, const CpuTarget &target,
@@ -272,14 +270,6 @@ double CpuTarget::denseRate(ElementType type) const {
   }
 }
 
-double CpuTarget::denseLayout(ElementType type) const {
-  // A unit for 16 bits takes B as it is.
-  bool isNarrow = type == ElementType::BF16 || type == ElementType::F16;
-  if (isNarrow && denseRate(type) > 1)
-    return 0.04;
-  return multipliesTwoWide() ? 0.15 : 0.5;
-}
-
 double nm::denseProductTime(const CpuProduct &product,
                             const CpuTarget &target) {
   double elements = double(product.k) * product.n;
@@ -289,11 +279,16 @@ double nm::denseProductTime(const CpuProduct &product,
   if (target.tiles && product.type == ElementType::BF16)
     read += read / 4;
   double flopsPerMicrosecond =
-      peakFlopsPerMicrosecond(target) * target.denseRate(product.type) * 0.93;
+      peakFlopsPerMicrosecond(target) * target.denseRate(product.type);
   double compute = 2 * elements * rowsOf(product) / flopsPerMicrosecond;
   if (rowsOf(product) == 1)
     return std::max(compute, read);
-  double layOut = elements * target.denseLayout(product.type) * 1e-3;
+  // It lays B out before it computes, but a unit for 16 bits takes pairs of
+  // elements, and pairs of those, as they are.
+  bool takesPairs =
+      elementSize(product.type) == 2 && target.denseRate(product.type) > 1;
+  double layOut =
+      elements / (takesPairs ? 4 : 1) * kLayOutCycles / target.gigahertz / 1e3;
   return std::max(compute + layOut / target.threads, read);
 }
 

@@ -145,7 +145,8 @@ static double otherCycles(const CpuProduct &product, const CpuTarget &target,
       double(ceilDiv(product.pattern.condensedRows(product.k), kTileRows)) *
       ceilDiv(product.n, kTile) * vectors;
   double multiply = steps * cyclesOfStep(product, target);
-  double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
+  double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) *
+                  kLayOutCycles / 2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
   double write = rows * product.n * (10 + kTiles) / 8;
   return multiply + layOut + write;

@@ -9,6 +9,9 @@ using namespace nm;
 /// Bytes of a core's L2 that patches may take, beside the weights of a task.
 static constexpr int64_t kPatchBytes = 640 << 10;
 
+/// The rate of tiles whose patches go by L3 beside that of others.
+static constexpr double kFromL3 = 0.8;
+
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Calls `take` with each number of rows that can be a tile.
@@ -42,9 +45,7 @@ int64_t nm::choosePatchRows(const PatchRows &patches, int64_t lanes,
     double even = double(tasks) / double(ceilDiv(tasks, threads) * threads);
     int64_t bytes = rows * patches.rowBytes;
     // Past it, patches go by L3, but their image is read less often.
-    double kept = bytes <= kPatchBytes       ? 1
-                  : bytes <= 2 * kPatchBytes ? 0.9
-                                             : 0.75;
+    double kept = bytes <= kPatchBytes ? 1 : kFromL3;
     // A tile loads all weights.
     double reuse = double(rows) / double(rows + lanes / 2);
     return filled * even * kept * reuse;

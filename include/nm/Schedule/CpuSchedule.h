@@ -51,9 +51,6 @@ struct CpuTarget {
   /// Whether two vectors of 512 bits are multiplied in a cycle, as by Zen 5 and
   /// Intel's servers; Zen 4 multiplies one.
   bool multipliesTwoWide() const { return fmaBitsPerCycle >= 1024; }
-  /// Nanoseconds that a tuned BLAS takes to lay an element of B out before it
-  /// computes.
-  double denseLayout(ElementType type) const;
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
   double denseRate(ElementType type) const;
@@ -63,6 +60,9 @@ struct CpuTarget {
     return type == ElementType::BF16 ? tiles : type == ElementType::I8 && dots;
   }
 };
+
+/// Cycles in which an element is laid out elsewhere, or a sum is moved.
+inline constexpr double kLayOutCycles = 0.75;
 
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct CpuProduct {
