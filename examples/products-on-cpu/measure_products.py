@@ -1,0 +1,104 @@
+"""Times products with N:M weights on a CPU beside PyTorch's dense ones, which are oneDNN's.
+
+usage: measure_products.py [--type i8...] [--pattern "8:32, block = 1x32"...] [--rows 16,128]
+                           [--size 2048] [--threads 1] [--seconds 3]
+
+PyTorch's product is the fastest of: i8, torch._int_mm of either layout of the weight; others,
+torch.nn.functional.linear and, of bf16, that with the weight reordered before. Times are the
+least of calls that take turns, in microseconds; the last number is how many times as fast nm is.
+"""
+
+import argparse
+import os
+import time
+
+import nm
+import torch
+
+TYPES = {"i8": torch.int8, "bf16": torch.bfloat16, "f32": torch.float32}
+
+
+def module_text(element, pattern, rows, size):
+    result = "i32" if element == "i8" else element
+    a = f"tensor<{rows}x{size}x{element}>"
+    w = f"tensor<{size}x{size}x{element}, #nm.encoding<{pattern}>>"
+    c = f"tensor<{rows}x{size}x{result}>"
+    return f"""func.func @product(%x: {a}, %w: {w}) -> {c} {{
+  %zero = arith.constant {"0" if element == "i8" else "0.0"} : {result}
+  %e = tensor.empty() : {c}
+  %y = linalg.fill ins(%zero : {result}) outs(%e : {c}) -> {c}
+  %r = linalg.matmul ins(%x, %w : {a}, {w}) outs(%y : {c}) -> {c}
+  return %r : {c}
+}}"""
+
+
+def draw(element, *shape):
+    if element == "i8":
+        return torch.randint(-128, 128, shape, dtype=torch.int8)
+    return torch.randn(shape).to(TYPES[element])
+
+
+def dense_calls(element, x, weight):
+    transposed = weight.t().contiguous()
+    if element == "i8":
+        return [lambda: torch._int_mm(x, weight), lambda: torch._int_mm(x, transposed.t())]
+    calls = [lambda: torch.nn.functional.linear(x, transposed)]
+    if element == "bf16":
+        packed = torch.ops.mkldnn._reorder_linear_weight(transposed, x.shape[0])
+        calls.append(lambda: torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [],
+                                                                None))
+    return calls
+
+
+def least_times(calls, seconds):
+    times = [float("inf")] * len(calls)
+    for call in calls:
+        call()
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for i, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            times[i] = min(times[i], 1e6 * (time.perf_counter() - begin))
+    return times
+
+
+def measure(element, pattern, rows, args):
+    dense = draw(element, args.size, args.size)
+    pruned, _ = nm.prune(dense.float().numpy(), pattern, axis=0)
+    weight = torch.from_numpy(pruned).to(TYPES[element])
+    x = draw(element, rows, args.size)
+    module = nm.compile(module_text(element, pattern, rows, args.size),
+                        threads=str(args.threads))
+    product = module.only_function().bind(weight)
+    out = torch.empty(rows, args.size, dtype=torch.int32 if element == "i8" else x.dtype)
+    product(x, out=out)
+    expected = x.double() @ weight.double()
+    assert (out - expected).norm() <= 4e-3 * expected.norm()
+    assert element != "i8" or torch.equal(out.double(), expected)
+    mine, *theirs = least_times([lambda: product(x, out=out),
+                                 *dense_calls(element, x, weight)], args.seconds)
+    print(f"{element}, {pattern}, {rows} rows: nm {mine:.0f}, PyTorch {min(theirs):.0f}, "
+          f"{min(theirs) / mine:.2f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--type", action="append", choices=list(TYPES))
+    parser.add_argument("--pattern", action="append")
+    parser.add_argument("--rows", default="16,128")
+    parser.add_argument("--size", type=int, default=2048)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=3)
+    args = parser.parse_args()
+    os.environ["NM_NUM_THREADS"] = str(args.threads)
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    for element in args.type or TYPES:
+        for pattern in args.pattern or ["2:4", "1:4", "8:32, block = 1x32"]:
+            for rows in map(int, args.rows.split(",")):
+                measure(element, pattern, rows, args)
+
+
+if __name__ == "__main__":
+    main()
