@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "ApproximateActivations.h"
+#include "ApproximateTrigonometry.h"
 #include "ExpandF8.h"
 #include "FloatEmitter.h"
 
@@ -69,8 +70,8 @@ struct UseIntrinsic : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return rewriter.notifyMatchFailure(op, "is not on scalars of f32");
+    if (!op.getType().isF32() && !op.getType().isF64())
+      return rewriter.notifyMatchFailure(op, "is not on scalars of f32 or f64");
     rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
         op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
     return success();
@@ -130,8 +131,10 @@ struct NMApproximateMath
       if (failed(applyPatternsGreedily(getOperation(), std::move(vectors))))
         return signalPassFailure();
     }
+    scaleSubnormalLogarithms(getOperation());
     RewritePatternSet functions(&getContext());
     functions.add<ApproximateErf>(&getContext(), /*benefit=*/2);
+    populateApproximateTrigonometryPatterns(functions);
     populateExpandF8Patterns(functions);
     populateMathPolynomialApproximationPatterns(functions);
     if (failed(applyPatternsGreedily(getOperation(), std::move(functions))))

@@ -138,3 +138,30 @@ func.func @vectors(%x: vector<4xf32>) -> vector<4xf32> {
   %1 = math.fma %0, %x, %x : vector<4xf32>
   return %1 : vector<4xf32>
 }
+
+// Sines and cosines count turns in f64, so that large angles keep their digits.
+// CHECK-LABEL: func.func @sine(
+// CHECK-SAME:    %[[X:.*]]: vector<8xf32>
+// CHECK:         %[[WIDE:.*]] = arith.extf %[[X]] : vector<8xf32> to vector<8xf64>
+// CHECK-COUNT-7: math.roundeven %{{.*}} : vector<8xf64>
+// CHECK-NOT:     math.{{sin|cos}}
+// CHECK:         return
+// GPU-LABEL:   func.func @sine(
+// GPU-COUNT-7:   llvm.call_intrinsic "llvm.roundeven"(%{{.*}}) : (f64) -> f64
+func.func @sine(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.sin %x : vector<8xf32>
+  %1 = math.cos %0 : vector<8xf32>
+  return %1 : vector<8xf32>
+}
+
+// A subnormal number is scaled by 2^24 before its logarithm is taken.
+// CHECK-LABEL: func.func @logarithm(
+// CHECK-SAME:    %[[X:.*]]: f32
+// CHECK:         %[[SMALL:.*]] = arith.cmpf olt, %[[X]], %
+// CHECK:         %[[SCALED:.*]] = arith.mulf %[[X]], %
+// CHECK:         arith.select %[[SMALL]], %[[SCALED]], %[[X]] : f32
+// CHECK:         return
+func.func @logarithm(%x: f32) -> f32 {
+  %0 = math.log %x : f32
+  return %0 : f32
+}
