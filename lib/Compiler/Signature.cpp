@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/IR/AffineMap.h"
@@ -85,25 +86,33 @@ static LogicalResult readTypes(func::FuncOp function, StringRef what,
 // Sizes
 //===----------------------------------------------------------------------===//
 
-static bool isArgumentOf(Value value, func::FuncOp function) {
+/// The argument that a value is, or the elements of; null if it is neither.
+static BlockArgument findArgument(Value value, func::FuncOp function) {
+  if (auto elements = value.getDefiningOp<bufferization::ToTensorOp>())
+    value = elements.getBuffer();
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getOwner() == &function.front();
+  return argument && argument.getOwner() == &function.front() ? argument
+                                                              : nullptr;
 }
 
 /// The size of dimension `dim` of `value`; none if it is not simply a number or
 /// that of an argument's dimension.
 static std::optional<DimSource> traceDim(func::FuncOp function, Value value,
                                          int64_t dim) {
+  while (auto copy =
+             value.getDefiningOp<bufferization::MaterializeInDestinationOp>())
+    value = copy.getSource();
   int64_t size = cast<ShapedType>(value.getType()).getDimSize(dim);
-  if (isArgumentOf(value, function) && ShapedType::isDynamic(size))
-    return DimRef{cast<BlockArgument>(value).getArgNumber(), dim};
+  BlockArgument argument = findArgument(value, function);
+  if (argument && ShapedType::isDynamic(size))
+    return DimRef{argument.getArgNumber(), dim};
   if (!ShapedType::isDynamic(size))
     return size;
   AffineMap map;
   ValueDimList operands;
   auto isArgument = [&](Value candidate, std::optional<int64_t>,
                         ValueBoundsConstraintSet &) {
-    return isArgumentOf(candidate, function);
+    return bool(findArgument(candidate, function));
   };
   if (failed(ValueBoundsConstraintSet::computeBound(
           map, operands, presburger::BoundType::EQ, {value, dim}, isArgument)))
@@ -119,9 +128,10 @@ static std::optional<DimSource> traceDim(func::FuncOp function, Value value,
   else
     return std::nullopt;
   auto [source, sourceDim] = operands[position];
-  if (!isArgumentOf(source, function) || !sourceDim)
+  argument = findArgument(source, function);
+  if (!argument || !sourceDim)
     return std::nullopt;
-  return DimRef{cast<BlockArgument>(source).getArgNumber(), *sourceDim};
+  return DimRef{argument.getArgNumber(), *sourceDim};
 }
 
 static LogicalResult traceResults(func::FuncOp function, Signature &signature) {
@@ -154,8 +164,8 @@ static LogicalResult traceResults(func::FuncOp function, Signature &signature) {
 /// The argument dimension that dimension `dim` of `value` is, if it is one.
 static std::optional<DimRef> traceToArgument(func::FuncOp function, Value value,
                                              int64_t dim) {
-  if (isArgumentOf(value, function))
-    return DimRef{cast<BlockArgument>(value).getArgNumber(), dim};
+  if (BlockArgument argument = findArgument(value, function))
+    return DimRef{argument.getArgNumber(), dim};
   std::optional<DimSource> source = traceDim(function, value, dim);
   if (!source || !std::holds_alternative<DimRef>(*source))
     return std::nullopt;

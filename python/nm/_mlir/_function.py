@@ -93,11 +93,29 @@ class FunctionText:
         self._name_sizes(result)
         return result
 
+    def kept(self, value: Tensor) -> Tensor:
+        """A copy, which updates of an argument that `value` is a view of leave as it
+        is."""
+        memory = self.fresh()
+        sizes = ", ".join(self.size(size) for size in value.shape
+                          if not isinstance(size, int))
+        self.line(f"{memory} = bufferization.alloc_tensor({sizes}) : {value.type}")
+        result = Tensor(self.fresh(), value.shape, value.element)
+        self.line(f"{result.name} = bufferization.materialize_in_destination "
+                  f"{value.name} in {memory} : ({value.type}, {value.type}) -> "
+                  f"{value.type}")
+        return result
+
     def update(self, argument: Tensor, value: Tensor) -> None:
-        """Makes `value` the elements of an argument that `updated_argument` gave."""
-        self.line(f"bufferization.materialize_in_destination {value.name} in restrict "
-                  f"writable {self._updated[argument.name]} : ({value.type}, "
-                  f"{_memory_type(value.type)}) -> ()")
+        """Makes `value` the elements of an argument that `updated_argument` gave. Stands
+        after all that reads the argument. A copy of memory, and no
+        materialize_in_destination: that lets bufferization make `value` in the
+        argument's memory while other operations still read what was there."""
+        memory, buffer = _memory_type(value.type), self.fresh()
+        self.line(f"{buffer} = bufferization.to_buffer {value.name} read_only : "
+                  f"{value.type} to {memory}")
+        self.line(f"memref.copy {buffer}, {self._updated[argument.name]} : {memory} to "
+                  f"{memory}")
 
     def _name_sizes(self, argument: Tensor) -> None:
         for place, size in enumerate(argument.shape):
@@ -387,6 +405,15 @@ class FunctionText:
         strides = [str(step) for step in steps] or strides
         place = "".join(f"[{', '.join(map(str, each))}]"
                         for each in (offsets, sizes, strides))
+        self.line(f"{result.name} = tensor.insert_slice {tensor.name} into "
+                  f"{into.name}{place} : {tensor.type} into {into.type}")
+        return result
+
+    def insert_at(self, tensor: Tensor, into: Tensor, dim: int, begin: Dim | str,
+                  step: int) -> Tensor:
+        """`into` with `tensor` in it, from `begin` on along one dimension."""
+        result = Tensor(self.fresh(), into.shape, into.element)
+        place = self._place(tensor.shape, dim, begin, step)
         self.line(f"{result.name} = tensor.insert_slice {tensor.name} into "
                   f"{into.name}{place} : {tensor.type} into {into.type}")
         return result

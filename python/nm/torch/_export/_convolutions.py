@@ -238,6 +238,8 @@ def _max_pool(c: Context, x: Tensor, taps: Sequence[int], stride: Sequence[int] 
               ceil_mode: bool = False) -> tuple[Tensor, None] | Tensor:
     value = c.node.meta["val"]
     pooled = value[0] if isinstance(value, (tuple, list)) else value
+    if any(user.args[1:] == (1,) and user.users for user in c.node.users):
+        raise c.refuse("a pool's largest elements, not their places")
     result = _pool(c, x, [c.dim(size) for size in pooled.shape], taps, stride, padding,
                    dilation, ceil_mode, -math.inf, x.element,
                    lambda body, x, most: body.maximum(x, most))

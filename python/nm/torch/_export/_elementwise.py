@@ -168,7 +168,7 @@ def _isnan(c: Context, x: Operand) -> Tensor:
 
 @lowers("aten._to_copy", "aten.clone", "aten.alias", "aten.detach", "aten.contiguous",
         "aten.lift_fresh_copy", "aten.lift_fresh", "aten.to", "aten.dropout",
-        "prims.convert_element_type", "aten.copy")
+        "prims.convert_element_type")
 def cast(c: Context, x: Tensor | Constant, *_args, **_options) -> Tensor:
     x = c.tensor(x)
     if x.element == c.element:
@@ -208,34 +208,6 @@ def _mul(c: Context, a: Operand, b: Operand) -> Tensor:
     if c.element == "i1":
         return pointwise(c, [a, b], lambda body, a, b: body.op("arith.andi", a, b))
     return pointwise(c, [a, b], lambda body, a, b: body.mul(a, b))
-
-
-@lowers("aten.div")
-def _div(c: Context, a: Operand, b: Operand, *, rounding_mode: str | None = None
-         ) -> Tensor:
-    def code(body: Body, a: Scalar, b: Scalar) -> Scalar:
-        whole = not is_float(a.element)
-        if rounding_mode == "floor":
-            return (body.op("arith.floordivsi", a, b) if whole
-                    else body.op("math.floor", body.div(a, b)))
-        result = body.div(a, b)
-        return body.op("math.trunc", result) if rounding_mode and not whole else result
-    return pointwise(c, [a, b], code)
-
-
-@lowers("aten.fmod", "aten.remainder")
-def _remainder(c: Context, a: Operand, b: Operand) -> Tensor:
-    def code(body: Body, a: Scalar, b: Scalar) -> Scalar:
-        rest = body.op("arith.remf" if is_float(a.element) else "arith.remsi", a, b)
-        if ".fmod" in str(c.node.target):
-            return rest
-        # PyTorch's remainder has the divisor's sign.
-        zero = body.constant(0, a.element)
-        signs = (body.compare("lt", each, zero) for each in (rest, b))
-        other = body.op("arith.andi", body.op("arith.xori", *signs),
-                        body.compare("ne", rest, zero))
-        return body.select(other, body.add(rest, b), rest)
-    return pointwise(c, [a, b], code)
 
 
 @lowers("aten.maximum", "aten.minimum")

@@ -16,9 +16,10 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from ..._errors import Error
 from ..._mlir import Dim, FunctionText, Size, Tensor
 from ..._mlir._sizes import describe, product, symbol
-from . import (_convolutions, _creation, _elementwise, _products,  # noqa: F401
-               _reductions, _selection, _shapes)
+from . import (_convolutions, _creation, _division, _elementwise,  # noqa: F401
+               _products, _reductions, _selection, _shapes, _updates)
 from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
+from ._updates import views_of
 
 # Decompositions that would take apart what is lowered as a whole.
 _WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm",
@@ -41,10 +42,11 @@ class Lowered:
         resources: the constants of the text by key.
         inputs: the places of the function's arguments among the model's flat ones.
         results: for each flat result of the model its place among the function's, or
-            the value itself where it is no tensor.
+            the value itself where it is no tensor: an expression of sizes, too.
         bools: the results of the function that are booleans.
         states: the buffers that the model writes, as they are before the first call.
             They are the last arguments, which the function updates in place.
+        sizes: for each symbol of a size an argument and its dimension.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Lowered:
     results: list[tuple[bool, Any]]
     bools: list[bool]
     states: dict[str, torch.Tensor] = field(default_factory=dict)
+    sizes: dict[sympy.Symbol, tuple[int, int]] = field(default_factory=dict)
 
 
 def core_aten(program: ExportedProgram) -> ExportedProgram:
@@ -79,6 +82,8 @@ class _Lowering:
         self._states: dict[str, torch.Tensor] = {}
         # By the name of an argument or a buffer that the model writes.
         self._updated: dict[str, Tensor] = {}
+        self._updated_nodes: list[fx.Node] = []
+        self._sizes: dict[sympy.Symbol, tuple[int, int]] = {}
         # The nodes that stand for arguments and constants.
         self._given: set[fx.Node] = set()
 
@@ -123,6 +128,7 @@ class _Lowering:
             self._given.add(node)
             if spec.kind == InputKind.USER_INPUT:
                 if isinstance(spec.arg, TensorArgument):
+                    self._note_sizes(node, len(self._inputs))
                     self._inputs.append(user_inputs)
                     self._values[node] = (
                         self._updated_argument(node, node.name)
@@ -139,6 +145,11 @@ class _Lowering:
         for spec, node in states:
             self._states[spec.target] = self._constant(spec).tensor
             self._values[node] = self._updated_argument(node, spec.target)
+
+    def _note_sizes(self, node: fx.Node, argument: int) -> None:
+        for dim, size in enumerate(node.meta["val"].shape):
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                self._sizes.setdefault(size.node.expr, (argument, dim))
 
     def _argument(self, node: fx.Node) -> Tensor:
         value = node.meta["val"]
@@ -159,6 +170,7 @@ class _Lowering:
                         "its arguments or buffers, but got booleans")
         shape = [self._dim(size) for size in value.shape]
         self._updated[name] = self._fn.updated_argument(shape, element)
+        self._updated_nodes.append(node)
         return self._updated[name]
 
     def _constant(self, spec) -> Constant:
@@ -233,32 +245,52 @@ class _Lowering:
         tensors: list[Tensor] = []
         results: list[tuple[bool, Any]] = []
         bools: list[bool] = []
+        updates: list[tuple[Tensor, Tensor]] = []
+        views = views_of(self._updated_nodes)
         for spec, node in zip(self._program.graph_signature.output_specs,
                               output.args[0]):
             if spec.kind in _UPDATES:
-                value = Context(self._fn, node, self._resources, self._dim).tensor(
-                    self._values[node])
-                self._fn.update(self._updated[spec.target], value)
+                updates.append((self._updated[spec.target], self._value_of(node, views)))
                 continue
             if spec.kind != OutputKind.USER_OUTPUT:
                 raise Error(f"{spec.target}: expected results of the model and what it "
                             f"writes, but got a {spec.kind.name}")
             if not isinstance(spec.arg, TensorArgument):
-                results.append((False, node))
+                results.append((False, self._number(node)))
                 continue
             results.append((True, len(tensors)))
-            tensor = self._result(node)
+            tensor = self._result(node, views)
             bools.append(node.meta["val"].dtype == torch.bool)
             tensors.append(tensor)
+        # After all that reads what was there before.
+        for argument, value in updates:
+            self._fn.update(argument, value)
         if not tensors:
             raise Error("expected a model with a tensor as its result")
         return Lowered(self._fn.name, self._fn.text(tensors), self._resources,
-                       self._inputs, results, bools, self._states)
+                       self._inputs, results, bools, self._states, self._sizes)
 
-    def _result(self, node: fx.Node) -> Tensor:
-        """A result of the function, which is memory of its own."""
+    def _value_of(self, node: fx.Node, views: set[fx.Node]) -> Tensor:
+        """The node's tensor, which stays when arguments are updated."""
         value = Context(self._fn, node, self._resources, self._dim).tensor(
             self._values[node])
+        return self._fn.kept(value) if node in views else value
+
+    def _number(self, node: Any) -> Any:
+        """A result that is no tensor: itself, or the expression of a size."""
+        if not isinstance(node, fx.Node):
+            return node
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt):
+            return value.node.expr
+        if isinstance(value, (int, float, bool)):
+            return value
+        raise Error(f"{where(node)}: expected results that are tensors, sizes and what "
+                    f"does not depend on the arguments, but got a {type(value).__name__}")
+
+    def _result(self, node: fx.Node, views: set[fx.Node]) -> Tensor:
+        """A result of the function, which is memory of its own."""
+        value = self._value_of(node, views)
         for size in value.shape:
             if isinstance(size, Size) and (size.factor, len(size.symbols)) != (1, 1):
                 raise Error(f"{where(node)}: expected a result whose sizes are numbers "
@@ -267,7 +299,7 @@ class _Lowering:
         if value.element == "i1":
             return self._fn.elementwise([value], value.shape, "i8",
                                         lambda body, x: body.cast(x, "i8"))
-        if node in self._given:
+        if node in self._given and node not in views:
             return self._fn.elementwise([value], value.shape, value.element,
                                         lambda body, x: x)
         return value

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import sympy
 import torch
 from torch import Tensor, nn
 from torch.utils import _pytree
@@ -230,13 +231,22 @@ class CompiledModel:
                        for name, tensor in lowered.states.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = self._call(*self._tensors(args, kwargs))
+        tensors = self._tensors(args, kwargs)
+        given = self._call(*tensors)
         results = given if isinstance(given, tuple) else (given,)
         results = [result.bool() if is_bool else result
                    for result, is_bool in zip(results, self._lowered.bools)]
-        flat = [results[value] if is_tensor else value
+        flat = [results[value] if is_tensor else self._number(value, tensors)
                 for is_tensor, value in self._lowered.results]
         return _pytree.tree_unflatten(flat, self._spec.out_spec)
+
+    def _number(self, value: Any, tensors: list[Tensor]) -> Any:
+        """A result that is no tensor, of a call with these arguments."""
+        if not isinstance(value, sympy.Expr):
+            return value
+        sizes = {symbol: tensors[argument].shape[dim]
+                 for symbol, (argument, dim) in self._lowered.sizes.items()}
+        return int(value.subs(sizes))
 
     def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> Profile:
         """The time of each step of a call of the model: the median of `runs` calls,

@@ -249,7 +249,9 @@ def _rms_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
     element = compute_type(x.element)
     along = list(range(len(x.shape) - len(sizes), len(x.shape)))
     if eps is None:
-        eps = torch.finfo(c.node.args[0].meta["val"].dtype).eps
+        # PyTorch takes that of the type that it computes in.
+        dtype = c.node.args[0].meta["val"].dtype
+        eps = torch.finfo(torch.promote_types(dtype, torch.float32)).eps
 
     def square(body: Body, x: Scalar, before: Scalar) -> Scalar:
         wide = body.cast(x, element)

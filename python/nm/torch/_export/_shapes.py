@@ -49,10 +49,10 @@ def _slice(c: Context, x: Tensor | Constant, dim: int = 0, begin: Any = None,
            end: Any = None, step: int = 1) -> Tensor:
     x = c.tensor(x)
     dim = dim_index(c, dim, len(x.shape))
-    return c.fn.slice(x, dim, _begin(c, begin or 0, x.shape[dim]), c.shape[dim], step)
+    return c.fn.slice(x, dim, begin_of(c, begin or 0, x.shape[dim]), c.shape[dim], step)
 
 
-def _begin(c: Context, begin: Any, size: Dim) -> Dim | str:
+def begin_of(c: Context, begin: Any, size: Dim) -> Dim | str:
     """Where a slice begins; below zero it counts from the end. A text names a value of
     the function."""
     begin = c.dim(begin)
@@ -70,7 +70,7 @@ def _begin(c: Context, begin: Any, size: Dim) -> Dim | str:
 def _select(c: Context, x: Tensor | Constant, dim: int, place: Any) -> Tensor:
     x = c.tensor(x)
     dim = dim_index(c, dim, len(x.shape))
-    return c.fn.reshape(c.fn.slice(x, dim, _begin(c, place, x.shape[dim]), 1), c.shape)
+    return c.fn.reshape(c.fn.slice(x, dim, begin_of(c, place, x.shape[dim]), 1), c.shape)
 
 
 @lowers("aten.split_with_sizes", "aten.split", "aten.chunk", "aten.unbind")
@@ -231,7 +231,7 @@ def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int,
     def code(body: Body, *given: Scalar) -> Scalar:
         inner = [body.cast(place, "index") for place in given]
         if counts_back:
-            inner = [_counted_back(body, place, Scalar(size, "index"))
+            inner = [counted_back(body, place, Scalar(size, "index"))
                      for place, size in zip(inner, sizes)]
         loops = [body.loop(loop, "index") for loop in range(len(c.shape))]
         return body.extract(x, [*loops[:dim], *inner, *loops[after:]])
@@ -239,14 +239,7 @@ def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int,
     return c.fn.elementwise(wide, c.shape, c.element, code)
 
 
-@lowers("aten.index_copy")
-def _index_copy(c: Context, x: Tensor | Constant, dim: int, places: Tensor | Constant,
-                source: Tensor | Constant) -> Tensor:
-    x, source = c.tensor(x), c.tensor(source)
-    return c.fn.scatter(source, x, c.tensor(places), dim_index(c, dim, len(x.shape)))
-
-
-def _counted_back(body: Body, place: Scalar, size: Scalar) -> Scalar:
+def counted_back(body: Body, place: Scalar, size: Scalar) -> Scalar:
     """A place that is counted from the end where it is below 0."""
     below = body.compare("lt", place, body.constant(0, "index"))
     return body.select(below, body.add(place, size), place)

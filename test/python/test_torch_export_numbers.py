@@ -1,0 +1,98 @@
+"""Exported arithmetic at its ends, compared with PyTorch: large angles, subnormal
+numbers, quotients of whole numbers and of floats, sizes as results."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from test_torch_export_ops import Function, check, draw, every, same  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+TARGETS = ["cpu", "sim:sm_90a"]
+INF, NAN = float("inf"), float("nan")
+
+
+def compiled_of(function, *args, target="cpu", **options):
+    return nm.torch.export(Function(function), args, **options).compile(target=target,
+                                                                        opt_level=1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_angles(target):
+    """Of f32 each is a number of its own: a sine of 1e38 is none of noise."""
+    large = torch.logspace(0, 38.5, 400) * torch.tensor([1.0, -1.0]).repeat(200)
+    x = torch.cat([large, torch.linspace(-1e6, 1e6, 401), torch.logspace(-40, 0, 100),
+                   torch.tensor([0.0, -0.0])])
+    compiled = compiled_of(every({"sin": torch.sin, "cos": torch.cos}), x,
+                           target=target)
+    given = compiled(x)
+    for name, function in (("sin", torch.sin), ("cos", torch.cos)):
+        expected = function(x.double())
+        error = (given[name].double() - expected).abs()
+        assert (error <= 2e-7 * expected.abs().clamp(min=1e-30)).all() or (
+            error.max() < 1e-7), error.max()
+    ends = torch.tensor([INF, -INF, NAN])
+    assert compiled_of(torch.sin, ends, target=target)(ends).isnan().all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_logarithms_of_subnormal_numbers(target):
+    x = torch.tensor([1e-45, 1e-40, 1.1e-38, 1.2e-38, 0.0, 1.0, -1e-40, NAN, INF])
+    functions = every({"log": torch.log, "log2": torch.log2})
+    same(compiled_of(functions, x, target=target)(x), functions(x), 1e-6)
+
+
+def test_floors_of_quotients():
+    x, y = torch.arange(-20, 20) * 0.3, draw(40)
+    ends = torch.tensor([0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 3.5])
+    functions = every({
+        "floats": lambda x, y, ends: x // y,
+        "a tenth": lambda x, y, ends: x // 0.1,
+        "minus": lambda x, y, ends: x // -0.1,
+        "doubles": lambda x, y, ends: x.double() // 0.1,
+        "halves": lambda x, y, ends: x.half() // 0.1,
+        "ends": lambda x, y, ends: ends[:, None] // ends,
+        "truncated": lambda x, y, ends: torch.div(x, y, rounding_mode="trunc")})
+    same(compiled_of(functions, x, y, ends)(x, y, ends), functions(x, y, ends), 1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int8])
+def test_whole_numbers_by_0_and_by_minus_1(dtype, target):
+    """A processor would end the program. PyTorch raises for 0."""
+    least = torch.iinfo(dtype).min
+    a = torch.tensor([7, -7, least, 0, 7, -7, least, 7, -8], dtype=dtype)
+    b = torch.tensor([0, 0, 0, 0, -1, -1, -1, 2, 3], dtype=dtype)
+    functions = every({
+        "floor": lambda a, b: a // b, "remainder": lambda a, b: a % b,
+        "fmod": torch.fmod,
+        "trunc": lambda a, b: torch.div(a, b, rounding_mode="trunc")})
+    given = compiled_of(functions, a, torch.ones_like(b), target=target)(a, b)
+    expected = {"floor": [0, 0, 0, 0, -7, 7, least, 3, -3],
+                "remainder": [0, 0, 0, 0, 0, 0, 0, 1, 1],
+                "fmod": [0, 0, 0, 0, 0, 0, 0, 1, -2],
+                "trunc": [0, 0, 0, 0, -7, 7, least, 3, -2]}
+    assert {name: each.tolist() for name, each in given.items()} == expected
+
+
+def test_the_least_epsilon_of_a_norm():
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        check(lambda x: F.rms_norm(x, (30,)), (draw(4, 30) * 1e-3).to(dtype))
+
+
+def test_sizes_as_results():
+    def function(x, y):
+        return x.shape[0], x + 1, (x.shape[0] * 2 + y.shape[1]) // 3, y.shape[1]
+
+    compiled = compiled_of(function, draw(4, 6), draw(4, 5), dynamic_batch=True)
+    for rows in (1, 4, 7):
+        args = draw(rows, 6), draw(rows, 5)
+        given, expected = compiled(*args), function(*args)
+        assert (given[0], *given[2:]) == (expected[0], *expected[2:])
+        same(given[1], expected[1], 1e-6)
+
+
+def test_places_of_a_pool():
+    with pytest.raises(nm.Error, match="a pool's largest elements, not their places"):
+        nm.torch.export(torch.nn.MaxPool2d(2, return_indices=True), (draw(1, 2, 4, 4),))
