@@ -96,3 +96,9 @@ def test_sizes_as_results():
 def test_places_of_a_pool():
     with pytest.raises(nm.Error, match="a pool's largest elements, not their places"):
         nm.torch.export(torch.nn.MaxPool2d(2, return_indices=True), (draw(1, 2, 4, 4),))
+
+
+def test_layers_without_elements():
+    """LLVM has no constants of none."""
+    for layer in (torch.nn.Linear(5, 0), torch.nn.Linear(0, 5)):
+        check(layer, draw(3, layer.in_features))

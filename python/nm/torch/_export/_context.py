@@ -77,6 +77,8 @@ class Context:
 
     def resource(self, value: Constant, element: str) -> Tensor:
         """The constant in the function, with elements that are called `element`."""
+        if 0 in value.shape:
+            return self.fn.empty(value.shape, element)
         self._resources[value.key] = value.tensor
         return self.fn.resource(value.key, value.shape, element)
 
