@@ -28,8 +28,12 @@ static bool hasWindows(linalg::GenericOp op) {
 }
 
 linalg::GenericOp mlir::nm::findEpilogueOfWindows(linalg::GenericOp windows) {
+  // Of dynamic sizes, what says where tasks end would read the windows, too.
   if (!windows.hasPureTensorSemantics() || windows->getNumResults() != 1 ||
-      !windows->hasOneUse() || !hasWindows(windows) ||
+      !windows->hasOneUse() ||
+      !cast<RankedTensorType>(windows->getResult(0).getType())
+           .hasStaticShape() ||
+      !hasWindows(windows) ||
       !windows.getMatchingIndexingMap(windows.getDpsInitOperand(0))
            .isProjectedPermutation())
     return nullptr;
@@ -82,7 +86,8 @@ static void padSlice(RewriterBase &rewriter, tensor::ExtractSliceOp slice) {
             size = padded.getStaticSizes()[dim];
     OpFoldResult offset = slice.getMixedOffsets()[dim],
                  taken = slice.getMixedSizes()[dim];
-    if (low == 0 && size == padded.getType().getDimSize(dim)) {
+    if (low == 0 && !ShapedType::isDynamic(size) &&
+        size == padded.getType().getDimSize(dim)) {
       offsets.push_back(offset);
       sizes.push_back(taken);
       places.push_back(rewriter.getIndexAttr(0));

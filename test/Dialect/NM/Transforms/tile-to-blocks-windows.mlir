@@ -73,3 +73,32 @@ func.func @twice(%x: tensor<64x70xf32>, %f: tensor<64x3xf32>, %c: tensor<64x68xf
   } -> tensor<64x68xf32>
   return %sums, %r : tensor<64x68xf32>, tensor<64x68xf32>
 }
+
+// -----
+
+// Nor where there are any number of channels.
+
+#image = affine_map<(c, t, x) -> (c, x + t)>
+#filter = affine_map<(c, t, x) -> (c, t)>
+#result = affine_map<(c, t, x) -> (c, x)>
+#all = affine_map<(c, x) -> (c, x)>
+// CHECK-LABEL: func.func @dynamic(
+func.func @dynamic(%x: tensor<?x70xf32>, %f: tensor<?x3xf32>, %c: tensor<?x68xf32>) -> tensor<?x68xf32> {
+  // CHECK: %[[SUMS:.*]] = scf.forall
+  // CHECK: %[[RESULT:.*]] = scf.forall
+  // CHECK: return %[[RESULT]]
+  %sums = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x, %f : tensor<?x70xf32>, tensor<?x3xf32>) outs(%c : tensor<?x68xf32>) {
+  ^bb0(%p: f32, %w: f32, %sum: f32):
+    %product = arith.mulf %p, %w : f32
+    %new = arith.addf %sum, %product : f32
+    linalg.yield %new : f32
+  } -> tensor<?x68xf32>
+  %r = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%sums : tensor<?x68xf32>) outs(%c : tensor<?x68xf32>) {
+  ^bb0(%sum: f32, %out: f32):
+    %new = arith.negf %sum : f32
+    linalg.yield %new : f32
+  } -> tensor<?x68xf32>
+  return %r : tensor<?x68xf32>
+}
