@@ -28,8 +28,9 @@ public:
   /// Compiles until no case is left.
   void work();
 
-  /// The time of a step that its product cannot have.
-  static constexpr double kLeftOut = -1;
+  /// The time of a step that its product cannot have, and of a case that no
+  /// time was left for.
+  static constexpr double kLeftOut = -1, kTooLate = -2;
 
   /// By case; none where it could not be compiled.
   std::vector<std::optional<double>> seconds;
@@ -58,7 +59,7 @@ void CompileJob::work() {
   while (next < cases.size()) {
     size_t at = next++;
     if (isOver && isOver()) {
-      seconds[at] = kLeftOut;
+      seconds[at] = kTooLate;
       continue;
     }
     lock.unlock();
@@ -93,7 +94,7 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
   if (isatty(STDERR_FILENO))
     std::fputs("\r\033[K", stderr);
 
-  size_t failed = 0, leftOut = 0;
+  size_t failed = 0, leftOut = 0, tooLate = 0;
   double slowest = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     if (!job.seconds[i]) {
@@ -102,6 +103,10 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
     }
     if (*job.seconds[i] == CompileJob::kLeftOut) {
       ++leftOut;
+      continue;
+    }
+    if (*job.seconds[i] == CompileJob::kTooLate) {
+      ++tooLate;
       continue;
     }
     folder.add(cases[i], *job.seconds[i]);
@@ -113,10 +118,13 @@ Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
       std::chrono::steady_clock::now() - begin;
   std::printf("compiled %zu of %zu cases for %s in %.1f s, the slowest in %.2f "
               "s\n",
-              cases.size() - failed - leftOut, cases.size(),
+              cases.size() - failed - leftOut - tooLate, cases.size(),
               settings.target.c_str(), spent.count(), slowest);
   if (leftOut > 0)
     std::printf("left out %s that products cannot have\n",
                 counted(leftOut, "step").c_str());
+  if (tooLate > 0)
+    std::printf("no time was left to compile %s\n",
+                counted(tooLate, "case").c_str());
   return failed;
 }

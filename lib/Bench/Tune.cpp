@@ -76,6 +76,8 @@ private:
 
 /// Schedules that are measured to begin with, and again at the end.
 static constexpr size_t kBases = 2, kFinalists = 3, kFinalRounds = 2;
+/// Candidates that a processor compiles before they are measured.
+static constexpr size_t kCasesOfJob = 4;
 
 namespace {
 /// Measures candidates that are in a folder.
@@ -191,6 +193,10 @@ private:
   /// Measures those of `candidates` that are not yet.
   Status round(const std::string &name, std::vector<BenchCase> candidates,
                bool repeats = false);
+  /// Compiles the candidates by `jobs` threads, but those that are there, and
+  /// measures them.
+  Status measure(const std::vector<BenchCase> &candidates, size_t jobs,
+                 bool repeats);
   Status readAll();
   std::vector<CandidateTime> ranked(const BenchCase &product) const {
     return rank(all, tableProductOf(product, options.arithmetic), device.name(),
@@ -247,9 +253,24 @@ Status Tuning::round(const std::string &name, std::vector<BenchCase> candidates,
     return Status::success();
   std::fprintf(stderr, "nm-bench: %s: %s, %.0f s left\n", name.c_str(),
                counted(left.size(), "candidate").c_str(), budget.left());
+  // What is compiled is measured before the budget goes to all the others, so
+  // that the same command always comes further.
+  size_t jobs = std::max(1u, std::thread::hardware_concurrency());
+  bool inParts = compiles && !repeats;
+  size_t together = inParts ? kCasesOfJob * jobs : left.size();
+  for (size_t at = 0; at < left.size() && !budget.isOver(); at += together) {
+    auto begin = left.begin() + at,
+         end = left.begin() + std::min(at + together, left.size());
+    if (Status status = measure({begin, end}, jobs, repeats); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+Status Tuning::measure(const std::vector<BenchCase> &candidates, size_t jobs,
+                       bool repeats) {
   if (compiles && !repeats) {
-    size_t jobs = std::max(1u, std::thread::hardware_concurrency());
-    Result<size_t> failed = compileAll(left, settings, folder, jobs,
+    Result<size_t> failed = compileAll(candidates, settings, folder, jobs,
                                        [&] { return budget.isOver(); });
     if (!failed)
       return failed.error();
@@ -265,7 +286,7 @@ Status Tuning::round(const std::string &name, std::vector<BenchCase> candidates,
     return std::unique_ptr<CaseRunner>(new CandidateRunner(
         std::move(*bench), folder, device, options, budget, known, repeats));
   };
-  Result<bool> passed = measureCases(left, options.csv, makeRunner,
+  Result<bool> passed = measureCases(candidates, options.csv, makeRunner,
                                      device.isolation, Reporting::Continued);
   if (!passed)
     return passed.error();

@@ -3,6 +3,7 @@ on which schedule is the fastest."""
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -187,6 +188,22 @@ def test_an_interrupt_keeps_what_there_is(tmp_path):
     assert process.returncode == 0 and "interrupted" in output
     assert lines.read_text().count("\n") > 1
     assert table.exists()
+
+
+def test_what_is_compiled_is_measured_before_the_budget_is_spent(tmp_path):
+    """Of a long list, so that the same command comes further each time."""
+    lines = tmp_path / "t.csv"
+    shapes = [f"--case={m}x96x64 2:4 f32" for m in range(1, 17)]
+    output = subprocess.run(
+        [find_program(), "--tune", f"--table={tmp_path / 't.yaml'}", f"--csv={lines}",
+         "--budget=12", "--seconds=0.01", "--blas=none", *shapes],
+        capture_output=True, text=True, check=True).stdout
+    parts = [int(count) for count in re.findall(r"compiled \d+ of (\d+) cases", output)]
+    assert parts and max(parts) <= 4 * os.cpu_count()
+    assert lines.read_text().count("\n") > 1
+    # Cases that come too late are none that products cannot have.
+    left_out = re.findall(r"left out (\d+) steps? that products cannot have", output)
+    assert all(int(count) < part for count, part in zip(left_out, parts))
 
 
 def test_a_users_table_answers_by_itself(tuned, tmp_path, monkeypatch):
