@@ -102,3 +102,10 @@ def test_layers_without_elements():
     """LLVM has no constants of none."""
     for layer in (torch.nn.Linear(5, 0), torch.nn.Linear(0, 5)):
         check(layer, draw(3, layer.in_features))
+
+
+def test_means_along_any_size():
+    check(every({"rows": lambda x: x.mean(0), "all": lambda x: x.mean(),
+                 "kept": lambda x: x.mean((0, 1), keepdim=True),
+                 "columns": lambda x: x.mean(1)}), draw(4, 6), dynamic=True)
+    check(lambda x: x.mean(0), draw(4, 6).half(), dynamic=True)

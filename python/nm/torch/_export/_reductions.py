@@ -50,11 +50,20 @@ def _sum(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = None,
     x = c.tensor(x)
     along = dim_indices(dims, len(x.shape))
     sums = c.fn.reshape(total(c, x, along, compute_type(c.element)), c.shape)
-    size = count(c, x, along) if ".mean" in str(c.node.target) else 1
+    size = (product([x.shape[dim] for dim in along])
+            if ".mean" in str(c.node.target) else 1)
     if size == 1 and sums.element == c.element:
         return sums
-    return c.fn.elementwise([sums], c.shape, c.element, lambda body, s: body.cast(
-        body.div(s, body.constant(size, s.element)) if size != 1 else s, c.element))
+    known = size if isinstance(size, int) else Scalar(c.fn.size(size), "index")
+
+    def code(body: Body, s: Scalar) -> Scalar:
+        if size != 1:
+            divisor = (body.constant(known, s.element) if isinstance(known, int)
+                       else body.cast(known, s.element))
+            s = body.div(s, divisor)
+        return body.cast(s, c.element)
+
+    return c.fn.elementwise([sums], c.shape, c.element, code)
 
 
 @lowers("aten.linalg_vector_norm")
