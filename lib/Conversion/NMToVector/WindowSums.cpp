@@ -149,7 +149,7 @@ LogicalResult WindowOp::readLoops() {
   along = result.getDimPosition(result.getNumResults() - 1);
   int64_t count = 1;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (linalg::isReductionIterator(kind)) {
+    if (kind == utils::IteratorType::reduction) {
       if (ShapedType::isDynamic(ranges[loop]) || ranges[loop] > kMostTaps)
         return failure();
       count *= ranges[loop];
