@@ -19,6 +19,7 @@ from ..._mlir._sizes import describe, product, symbol
 from . import (_convolutions, _creation, _division, _elementwise,  # noqa: F401
                _products, _reductions, _selection, _shapes, _updates)
 from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
+from ._decompositions import decompositions
 from ._updates import views_of
 
 # Decompositions that would take apart what is lowered as a whole.
@@ -62,6 +63,7 @@ class Lowered:
 def core_aten(program: ExportedProgram) -> ExportedProgram:
     """The program in core ATen operators, and those that are lowered whole."""
     table = torch.export.default_decompositions()
+    table.update(decompositions())
     for name in _WHOLE:
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads():

@@ -98,6 +98,18 @@ def _extreme(c: Context, x: Tensor | Constant, dims: Sequence[int] = (),
     return c.fn.reshape(least, c.shape)
 
 
+@lowers("aten.prod")
+def _prod(c: Context, x: Tensor | Constant, dim: int | None = None,
+          keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    x = c.tensor(x)
+    along = dim_indices([] if dim is None else [dim], len(x.shape))
+    element = compute_type(c.element)
+    products = c.fn.reduce([x], along, 1, element, lambda body, x, before: body.mul(
+        before, body.cast(x, element)))
+    return c.fn.elementwise([c.fn.reshape(products, c.shape)], c.shape, c.element,
+                            lambda body, x: body.cast(x, c.element))
+
+
 @lowers("aten.argmax")
 def _argmax(c: Context, x: Tensor | Constant, dim: int | None = None,
             keepdim: bool = False) -> Tensor:
