@@ -9,11 +9,11 @@ times as fast nm is.
 
 import argparse
 import os
-import time
 
 import nm.torch
 import torch
 import transformers
+from measure_convolutions import time_in_turns
 from torch import nn
 
 LAYERS = [(32, 1, 112), (64, 2, 112), (128, 1, 56), (128, 2, 56), (256, 1, 28), (256, 2, 28),
@@ -30,19 +30,6 @@ class Logits(nn.Module):
         return self.model(x).logits
 
 
-def least_times(calls, seconds):
-    times = [float("inf")] * len(calls)
-    for call in calls:
-        call()
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            begin = time.perf_counter()
-            call()
-            times[i] = min(times[i], 1e6 * (time.perf_counter() - begin))
-    return times
-
-
 def measure(name, model, x, args):
     compiled = nm.torch.export(model, x).compile(threads=str(args.threads))
     expected = model.double()(x.double())
@@ -50,9 +37,9 @@ def measure(name, model, x, args):
     error = ((compiled(x) - expected).norm() / expected.norm()).item()
     assert error < 1e-5, error
     last = x.to(memory_format=torch.channels_last)
-    mine, planes = least_times([lambda: compiled(x), lambda: model(x)], args.seconds)
+    mine, planes = time_in_turns([lambda: compiled(x), lambda: model(x)], args.seconds)
     model.to(memory_format=torch.channels_last)
-    again, channels_last = least_times([lambda: compiled(x), lambda: model(last)], args.seconds)
+    again, channels_last = time_in_turns([lambda: compiled(x), lambda: model(last)], args.seconds)
     mine, dense = min(mine, again), min(planes, channels_last)
     print(f"{name}: nm {mine:.0f}, PyTorch {dense:.0f}, {dense / mine:.2f}", flush=True)
 

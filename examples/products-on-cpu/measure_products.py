@@ -10,10 +10,14 @@ least of calls that take turns, in microseconds; the last number is how many tim
 
 import argparse
 import os
-import time
+import sys
+from pathlib import Path
 
 import nm
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "convolutions"))
+from measure_convolutions import time_in_turns  # noqa: E402
 
 TYPES = {"i8": torch.int8, "bf16": torch.bfloat16, "f32": torch.float32}
 
@@ -50,19 +54,6 @@ def dense_calls(element, x, weight):
     return calls
 
 
-def least_times(calls, seconds):
-    times = [float("inf")] * len(calls)
-    for call in calls:
-        call()
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            begin = time.perf_counter()
-            call()
-            times[i] = min(times[i], 1e6 * (time.perf_counter() - begin))
-    return times
-
-
 def measure(element, pattern, rows, args):
     dense = draw(element, args.size, args.size)
     pruned, _ = nm.prune(dense.float().numpy(), pattern, axis=0)
@@ -76,8 +67,8 @@ def measure(element, pattern, rows, args):
     expected = x.double() @ weight.double()
     assert (out - expected).norm() <= 4e-3 * expected.norm()
     assert element != "i8" or torch.equal(out.double(), expected)
-    mine, *theirs = least_times([lambda: product(x, out=out),
-                                 *dense_calls(element, x, weight)], args.seconds)
+    mine, *theirs = time_in_turns([lambda: product(x, out=out),
+                                   *dense_calls(element, x, weight)], args.seconds)
     print(f"{element}, {pattern}, {rows} rows: nm {mine:.0f}, PyTorch {min(theirs):.0f}, "
           f"{min(theirs) / mine:.2f}", flush=True)
 

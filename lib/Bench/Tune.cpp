@@ -253,8 +253,8 @@ Status Tuning::round(const std::string &name, std::vector<BenchCase> candidates,
     return Status::success();
   std::fprintf(stderr, "nm-bench: %s: %s, %.0f s left\n", name.c_str(),
                counted(left.size(), "candidate").c_str(), budget.left());
-  // What is compiled is measured before the budget goes to all the others, so
-  // that the same command always comes further.
+  // A few candidates are compiled and measured before the next ones: a budget
+  // that compiles some has times of them, and the same command goes on there.
   size_t jobs = std::max(1u, std::thread::hardware_concurrency());
   bool inParts = compiles && !repeats;
   size_t together = inParts ? kCasesOfJob * jobs : left.size();

@@ -44,6 +44,11 @@ static bool fits(const Pattern &pattern, int64_t columns) {
          (keepsAll(pattern) && columns % pattern.bn == 0);
 }
 
+/// Values of a column in a lane of 32 bits, which one instruction multiplies.
+static int64_t wordOf(const CpuProduct &product) {
+  return 4 / elementSize(product.type);
+}
+
 Status nm::checkTiles(const CpuProduct &product) {
   const Pattern &pattern = product.pattern;
   if (product.type != ElementType::BF16 && product.type != ElementType::I8)
@@ -56,8 +61,7 @@ Status nm::checkTiles(const CpuProduct &product) {
   if (keepsAll(pattern))
     return Status::success();
   // What #nm.amx (C3) lets pass.
-  int64_t word = product.type == ElementType::I8 ? 4 : 2;
-  if (word == 4 && pattern.bk % 4 == 2 && pattern.keptRows() > 128)
+  if (wordOf(product) == 4 && pattern.bk % 4 == 2 && pattern.keptRows() > 128)
     return Error{"expected at most 128 kept rows in a window of units of no "
                  "multiple of 4 rows for strategy amx and i8, but got " +
                  std::to_string(pattern.keptRows())};
@@ -110,11 +114,6 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
   if (rowTasks * columnTasks % threads != 0)
     columnTasks = roundUp(columnTasks, threads / std::gcd(threads, rowTasks));
   schedule.blockN = roundUp(ceilDiv(product.n, columnTasks), step);
-}
-
-/// Values of a column that one instruction's lane multiplies.
-static int64_t wordOf(const CpuProduct &product) {
-  return product.type == ElementType::I8 ? 4 : 2;
 }
 
 /// Cycles of all tasks for rows of A that weights choose, behind what says

@@ -12,9 +12,6 @@
 
 #include "FloatEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -30,41 +27,6 @@ constexpr double kTurn = 6.283185307179586;
 constexpr double kSin[] = {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4};
 constexpr double kCos[] = {4.166664568298827e-2, -1.388731625493765e-3,
                            2.443315711809948e-5};
-
-/// f64 arithmetic on values of one shape.
-class DoubleEmitter {
-public:
-  DoubleEmitter(OpBuilder &builder, Location loc, Type f32)
-      : builder(builder), loc(loc), type(builder.getF64Type()) {
-    if (auto vector = dyn_cast<VectorType>(f32))
-      type = vector.clone(type);
-  }
-
-  Value constant(double value) {
-    Attribute scalar = builder.getF64FloatAttr(value);
-    auto vector = dyn_cast<VectorType>(type);
-    return arith::ConstantOp::create(
-        builder, loc,
-        vector ? cast<TypedAttr>(DenseElementsAttr::get(vector, scalar))
-               : cast<TypedAttr>(scalar));
-  }
-  Value wide(Value x) { return arith::ExtFOp::create(builder, loc, type, x); }
-  Value add(Value a, Value b) {
-    return arith::AddFOp::create(builder, loc, a, b);
-  }
-  Value sub(Value a, Value b) {
-    return arith::SubFOp::create(builder, loc, a, b);
-  }
-  Value mul(Value a, double b) {
-    return arith::MulFOp::create(builder, loc, a, constant(b));
-  }
-  Value round(Value a) { return math::RoundEvenOp::create(builder, loc, a); }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  Type type;
-};
 
 template <typename OpTy>
 struct ApproximateTrigonometry : OpRewritePattern<OpTy> {
@@ -101,16 +63,25 @@ struct ApproximateTrigonometry : OpRewritePattern<OpTy> {
   /// The quarters of a turn, -2 to 2, and the rest of x.
   static std::pair<Value, Value> reduce(PatternRewriter &rewriter, Location loc,
                                         Value x) {
-    DoubleEmitter d(rewriter, loc, x.getType());
-    Value wide = d.wide(x), turns;
+    Type f64 = rewriter.getF64Type();
+    if (auto vector = dyn_cast<VectorType>(x.getType()))
+      f64 = vector.clone(f64);
+    FloatEmitter d(rewriter, loc, f64);
+    auto times = [&](Value value, double factor) {
+      return d.mul(value, d.constant(factor));
+    };
+    auto round = [&](Value value) {
+      return math::RoundEvenOp::create(rewriter, loc, value).getResult();
+    };
+    Value wide = arith::ExtFOp::create(rewriter, loc, f64, x), turns;
     for (double part : kTurnParts) {
-      Value product = d.mul(wide, part);
-      Value rest = d.sub(product, d.round(product));
+      Value product = times(wide, part);
+      Value rest = d.sub(product, round(product));
       turns = turns ? d.add(turns, rest) : rest;
     }
-    turns = d.sub(turns, d.round(turns));
-    Value quarters = d.round(d.mul(turns, 4));
-    Value rest = d.mul(d.sub(turns, d.mul(quarters, 0.25)), kTurn);
+    turns = d.sub(turns, round(turns));
+    Value quarters = round(times(turns, 4));
+    Value rest = times(d.sub(turns, times(quarters, 0.25)), kTurn);
     auto narrow = [&](Value value) {
       return arith::TruncFOp::create(rewriter, loc, x.getType(), value)
           .getResult();

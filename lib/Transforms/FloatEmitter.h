@@ -1,4 +1,4 @@
-//===- FloatEmitter.h - f32 arithmetic of approximations --------*- C++ -*-===//
+//===- FloatEmitter.h - Arithmetic of approximations ------------*- C++ -*-===//
 
 #ifndef NM_LIB_TRANSFORMS_FLOATEMITTER_H
 #define NM_LIB_TRANSFORMS_FLOATEMITTER_H
@@ -9,14 +9,14 @@
 
 namespace mlir::nm {
 
-/// Builds arithmetic on values of one type, which is f32 or vectors of f32.
+/// Builds arithmetic on values of one type: f32 or f64, or vectors of them.
 class FloatEmitter {
 public:
   FloatEmitter(OpBuilder &builder, Location loc, Type type)
       : builder(builder), loc(loc), type(type) {}
 
   Value constant(double value) {
-    Attribute scalar = builder.getF32FloatAttr(float(value));
+    Attribute scalar = builder.getFloatAttr(getElementTypeOrSelf(type), value);
     auto vector = dyn_cast<VectorType>(type);
     return arith::ConstantOp::create(
         builder, loc,
@@ -36,8 +36,8 @@ public:
     return math::FmaOp::create(builder, loc, a, b, c);
   }
   Value negate(Value a) { return arith::NegFOp::create(builder, loc, a); }
-  /// Without its sign bit, of which LLVM makes an instruction: math.absf would
-  /// be a call of CUDA's libdevice.
+  /// `a` of f32 without its sign bit, which is an instruction in LLVM:
+  /// math.absf would be a call of CUDA's libdevice.
   Value absolute(Value a);
 
   /// NaN where `value` is: an instruction of GPUs, and of x86 where `end` is a

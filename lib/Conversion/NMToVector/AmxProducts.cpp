@@ -12,9 +12,9 @@
 // scratch sums of C: a chain of products is no longer than a tile of k. A
 // panel's weights of a tile of k stay in L1 for all subtiles.
 //
-// Of i8, vectors have the same sums of 16 columns by 16 rows of m, or 8 by 32:
-// vpdpbusd multiplies four rows of a column, in all lanes, by the same of 16
-// rows of m.
+// Products of i8 have no tiles: 16 vector registers keep the sums of 16 columns
+// by 16 rows of m, or of 8 by 32. vpdpbusd multiplies four kept rows of k of
+// one column, which are in all lanes, by these rows of A for 16 rows of m.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,7 +119,8 @@ private:
   Value kept;
   Value partials;
   Value sums;
-  /// Of i8: for each column, what sums of a tile of k have too much.
+  /// For each column of i8 weights, 128 times their sum in the tile of k, which
+  /// the products of A + 128 have too much.
   Value offsets;
 };
 } // namespace
@@ -327,7 +328,7 @@ void AmxProduct::clearRest(const KTile &kTile) {
 
 void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
   if (!isOfTiles) {
-    // Of 32 vector registers 16 have sums.
+    // The sums take 16 of the 32 vector registers.
     e.loop(e.index(0), e.index(this->panel), kAmxRows / vectors,
            [&](Value firstColumn) {
              sumDots(panel, firstColumn, subtile, kTile);

@@ -12,9 +12,9 @@
 //   of m of a matrix stand in the order that makes up for that: lane l has rows
 //   4l to 4l+3 of the first vector and then of the second.
 //
-// Of i8, for vpdpbusd, four rows of k are a
-// word instead of two, rows of m stand in their own order, and what is laid out
-// is A + 128: that instruction takes values without a sign.
+// An A of i8 is laid out for vpdpbusd: a word has four rows of k instead of
+// two, rows of m stand in their own order, and the values are A + 128, since
+// the instruction takes this operand without a sign.
 //
 //===----------------------------------------------------------------------===//
 

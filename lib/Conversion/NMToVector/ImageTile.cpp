@@ -111,8 +111,8 @@ private:
   struct Tap {
     /// As an element, and along a row.
     Value begin, place;
-    /// Of each row of pixels, whether the image has the row; null where it
-    /// always does.
+    /// For each row of pixels of the tile, whether its taps are in a row that
+    /// the image has; null where all taps are.
     SmallVector<Value> rowIsInside;
   };
 
@@ -124,6 +124,7 @@ private:
   bool sharesTaps();
   Value isInside(const PixelRow &row, ArrayRef<Value> places);
   Tap findTap(ArrayRef<Value> indices);
+  Value makeLanes(const Part &part, int64_t load, int64_t stride);
   Value makeMask(const Part &part, int64_t load, const Tap &tap);
   SmallVector<Value> makeMasks(const Tap &tap);
   Value loadPart(const Part &part, Value begin, ArrayRef<Value> masks);
@@ -322,6 +323,20 @@ ImageCopy::Tap ImageCopy::findTap(ArrayRef<Value> indices) {
   return tap;
 }
 
+/// Which elements of load `load` are pixels of `part`, `stride` elements from
+/// each to the next; null where all are.
+Value ImageCopy::makeLanes(const Part &part, int64_t load, int64_t stride) {
+  SmallVector<bool> lanes;
+  for (int64_t lane = 0; lane < e.lanes; ++lane) {
+    int64_t pixel = (load * e.lanes + lane) / stride;
+    lanes.push_back(pixel >= part.first && pixel < part.end);
+  }
+  if (!llvm::is_contained(lanes, false))
+    return {};
+  auto type = VectorType::get({e.lanes}, e.b.getI1Type());
+  return arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, lanes));
+}
+
 /// Which elements of load `load` of `part` are pixels of the part that the
 /// image has; null where all are.
 Value ImageCopy::makeMask(const Part &part, int64_t load, const Tap &tap) {
@@ -329,14 +344,7 @@ Value ImageCopy::makeMask(const Part &part, int64_t load, const Tap &tap) {
   auto both = [&](Value lhs, Value rhs) {
     return lhs ? arith::AndIOp::create(e.b, lhs, rhs).getResult() : rhs;
   };
-  SmallVector<bool> ofPart;
-  for (int64_t lane = 0; lane < e.lanes; ++lane) {
-    int64_t pixel = (load * e.lanes + lane) / stride;
-    ofPart.push_back(pixel >= part.first && pixel < part.end);
-  }
-  Value mask;
-  if (llvm::is_contained(ofPart, false))
-    mask = arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, ofPart));
+  Value mask = makeLanes(part, load, stride);
   if (Value inside = tap.rowIsInside[part.row])
     mask = both(mask, vector::BroadcastOp::create(e.b, type, inside));
   if (tapsAreInside(part))
@@ -395,20 +403,13 @@ Value ImageCopy::loadPart(const Part &part, Value begin,
 
 /// Copies a row of k, whose tap is `begin` elements from that of the pixel.
 void ImageCopy::copyRow(Value kRow, Value begin, ArrayRef<Value> masks) {
-  auto type = VectorType::get({e.lanes}, e.b.getI1Type());
   for (const StoredVector &vector : vectors) {
     Value found = vector.parts.empty() ? e.zeroVector() : Value();
     for (const Part &part : vector.parts) {
       Value loaded = loadPart(part, e.add(rows[part.row].begin, begin),
                               masks.take_front(size_t(stride)));
       masks = masks.drop_front(size_t(stride));
-      SmallVector<bool> ofPart;
-      for (int64_t lane = 0; lane < e.lanes; ++lane)
-        ofPart.push_back(lane >= part.first && lane < part.end);
-      found = !found ? loaded
-                     : e.select(arith::ConstantOp::create(
-                                    e.b, DenseElementsAttr::get(type, ofPart)),
-                                loaded, found);
+      found = found ? e.select(makeLanes(part, 0, 1), loaded, found) : loaded;
     }
     storeAt(found, kRow, vector.column);
   }

@@ -10,6 +10,8 @@
 #include "WindowSums.h"
 #include "VectorEmitter.h"
 
+#include "nm/Dialect/NM/IR/PatchesOp.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,7 +30,7 @@ using namespace mlir::nm;
 static constexpr int64_t kMostTaps = 64, kRows = 4;
 
 namespace {
-/// A subscript: its terms are loops times these, and a constant.
+/// A subscript: the sum of each loop times its factor, and of the constant.
 struct Subscript {
   SmallVector<int64_t> factors;
   int64_t constant = 0;
@@ -110,32 +112,17 @@ private:
 // What is taken
 //===----------------------------------------------------------------------===//
 
-static bool addTerms(AffineExpr expr, int64_t factor, Subscript &subscript) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    subscript.constant += factor * constant.getValue();
-    return true;
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    subscript.factors[dim.getPosition()] += factor;
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (binary && binary.getKind() == AffineExprKind::Add)
-    return addTerms(binary.getLHS(), factor, subscript) &&
-           addTerms(binary.getRHS(), factor, subscript);
-  if (binary && binary.getKind() == AffineExprKind::Mul)
-    if (auto by = dyn_cast<AffineConstantExpr>(binary.getRHS()))
-      return addTerms(binary.getLHS(), factor * by.getValue(), subscript);
-  return false;
-}
-
 LogicalResult WindowOp::readSubscripts() {
   for (OpOperand &operand : op->getOpOperands()) {
     SmallVector<Subscript> &all = subscripts.emplace_back();
-    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
-      all.push_back({SmallVector<int64_t>(ranges.size()), 0});
-      if (!addTerms(expr, 1, all.back()))
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+      // Quotients and remainders would be factors behind those of loops.
+      SmallVector<int64_t> factors = getFactors(map, dim);
+      if (factors.size() != ranges.size() + 1)
         return failure();
+      int64_t constant = factors.pop_back_val();
+      all.push_back({factors, constant});
     }
   }
   return success();

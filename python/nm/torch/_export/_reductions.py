@@ -11,6 +11,7 @@ from ..._mlir import Body, Scalar, Tensor
 from ..._mlir._scalars import compute_type, is_float
 from ..._mlir._sizes import product
 from ._context import Constant, Context, dim_index, dim_indices, lowers
+from ._elementwise import cast
 
 _LOWEST = {"i64": -2 ** 63, "i32": -2 ** 31, "i8": -2 ** 7}
 
@@ -106,8 +107,7 @@ def _prod(c: Context, x: Tensor | Constant, dim: int | None = None,
     element = compute_type(c.element)
     products = c.fn.reduce([x], along, 1, element, lambda body, x, before: body.mul(
         before, body.cast(x, element)))
-    return c.fn.elementwise([c.fn.reshape(products, c.shape)], c.shape, c.element,
-                            lambda body, x: body.cast(x, c.element))
+    return cast(c, c.fn.reshape(products, c.shape))
 
 
 @lowers("aten.argmax")
