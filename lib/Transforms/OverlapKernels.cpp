@@ -34,9 +34,25 @@ static std::optional<int64_t> getEarlyBlocks(gpu::GPUModuleOp module) {
   return most;
 }
 
+static bool isPrefetch(Operation *op) {
+  return isa<NVVM::CpAsyncBulkPrefetchOp>(op);
+}
+
+static bool hasPrefetch(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isPrefetch(inner) ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether the runtime launches the kernel when the one before it is over
-/// anyway: see gainsFromEarlyStart.
+/// anyway: see gainsFromEarlyStart. Behind few blocks, it launches those that
+/// have something to do meanwhile early, too.
 static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
+  if (hasPrefetch(kernel))
+    return false;
   std::optional<ArrayRef<int32_t>> grid = kernel.getKnownGridSize();
   if (!grid)
     return false;
@@ -49,7 +65,7 @@ static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
 /// Whether `op` may touch memory. What is prefetched to L2 is there for the
 /// kernel before to write as well.
 static bool touchesMemory(Operation &op) {
-  if (isa<NVVM::CpAsyncBulkPrefetchOp>(op))
+  if (isPrefetch(&op))
     return false;
   if (!op.hasTrait<OpTrait::HasRecursiveMemoryEffects>())
     return !isMemoryEffectFree(&op);
@@ -68,9 +84,7 @@ static Block::iterator findWait(gpu::GPUFuncOp kernel) {
   for (Operation &op : entry.without_terminator()) {
     if (touchesMemory(op))
       break;
-    if (op.walk([](NVVM::CpAsyncBulkPrefetchOp) {
-            return WalkResult::interrupt();
-          }).wasInterrupted())
+    if (hasPrefetch(&op))
       place = std::next(op.getIterator());
   }
   return place;

@@ -39,6 +39,12 @@
 // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
 // CHECK-NEXT: gpu.return
 
+// What they prefetch they may behind few blocks.
+// CHECK: gpu.func @large_prefetching
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: nvvm.cp.async.bulk.prefetch
+// CHECK-NEXT: nvvm.griddepcontrol wait
+
 // A function that kernels call is over with them.
 // CHECK-NOT: @nm_waits_called
 // CHECK: gpu.func @called
@@ -69,6 +75,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
   gpu.func @too_large() kernel attributes {known_grid_size = array<i32: 67, 2, 1>} {
+    gpu.return
+  }
+  gpu.func @large_prefetching(%p: !llvm.ptr<1>) kernel attributes {known_grid_size = array<i32: 67, 2, 1>} {
+    %bytes = arith.constant 64 : i32
+    nvvm.cp.async.bulk.prefetch %p, %bytes : !llvm.ptr<1>
     gpu.return
   }
   gpu.func @called(%a: memref<64xf32>, %x: f32, %i: index) {

@@ -20,6 +20,16 @@ constexpr bool gainsFromEarlyStart(int64_t blocks, int64_t multiprocessors) {
   return leavesHalf || takesAll;
 }
 
+/// Whether a kernel of so many blocks may gain from it behind one of `before`:
+/// beside a few blocks, as those of the norm of a few rows, larger grids go
+/// where they go in a launch of their own.
+constexpr bool gainsBehindFewBlocks(int64_t blocks, int64_t before,
+                                    int64_t multiprocessors) {
+  constexpr int64_t kBlocksOfMultiprocessor = 4;
+  return 8 * before <= multiprocessors &&
+         blocks <= kBlocksOfMultiprocessor * multiprocessors;
+}
+
 } // namespace nm
 
 #endif // NM_SUPPORT_EARLYSTART_H

@@ -207,16 +207,40 @@ static LaunchAttribute overlapping() {
   return attribute;
 }
 
+static int64_t countBlocks(const LaunchShape &shape) {
+  return shape.grid[0] * shape.grid[1] * shape.grid[2];
+}
+
+namespace {
+/// The thread's last launch of a kernel.
+struct LastLaunch {
+  Stream stream;
+  int64_t blocks;
+};
+} // namespace
+
+static LastLaunch &getLastLaunch() {
+  static thread_local LastLaunch last = {nullptr, 0};
+  return last;
+}
+
+/// What is not a kernel of ours may have come between, which costs time alone.
 static bool gainsFromOverlap(const LaunchShape &shape,
-                             const DeviceState &device) {
-  int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  return gainsFromEarlyStart(blocks, device.multiprocessors);
+                             const DeviceState &device, Stream stream) {
+  int64_t blocks = countBlocks(shape);
+  if (gainsFromEarlyStart(blocks, device.multiprocessors))
+    return true;
+  const LastLaunch &last = getLastLaunch();
+  return last.blocks != 0 && last.stream == stream &&
+         gainsBehindFewBlocks(blocks, last.blocks, device.multiprocessors);
 }
 
 /// The shape with so much shared memory that a multiprocessor has room for one
-/// block: no two go to one that is free early.
+/// block: no two go to one that is free early. Of more blocks, some must.
 static LaunchShape spread(LaunchShape shape, const DeviceState &device,
                           int64_t staticShared) {
+  if (countBlocks(shape) > device.multiprocessors)
+    return shape;
   shape.sharedBytes = std::max(
       shape.sharedBytes, device.sharedBytesOfMultiprocessor / 2 - staticShared);
   return shape;
@@ -246,7 +270,7 @@ std::optional<Status> Kernel::launchEarly(const ContextScope &scope,
   // kernel just before, which, if it was launched so too, has itself waited in
   // every thread of every block, and so on. A kernel that does not wait, and
   // all that is no kernel, starts when all before it is over.
-  if (!loaded.waits || !gainsFromOverlap(shape, *loaded.device))
+  if (!loaded.waits || !gainsFromOverlap(shape, *loaded.device, stream))
     return std::nullopt;
   LaunchShape alone = spread(shape, *loaded.device, loaded.staticShared);
   if (Status status = reserveShared(scope, loaded, alone.sharedBytes); !status)
@@ -262,6 +286,13 @@ Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
                       Stream stream, void **params, void **extra) {
   if (std::find(shape.grid, shape.grid + 3, 0) != shape.grid + 3)
     return Status::success();
+  Status status = launchAny(scope, shape, stream, params, extra);
+  getLastLaunch() = {stream, status ? countBlocks(shape) : 0};
+  return status;
+}
+
+Status Kernel::launchAny(const ContextScope &scope, const LaunchShape &shape,
+                         Stream stream, void **params, void **extra) {
   Result<Loaded *> found = find(scope);
   if (!found)
     return found.error();

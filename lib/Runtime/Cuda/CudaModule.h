@@ -59,6 +59,8 @@ private:
                        int64_t bytes);
   Status allowCluster(const ContextScope &scope, Loaded &loaded,
                       const LaunchShape &shape);
+  Status launchAny(const ContextScope &scope, const LaunchShape &shape,
+                   Stream stream, void **params, void **extra);
   /// Launches it so that it starts while the kernel before it ends. Nothing
   /// where it, its shape or the driver is not for that.
   std::optional<Status> launchEarly(const ContextScope &scope, Loaded &loaded,

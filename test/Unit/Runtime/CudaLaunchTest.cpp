@@ -52,6 +52,35 @@ TEST(CudaLaunch, OverlapsHalfOfTheMultiprocessorsOrAll) {
   mgpuModuleUnload(module);
 }
 
+// Grids that fill the multiprocessors several times, behind few blocks only,
+// and with as much shared memory as they ask for.
+TEST(CudaLaunch, OverlapsLargerGridsBehindFewBlocks) {
+  FakeCuda cuda;
+  void *module = mgpuModuleLoad(markedPtx, sizeof markedPtx);
+  for (auto [before, blocks, overlaps] :
+       {std::tuple(1, 192, true), std::tuple(16, 528, true),
+        std::tuple(16, 529, false), std::tuple(17, 192, false),
+        std::tuple(1, 90, true)}) {
+    launch(module, "other", before);
+    launch(module, "marked", blocks);
+    std::string grid = std::to_string(blocks) + "x1x1 ";
+    EXPECT_EQ(
+        cuda.called(("; cuLaunchKernelEx " + grid + "programmatic 1").c_str()),
+        overlaps)
+        << before << cuda.log();
+    if (overlaps && blocks > 132)
+      EXPECT_TRUE(cuda.called((grid + "programmatic 1 shared 0; ").c_str()))
+          << cuda.log();
+    cuda.forget();
+  }
+  // What another stream runs last says nothing of this one.
+  launch(module, "other", 1);
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, "marked"), 192, 1, 1, 64, 1, 1,
+                   0, reinterpret_cast<void *>(8), nullptr, nullptr, 0);
+  EXPECT_FALSE(cuda.called("cuLaunchKernelEx")) << cuda.log();
+  mgpuModuleUnload(module);
+}
+
 TEST(CudaLaunch, StartsOtherKernelsWhenAllBeforeIsOver) {
   FakeCuda cuda;
   void *module = mgpuModuleLoad(markedPtx, sizeof markedPtx);

@@ -40,14 +40,25 @@ func.func @shared_indices(%x: tensor<1x4096xi8>, %v: tensor<1024x512xi8>, %i: te
 
 // -----
 
+// Some blocks for each multiprocessor start early behind the one block of a norm.
+// CHECK-LABEL: func.func @behind_norm
+// CHECK: schedule #nm.gemv<{{.*}}early_bytes = 2048
+func.func @behind_norm(%x: tensor<1x1024xf16>, %v: tensor<256x65536xf16>, %i: tensor<256x65536xi8>, %y: tensor<1x65536xf16>) -> tensor<1x65536xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x1024xf16>, tensor<256x65536xf16>, tensor<256x65536xi8>)
+    outs(%y : tensor<1x65536xf16>) -> tensor<1x65536xf16>
+  return %r : tensor<1x65536xf16>
+}
+
+// -----
+
 // Far more blocks than multiprocessors, and more rows than one, wait.
 // CHECK-LABEL: func.func @many_blocks
 // CHECK-NOT: early_bytes
 // CHECK: return
-func.func @many_blocks(%x: tensor<1x1024xf16>, %v: tensor<256x65536xf16>, %i: tensor<256x65536xi8>, %y: tensor<1x65536xf16>) -> tensor<1x65536xf16> {
-  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x1024xf16>, tensor<256x65536xf16>, tensor<256x65536xi8>)
-    outs(%y : tensor<1x65536xf16>) -> tensor<1x65536xf16>
-  return %r : tensor<1x65536xf16>
+func.func @many_blocks(%x: tensor<1x1024xf16>, %v: tensor<256x131072xf16>, %i: tensor<256x131072xi8>, %y: tensor<1x131072xf16>) -> tensor<1x131072xf16> {
+  %r = nm.spmm <8:32> ins(%x, %v, %i : tensor<1x1024xf16>, tensor<256x131072xf16>, tensor<256x131072xi8>)
+    outs(%y : tensor<1x131072xf16>) -> tensor<1x131072xf16>
+  return %r : tensor<1x131072xf16>
 }
 
 // -----
