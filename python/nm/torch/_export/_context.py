@@ -79,6 +79,9 @@ class Context:
         """The constant in the function, with elements that are called `element`."""
         if 0 in value.shape:
             return self.fn.empty(value.shape, element)
+        if not value.shape:
+            # Upstream's lowering of globals reads no scalar from a resource.
+            return self.fn.fill(value.tensor.item(), [], element)
         self._resources[value.key] = value.tensor
         return self.fn.resource(value.key, value.shape, element)
 

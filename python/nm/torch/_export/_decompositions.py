@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch._decomp import get_decompositions
 
+from . import _rearranged
+
 _ATEN = torch.ops.aten
 # Those that PyTorch itself says in other operators.
 _OF_PYTORCH = (_ATEN.upsample_nearest1d, _ATEN.upsample_nearest2d,
@@ -31,6 +33,35 @@ def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
 
 def _sign(x: Tensor) -> Tensor:
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+
+
+def _isinf(x: Tensor) -> Tensor:
+    return x.abs() == torch.inf
+
+
+def _distance(x: Tensor, y: Tensor, power: float, _mode: int | None) -> Tensor:
+    """[..., p, q]: between the rows of `x` and of `y`, by the `power`-norm."""
+    return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), power, -1)
+
+
+def _mean_of_windows(x: Tensor, dim: int, count: int) -> Tensor:
+    """`count` means of windows along a dimension, which may share elements."""
+    size = x.shape[dim]
+    means = [x.narrow(dim, begin, -(-(each + 1) * size // count) - begin).mean(
+        dim, keepdim=True) for each in range(count) for begin in [each * size // count]]
+    return torch.cat(means, dim)
+
+
+def _adaptive_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
+    """To sizes that do not divide the image's; others have a lowering."""
+    given = x.shape[-len(sizes):]
+    if not all(isinstance(size, int) for size in given) or all(
+            size % count == 0 for size, count in zip(given, sizes)):
+        return NotImplemented
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    for dim, count in zip(range(-len(sizes), 0), sizes):
+        wide = _mean_of_windows(wide, dim, count)
+    return wide.to(x.dtype)
 
 
 def _normalize(x: Tensor, dims: Sequence[int], epsilon: float
@@ -74,4 +105,16 @@ def decompositions() -> dict[torch._ops.OperatorBase, Callable]:
     return {**get_decompositions(_OF_PYTORCH), _ATEN.max.dim: _max,
             _ATEN.min.dim: _min, _ATEN.argmin.default: _argmin,
             _ATEN.sign.default: _sign, _ATEN.native_group_norm.default: _group_norm,
-            _ATEN._native_batch_norm_legit.no_stats: _batch_norm}
+            _ATEN._native_batch_norm_legit.no_stats: _batch_norm,
+            _ATEN.isinf.default: _isinf, _ATEN._cdist_forward.default: _distance,
+            _ATEN._adaptive_avg_pool2d.default: _adaptive_pool,
+            _ATEN._adaptive_avg_pool3d.default: _adaptive_pool,
+            # A compiled function has no way to fail at what its arguments hold.
+            _ATEN._assert_async.msg: lambda *_: None,
+            _ATEN.sort.default: _rearranged.sort,
+            _ATEN.sort.stable: _rearranged.stable_sort,
+            _ATEN.median.dim: _rearranged.median,
+            _ATEN.scatter.src: _rearranged.scatter_source,
+            _ATEN.scatter.value: _rearranged.scatter_number,
+            _ATEN.scatter_add.default: _rearranged.scatter_add,
+            _ATEN.cumprod.default: _rearranged.cumprod}
