@@ -69,7 +69,7 @@ def prune(matrix, pattern):
 
 
 class Case:
-    def __init__(self, rng, form=None, pattern=None, most=8):
+    def __init__(self, rng, form=None, pattern=None, most=8, element=None):
         self.rng = rng
         self.form = form or str(rng.choice(list(FORMS)))
         self.of_image, self.of_filter, self.of_output = FORMS[self.form]
@@ -77,6 +77,7 @@ class Case:
         floats = [each for each in LIMITS if each != "i8"]
         self.element = "i8" if self.quantized else str(rng.choice(
             floats if pattern == UNSTRUCTURED else list(LIMITS)))
+        self.element = element or self.element
         self.output_element = "i32" if self.element == "i8" else self.element
         self.pattern = pattern or str(rng.choice(PATTERNS))
         self.axes = [axis for axis in "zyx" if axis in self.of_image]
@@ -284,7 +285,7 @@ def check(case, target, **options):
     module = nm.compile(text, target=target, cache=False, **options)
     got = module(*case.arguments())
     error = relative_error(got, case.expected())
-    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error}\n{text}"
+    assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {options} {error}\n{text}"
 
 
 @pytest.mark.parametrize("number", range(48))
@@ -304,14 +305,33 @@ def test_drawn_on_gpus(number):
 def test_drawn_images(number):
     """By threads that read the image themselves, whose padding is in no memory."""
     rng = np.random.default_rng([SEED, 200 + number])
-    forms = [form for form, (image, *_) in FORMS.items()
-             if image.startswith("nc") and not form.endswith("_q")]
+    forms = forms_of_planes()
     case = Case(rng, forms[number % len(forms)], UNSTRUCTURED)
     schedule = "simt_columns"
     if rng.random() < .5:
         lane, slices = int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 3]))
         schedule += (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
                      f"thread = [{lane}, 1], slice_k = {slices}>")
+    check(case, "sim:sm_90a", schedule=schedule)
+
+
+def forms_of_planes():
+    """Those of images in planes, NCHW and the like."""
+    return [form for form, (image, *_) in FORMS.items()
+            if image.startswith("nc") and not form.endswith("_q")]
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_drawn_images_in_shared_memory(number):
+    """Staged element by element from the image; blocks that split k, or stage listed rows."""
+    rng = np.random.default_rng([SEED, 400 + number])
+    forms = forms_of_planes()
+    pattern = str(rng.choice([*PATTERNS, "8:32, block = 1x32", "2:32, block = 1x32"]))
+    case = Case(rng, forms[number % len(forms)], pattern, most=20, element="f32")
+    ways = ["", "<split_k = 2>", "<stages = 3>"]
+    if pattern == "2:32, block = 1x32":
+        ways.append("<block = [64, 32, 64], warp = [32, 16], thread = [4, 4], pack = true>")
+    schedule = "simt" + str(rng.choice(ways))
     check(case, "sim:sm_90a", schedule=schedule)
 
 

@@ -161,7 +161,32 @@ void CopyEmitter::storeZeros(ArrayRef<Value> tile) {
       llvm::MaybeAlign(copy.width * element.getIntOrFloatBitWidth() / 8));
 }
 
+/// Copies an element of the image that the source are patches of.
+void CopyEmitter::copyOfImage(ArrayRef<Value> source, ArrayRef<Value> tile) {
+  ThreadEmitter emitter{builder, loc};
+  ImagePlaces::Part ofK = places->placeOfK(emitter, emitter.toI32(source[0])),
+                    ofM = places->placeOfM(emitter, source[1]);
+  auto [element, isInside] = places->getElement(emitter, ofM, ofK);
+  Value inSource = isInSource(source);
+  isInside = index.both(inSource, isInside);
+  isInside = index.both(copy.condition, isInside);
+  Value elements;
+  if (isInside) {
+    elements = arith::SelectOp::create(builder, loc, isInside, index.index(1),
+                                       index.index(0));
+    // Behind the tile's end an element of the image may be anywhere.
+    element = arith::SelectOp::create(builder, loc, isInside, element,
+                                      emitter.i32(0));
+  }
+  nvgpu::DeviceAsyncCopyOp::create(
+      builder, loc, copy.destination,
+      placeElement(builder, loc, copy.layout, tile), places->getImage(),
+      emitter.toIndex(element), builder.getIndexAttr(1), elements, UnitAttr());
+}
+
 void CopyEmitter::copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile) {
+  if (places)
+    return copyOfImage(source, tile);
   SmallVector<Value> place = placeElement(builder, loc, copy.layout, tile);
   int64_t bytes =
       copy.width * sourceType().getElementType().getIntOrFloatBitWidth() / 8;

@@ -5,6 +5,7 @@
 
 #include "GPU/Copies/CopyIndices.h"
 #include "GPU/Copies/TileCopy.h"
+#include "GPU/Expand/ImagePlaces.h"
 #include "GPU/Tile/TileOffsets.h"
 
 namespace mlir::nm {
@@ -29,7 +30,10 @@ protected:
   CopyEmitter(OpBuilder &builder, Location loc, const TileCopy &copy,
               const CopyThreads &threads)
       : builder(builder), loc(loc), copy(copy), threads(threads),
-        index{builder, loc} {}
+        index{builder, loc} {
+    ThreadEmitter emitter{builder, loc};
+    places = ImagePlaces::find(emitter, copy.source);
+  }
 
   using Place = CopyAddress;
   using Access = CopyAccess;
@@ -75,9 +79,13 @@ protected:
   OffsetEmitter index;
 
 private:
+  void copyOfImage(ArrayRef<Value> source, ArrayRef<Value> tile);
   Value countElements(ArrayRef<Value> indices);
   Value countColumns(Value column);
   bool isInsideAlways(size_t dim) const;
+
+  /// Where the source, which is in no memory then, has its elements.
+  std::optional<ImagePlaces> places;
 };
 
 /// A copy through registers of accesses, or of what stands for some, that

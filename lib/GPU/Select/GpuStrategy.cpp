@@ -87,7 +87,7 @@ static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
   ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
   if (choice && choice->schedule &&
-      !(request.product.hasImage && strategy.readsImages()))
+      !(request.product.hasImage && strategy.estimatesImages()))
     choice->microseconds += request.product.patchMicroseconds +
                             estimateCopyOfA(request, choice->schedule);
   return choice;

@@ -2,6 +2,8 @@
 
 #include "nm/GPU/Stage/AccessWidth.h"
 
+#include "nm/Dialect/NM/IR/PatchesOp.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -236,9 +238,17 @@ bool mlir::nm::areRowsContiguous(Value operand) {
           (!slice || !ShapedType::isDynamic(slice.getStaticStrides().back())));
 }
 
+/// Whether `operand` is a view of patches, neighbours in which need not be
+/// neighbours in their image.
+static bool isOfPatches(Value operand) {
+  while (Value source = getSourceOfView(operand))
+    operand = source;
+  return operand.getDefiningOp<PatchesOp>() != nullptr;
+}
+
 int64_t mlir::nm::getRowAlignment(Value operand) {
   auto type = cast<ShapedType>(operand.getType());
-  if (!areRowsContiguous(operand))
+  if (!areRowsContiguous(operand) || isOfPatches(operand))
     return 1;
   int64_t width = std::gcd(kMaxAccessBytes * 8 / type.getElementTypeBitWidth(),
                            getOffsetFactor(operand));

@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Simt/LaneRows.h"
 
 #include "GPU/Expand/ElementWords.h"
+#include "GPU/Expand/ImagePlaces.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 
@@ -12,22 +13,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-Value mlir::nm::viewFrom(ThreadEmitter &emitter, Value memref, Value offset) {
-  OpBuilder &builder = emitter.builder;
-  auto from = cast<MemRefType>(memref.getType());
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, emitter.loc, memref);
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic}, from.getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-      from.getMemorySpace());
-  return memref::ReinterpretCastOp::create(
-      builder, emitter.loc, type, metadata.getBaseBuffer(),
-      OpFoldResult(emitter.add(metadata.getOffset(), offset)),
-      ArrayRef<OpFoldResult>{emitter.index(::nm::kMaxSize)},
-      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-}
 
 namespace {
 class MatrixLaneRows : public LaneRows {

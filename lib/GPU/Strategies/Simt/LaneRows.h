@@ -51,9 +51,6 @@ std::unique_ptr<LaneRows> createImageRows(ThreadEmitter &emitter, Value a,
                                           Value first, Value lane,
                                           int64_t count);
 
-/// What `memref` has from its element `offset` on, of whatever size.
-Value viewFrom(ThreadEmitter &emitter, Value memref, Value offset);
-
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_STRATEGIES_SIMT_LANEROWS_H

@@ -23,6 +23,7 @@ namespace {
 class SimtStrategy : public ModelledStrategy<SimtScheduleAttr> {
 public:
   bool multipliesInF32() const override { return true; }
+  bool readsImages() const override { return true; }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {

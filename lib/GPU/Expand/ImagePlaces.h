@@ -1,0 +1,78 @@
+//===- ImagePlaces.h - Where an image has rows of patches -------*- C++ -*-===//
+//
+// Of patches the element at row k and column m is that of the image which is
+// as far from where m's place begins as the channel and the tap of k say. So a
+// thread knows where its places begin, and a row of k how far it is from there.
+// Which taps of a place are outside of the image is a bit of a word for each
+// index of a tap's loop, and a row of k has the bits of its own tap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_EXPAND_IMAGEPLACES_H
+#define NM_LIB_GPU_EXPAND_IMAGEPLACES_H
+
+#include "GPU/Expand/ThreadEmitter.h"
+
+#include "nm/Dialect/NM/IR/PatchesOp.h"
+
+namespace mlir::nm {
+
+/// What `memref` has from its element `offset` on, of whatever size.
+Value viewFrom(ThreadEmitter &emitter, Value memref, Value offset);
+
+/// A tile [k x m] of patches, whose elements are found in the image.
+class ImagePlaces {
+public:
+  /// Those of `a`; none where it is not a view of patches.
+  static std::optional<ImagePlaces> find(ThreadEmitter &emitter, Value a);
+
+  /// Where a place or a row of k is, and the bits of the taps that the place is
+  /// without, or that the row is of; null where there is no padding.
+  struct Part {
+    Value distance, taps;
+  };
+  /// An element of the image, which is the first one where there is padding.
+  struct Element {
+    Value index, isInside;
+  };
+
+  bool hasTaps() const { return !taps.empty(); }
+  /// The image from its first element of the tile's batch on.
+  Value getImage() const { return image; }
+  /// The place of column `m` of the tile, an index.
+  Part placeOfM(ThreadEmitter &emitter, Value m) const;
+  /// Row `k` of the tile, an i32.
+  Part placeOfK(ThreadEmitter &emitter, Value k) const;
+  /// As placeOfK, for a row of all patches.
+  Part placeOfRow(ThreadEmitter &emitter, Value k) const;
+  Element getElement(ThreadEmitter &emitter, const Part &ofM,
+                     const Part &ofK) const;
+
+private:
+  ImagePlaces(ThreadEmitter &emitter, PatchesOp patches,
+              ArrayRef<Value> offsets);
+
+  SmallVector<Value> split(ThreadEmitter &emitter, Value index,
+                           unsigned group) const;
+  Value sum(ThreadEmitter &emitter, ArrayRef<int64_t> factors, unsigned group,
+            ArrayRef<Value> indices) const;
+  Value findOutside(ThreadEmitter &emitter, ArrayRef<Value> indices) const;
+
+  /// What the nm.patches says: which loops make up each dimension of A, and
+  /// the sizes of loops and of the image.
+  SmallVector<SmallVector<unsigned>> groups;
+  SmallVector<int64_t> loops, shape;
+  AffineMap map;
+  SmallVector<TapLoop> taps;
+  /// For each loop how far its steps are from one another in the image, and
+  /// how far the first place is from the image's first element.
+  SmallVector<int64_t> steps;
+  unsigned kGroup, mGroup;
+  /// Where the tile begins along k and m.
+  Value firstK, firstM;
+  Value image;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_EXPAND_IMAGEPLACES_H
