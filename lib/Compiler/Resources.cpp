@@ -278,10 +278,22 @@ LogicalResult Resources::fill(DenseResourceElementsAttr constant,
   return success();
 }
 
+/// Makes a scalar's resource a dense constant: upstream's lowering of globals
+/// takes the element of a scalar, and reads no element of a resource.
+static void readScalar(arith::ConstantOp constant) {
+  auto value = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  if (!value || value.getShapedType().getRank() != 0)
+    return;
+  AsmResourceBlob *blob = value.getRawHandle().getBlob();
+  bool isSplat = false;
+  if (blob && DenseElementsAttr::isValidRawBuffer(value.getShapedType(),
+                                                  blob->getData(), isSplat))
+    constant.setValueAttr(DenseElementsAttr::getFromRawBuffer(
+        value.getShapedType(), blob->getData()));
+}
+
 LogicalResult mlir::nm::loadResources(ModuleOp module,
                                       ArrayRef<std::string> paths) {
-  if (paths.empty())
-    return success();
   Resources resources(UnknownLoc::get(module.getContext()));
   for (StringRef path : paths)
     if (failed(resources.addFile(path)))
@@ -290,6 +302,7 @@ LogicalResult mlir::nm::loadResources(ModuleOp module,
     auto value = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
     if (value && failed(resources.fill(value, constant.getLoc())))
       return WalkResult::interrupt();
+    readScalar(constant);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -25,7 +25,7 @@ from ._weightfile import metadata_of, parts_of, plain_metadata
 from .io import open_weights
 from .io._bitmask import to_bitmask
 from .io._shards import shards_of
-from .io._source import WeightSource, filter_of_matrix
+from .io._source import WeightSource, filter_of_matrix, require_checkpoint
 
 FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
@@ -122,6 +122,7 @@ def convert(path: str | os.PathLike, output: str | os.PathLike,
         parse_pattern(pattern, None, axis)
     converter = _Converter(pattern, globs, axis, skip, format, progress)
     source, target = os.fspath(path), os.fspath(output)
+    require_checkpoint(source)
     if not os.path.isdir(source) and not target.endswith(".safetensors"):
         raise Error("expected an output whose name ends in .safetensors, but got "
                     f"'{target}'")

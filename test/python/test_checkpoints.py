@@ -159,6 +159,10 @@ def test_conversions_that_are_refused(folder, tmp_path, capsys):
         nm.convert(folder, folder)
     with pytest.raises(nm.Error, match="format to be one of nm, compressed-tensors"):
         nm.convert(folder, out, format="gguf")
+    for call in (lambda: nm.convert(folder / "no", out),
+                 lambda: nm.io.open_weights(folder / "no.safetensors")):
+        with pytest.raises(FileNotFoundError, match="no.*: expected a file of weights"):
+            call()
     assert main(["convert", str(folder), "-o", str(out), "--skip",
                  "--pattern=2:4"]) == 0
     printed = capsys.readouterr().out

@@ -367,6 +367,13 @@ def is_embedding(name: str) -> bool:
     return _EMBEDDING.fullmatch(layer.lower()) is not None
 
 
+def require_checkpoint(path: str) -> None:
+    """Raises FileNotFoundError where no file and no folder has that path."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: expected a file of weights or the folder of a "
+                                "model, but there is none")
+
+
 def open_weights(path: str | os.PathLike) -> WeightSource:
     """Opens a file of weights, or a folder of safetensors.
 
@@ -384,6 +391,7 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
         source._find_filters()
         source.read_layout(_read_config(Path(text)))
         return source
+    require_checkpoint(text)
     suffix = Path(text).suffix.lower()
     if suffix in _REFUSED:
         raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
