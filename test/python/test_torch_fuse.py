@@ -270,3 +270,27 @@ def test_weights_are_packed_once_they_are_one():
     error = (model(x) - wanted).norm() / wanted.norm()
     assert error < 1e-5
     assert nm.torch.memory(model).packed > 0
+
+
+def test_guards_pass_over_layers(monkeypatch):
+    """In a graph, all that is compared of a layer before a call is its own, so that
+    PyTorch passes over modules in which nothing has been assigned."""
+    guards = pytest.importorskip("torch._dynamo.guards")
+    if not hasattr(torch._dynamo.config, "use_recursive_dict_tags_for_guards"):
+        pytest.skip("this PyTorch compares everything")
+    managers, init = [], guards.CheckFunctionManager.__init__
+
+    def keep(self, *args, **options):
+        init(self, *args, **options)
+        managers.append(str(self.guard_manager))
+
+    monkeypatch.setattr(guards.CheckFunctionManager, "__init__", keep)
+    model, x = sparse_block(), torch.randn(3, 64)
+    nm.torch.fuse(model, x)
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(use_recursive_dict_tags_for_guards=True), torch.no_grad():
+        torch.compile(model, backend="eager", fullgraph=True)(x)
+    lines = [line for line in managers[0].splitlines() if "_linear.NMLinear'>, tag" in line
+             or "Block'>, tag" in line]
+    assert len(managers) == 1 and len(lines) >= 18
+    assert all("tag_safe=(True" in line for line in lines), lines

@@ -9,6 +9,7 @@ with all of the weights, and the others find their part of the result.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,7 @@ class Fusion:
 
     def __init__(self, layers: Sequence[NMLinear]):
         self._sizes = [layer.out_features for layer in layers]
+        number = next(_numbers)
         self._members = [weakref.ref(layer) for layer in layers]
         self._state: _State | None = None
         self._places: list[tuple] = []
@@ -98,6 +100,8 @@ class Fusion:
                 layer.bias.data = self.layer.bias.detach()[columns]
             layer._fast = None
             layer._fused = (self, i)
+            # Which is no part of the model.
+            layer.__dict__["_traced"] = TracedPart(self, i, number)
             self._places.append(_places(layer))
             begin += size
 
@@ -129,7 +133,7 @@ class Fusion:
             layer = reference()
             if layer is None or layer._fused is None or layer._fused[0] is not self:
                 continue
-            layer._fused = layer._fast = None
+            layer._fused = layer._traced = layer._fast = None
             layer._is_mapped = layer._lies_in_file = layer._lies_on_host = False
             with torch.inference_mode(False), torch.no_grad():
                 for name in _PARTS:
@@ -139,6 +143,40 @@ class Fusion:
                             memory_format=torch.contiguous_format)
                 if hasattr(layer.values, HOLDER):
                     delattr(layer.values, HOLDER)
+
+
+class TracedPart(nn.Module):
+    """What a layer of a product reads while it is compiled.
+
+    torch.compile compares what was read before each call. It passes over modules in which
+    nothing has been assigned since, where all that was read of one is its own, and modules,
+    dicts, tensors and plain values: so each layer has one of these.
+    """
+
+    def __init__(self, fusion: Fusion, i: int, number: int):
+        super().__init__()
+        self.layer, self.sizes, self.i = fusion.layer, tuple(fusion._sizes), i
+        #: The fusion's, by which the layers find each other's products.
+        self.number = number
+
+    def forward(self, x: Tensor) -> Tensor:
+        """As Fusion.part."""
+        i, number = self.i, self.number
+        state = _traced.get(number)
+        if state is None or state.x is not x or i not in state.left:
+            sizes = self.sizes
+            state = _traced[number] = _State(
+                x, None, self.layer.forward(x).split_with_sizes(sizes, -1),
+                list(range(len(sizes))))
+        state.left.remove(i)
+        if not state.left:
+            del _traced[number]
+        return state.parts[i]
+
+
+#: The products of fusions in the graph that is compiled, by the fusions' numbers.
+_traced: dict[int, _State] = {}
+_numbers = itertools.count()
 
 
 def _places(layer: NMLinear) -> tuple:

@@ -60,6 +60,8 @@ class NMLinear(nn.Linear):
     _shards: Any = None
     #: The nm.torch.fuse that it is part of, and its number there.
     _fused: Any = None
+    #: What is read of that while the layer is compiled.
+    _traced: Any = None
     _lies_on_host = False
     #: The class of the dense layer, where that has a weight ``[in, out]``.
     _transposed_class: type | None = None
@@ -310,6 +312,8 @@ class NMLinear(nn.Linear):
         """``[..., in]`` to ``[..., out]``."""
         if self._shards is not None:
             return self._shards.multiply(self, x)
+        if torch.compiler.is_dynamo_compiling():
+            return trace(self, x)
         if self._fused is not None and self._uses_fusion(x):
             fusion, number = self._fused
             return fusion.part(number, x)
@@ -337,18 +341,18 @@ class NMLinear(nn.Linear):
 
     def _uses_fusion(self, x: Tensor) -> bool:
         """Whether the layer's part of a product for several layers is what is asked for."""
-        if self.training or torch.is_grad_enabled() and (
-                x.requires_grad or any(each.requires_grad for each in self.parameters())):
-            return False
-        if torch.compiler.is_dynamo_compiling():
-            return not _is_exporting()
-        if not is_plain(x):
+        if self._needs_own(x) or not is_plain(x):
             return False
         fusion, number = self._fused
         if fusion.is_whole(number, self):
             return True
         fusion.dissolve()
         return False
+
+    def _needs_own(self, x: Tensor) -> bool:
+        """Whether only a product of its own has what is asked for, as gradients."""
+        return self.training or torch.is_grad_enabled() and (
+            x.requires_grad or any(each.requires_grad for each in self.parameters()))
 
     def _leave_fusion(self) -> None:
         if self._fused is not None:
@@ -429,7 +433,8 @@ class NMLinear(nn.Linear):
     def _replicate_for_data_parallel(self):
         replica = super()._replicate_for_data_parallel()
         # Its buffers are copies of these, made for each call of the model.
-        replica._shared, replica._fused = self.sparse_weight(), None
+        replica._shared = self.sparse_weight()
+        replica._fused = replica._traced = None
         return replica
 
     def _apply(self, *args, **options):
@@ -477,7 +482,16 @@ class NMLinear(nn.Linear):
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
         return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
-                "_is_mapped": False, "_lies_in_file": False, "_lies_on_host": False}
+                "_traced": None, "_is_mapped": False, "_lies_in_file": False, "_lies_on_host": False}
+
+
+def trace(layer: NMLinear, x: Tensor) -> Tensor:
+    """The layer's product in a graph that torch.compile makes. All that is read here of the
+    layer is compared before each call of the graph: no more is read than is needed."""
+    part = layer._traced
+    if part is not None and not _is_exporting() and not layer._needs_own(x):
+        return part.forward(x)
+    return layer._multiply(x, layer.values, layer.indices, layer.bias, layer.activation)
 
 
 def _first_indices(pattern: Pattern, shape: tuple[int, int], device: Any) -> Tensor:
