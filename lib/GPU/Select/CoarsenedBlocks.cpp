@@ -44,6 +44,9 @@ mlir::nm::coarsenBlocks(const AlternativesQuery &query,
       continue;
     wider.choice = getWgmmaStrategy().choose(
         {query.op, wider.product, query.chip, /*given=*/{}});
+    // Strategy wgmma reads patches, of which the caller counts its own alone.
+    if (wider.choice)
+      wider.choice->microseconds += wider.product.patchMicroseconds;
     if (wider.choice && (!best || wider.total() < best->total()))
       best = wider;
   }
