@@ -4,6 +4,7 @@ sums over taps in float64. Drawn afresh; NM_TEST_SEED repeats a run."""
 
 import os
 import re
+from collections import Counter
 
 import nm
 import numpy as np
@@ -288,6 +289,18 @@ def check(case, target, **options):
     assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {options} {error}\n{text}"
 
 
+#: How many drawn products of a test read the image itself, and how many did not.
+WAYS = {"simt_columns": Counter(), "simt": Counter()}
+
+
+def check_image(case, strategy, schedule):
+    """As check, and counts whether a kernel writes patches."""
+    options = {"schedule": strategy + schedule}
+    chosen = nm.lower(case.text(), "schedule", "sim:sm_90a", **options)
+    WAYS[strategy]["nm.patches" in chosen] += 1
+    check(case, "sim:sm_90a", **options)
+
+
 @pytest.mark.parametrize("number", range(48))
 def test_drawn(number):
     form = list(FORMS)[number % len(FORMS)]
@@ -307,12 +320,12 @@ def test_drawn_images(number):
     rng = np.random.default_rng([SEED, 200 + number])
     forms = forms_of_planes()
     case = Case(rng, forms[number % len(forms)], UNSTRUCTURED)
-    schedule = "simt_columns"
+    schedule = ""
     if rng.random() < .5:
         lane, slices = int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 3]))
-        schedule += (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
-                     f"thread = [{lane}, 1], slice_k = {slices}>")
-    check(case, "sim:sm_90a", schedule=schedule)
+        schedule = (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
+                    f"thread = [{lane}, 1], slice_k = {slices}>")
+    check_image(case, "simt_columns", schedule)
 
 
 def forms_of_planes():
@@ -331,8 +344,15 @@ def test_drawn_images_in_shared_memory(number):
     ways = ["", "<split_k = 2>", "<stages = 3>"]
     if pattern == "2:32, block = 1x32":
         ways.append("<block = [64, 32, 64], warp = [32, 16], thread = [4, 4], pack = true>")
-    schedule = "simt" + str(rng.choice(ways))
-    check(case, "sim:sm_90a", schedule=schedule)
+    check_image(case, "simt", str(rng.choice(ways)))
+
+
+@pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24)])
+def test_images_were_read_in_place(strategy, drawn):
+    """Padding of one tap and dense products have patches, and few drawn ones are such."""
+    if WAYS[strategy].total() < drawn:
+        pytest.skip("not all of the drawn products ran before")
+    assert WAYS[strategy][True] > drawn / 2, f"NM_TEST_SEED={SEED}: {WAYS[strategy]}"
 
 
 @pytest.mark.parametrize("number", range(24))
