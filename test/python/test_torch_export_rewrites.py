@@ -80,3 +80,50 @@ def test_transpositions_that_move_nothing():
     assert "linalg.transpose" not in exported(
         lambda x: x.transpose(1, 2).relu() + x.permute(2, 0, 1, 3), x)
     assert "linalg.transpose" in exported(lambda x: x.transpose(1, 3).relu(), x)
+
+
+def masked(function):
+    """Attention of 2 heads of 6 places whose mask is what `function` gives of a tensor."""
+    query, key, value = (torch.randn(2, 2, 6, 16) for _ in range(3))
+    return exported(lambda q, k, v: nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=function(q)), query, key, value)
+
+
+def places():
+    return torch.arange(6)[:, None], torch.arange(6)[None]
+
+
+def causal(_query):
+    row, column = places()
+    return (column <= row).expand(2, 1, 6, 6)
+
+
+def added(hidden, number):
+    return torch.zeros(6, 6).masked_fill(hidden, number)
+
+
+@pytest.mark.parametrize("function", [
+    causal, lambda _: torch.ones(6, 6, dtype=torch.bool).tril(),
+    lambda _: added(places()[0] < places()[1], float("-inf")),
+    lambda _: added(places()[0] < places()[1], torch.finfo(torch.float32).min)],
+    ids=["of places", "of ones", "added", "added least"])
+def test_causal_masks(function):
+    text = masked(function)
+    assert "nm.attention" in text and " causal" in text and "mask" not in text
+
+
+def test_masks_that_hide_nothing():
+    text = masked(lambda q: torch.ones(6, 6, dtype=torch.bool))
+    assert "nm.attention" in text and " causal" not in text and "mask" not in text
+
+
+@pytest.mark.parametrize("function", [
+    lambda q: places()[1] < places()[0] + 2,
+    lambda q: (places()[1] <= places()[0]) & (places()[1] > places()[0] - 3),
+    lambda q: causal(q) & (q[:, :1, :, :6] < 9),
+    lambda q: added(places()[0] < places()[1], -2.0),
+    lambda q: (places()[1] <= places()[0])[2:3]],
+    ids=["later by one", "a window", "of an argument", "a number", "one row"])
+def test_masks_that_stay(function):
+    text = masked(function)
+    assert "nm.attention" in text and " causal" not in text and "mask" in text

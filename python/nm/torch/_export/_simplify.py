@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import fx
 from torch.export import ExportedProgram
 
+from ._constant_masks import simplify_masks
 from ._context import name_of
 
 _VIEWS = ("aten.view", "aten._unsafe_view", "aten.reshape")
@@ -13,6 +14,7 @@ _COPIES = ("aten.clone", "aten.contiguous", "aten.alias")
 
 def simplify(program: ExportedProgram) -> None:
     """Rewrites the program's graph in place."""
+    simplify_masks(program)
     for node in program.graph.nodes:
         if node.op == "call_function" and (
                 name_of(node.target) == "aten.scaled_dot_product_attention"):
