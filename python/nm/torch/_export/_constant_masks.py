@@ -88,8 +88,8 @@ class _Values:
         return self._known[node]
 
     def _can_be_known(self, node: fx.Node) -> bool:
-        if node.op == "placeholder":
-            return node.name in self._given
+        if node.name in self._given:
+            return True
         value = node.meta.get("val")
         if node.op != "call_function" or not isinstance(value, torch.Tensor):
             return False
@@ -98,7 +98,7 @@ class _Values:
             math.prod(value.shape) <= _MOST)
 
     def _computed(self, node: fx.Node) -> Any:
-        if node.op == "placeholder":
+        if node.name in self._given:
             name = self._given[node.name]
             program = self._program
             found = program.state_dict.get(name)
