@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import InputKind
 
-from ._context import name_of
+from ._context import constant_of, name_of, written_targets
 
 _ATTENTION = "aten.scaled_dot_product_attention"
-_UPDATES = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION)
 #: The most elements of a tensor that is computed here.
 _MOST = 2 ** 28
 
@@ -46,8 +45,8 @@ def _options(node: fx.Node) -> tuple[Any, float, bool]:
 
 
 def _kind_of(mask: torch.Tensor | None) -> str | None:
-    """"causal" of one that hides what is behind the diagonal, "whole" of one that hides
-    nothing, and none of others."""
+    """"causal" where the mask hides what is behind the diagonal, "whole" where it hides
+    nothing, and None for other masks and for one that is not known."""
     if mask is None or mask.dim() < 2:
         return None
     if mask.dtype != torch.bool:
@@ -67,8 +66,7 @@ class _Values:
     """Values of nodes that no argument of a call and no written buffer reaches."""
 
     def __init__(self, program: ExportedProgram):
-        written = {spec.target for spec in program.graph_signature.output_specs
-                   if spec.kind in _UPDATES}
+        written = written_targets(program)
         self._given = {
             spec.arg.name: spec.target for spec in program.graph_signature.input_specs
             if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -77,7 +75,7 @@ class _Values:
         self._known: dict[fx.Node, Any] = {}
 
     def value_of(self, node: fx.Node) -> torch.Tensor | None:
-        """Of a tensor; none where it is not known before a call."""
+        """The tensor that the node gives; None where an argument of a call changes it."""
         needed = _ancestors([node])
         if not all(map(self._can_be_known, needed)):
             return None
@@ -99,10 +97,7 @@ class _Values:
 
     def _computed(self, node: fx.Node) -> Any:
         if node.name in self._given:
-            name = self._given[node.name]
-            program = self._program
-            found = program.state_dict.get(name)
-            return (program.constants[name] if found is None else found).detach().cpu()
+            return constant_of(self._program, self._given[node.name]).cpu()
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), self._known.__getitem__)
         if "device" in kwargs:
             kwargs = {**kwargs, "device": torch.device("cpu")}

@@ -8,6 +8,8 @@ from typing import Any, Union
 
 import torch
 from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 
 from ..._errors import Error
 from ..._mlir import Dim, FunctionText, Tensor
@@ -15,6 +17,8 @@ from ..._mlir import Dim, FunctionText, Tensor
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16",
             torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
             torch.int8: "i8", torch.bool: "i1"}
+#: Results of a program that the model writes to an argument or a buffer.
+UPDATES = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION)
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,18 @@ class Constant:
     @property
     def element(self) -> str:
         return element_of(self.tensor.dtype, self.key)
+
+
+def written_targets(program: ExportedProgram) -> set[str]:
+    """The names of the arguments and the buffers that the model writes."""
+    return {spec.target for spec in program.graph_signature.output_specs
+            if spec.kind in UPDATES}
+
+
+def constant_of(program: ExportedProgram, target: str) -> torch.Tensor:
+    """The parameter, buffer or other tensor of the program with that name."""
+    found = program.state_dict.get(target)
+    return (program.constants[target] if found is None else found).detach()
 
 
 Operand = Union[Tensor, Constant, float, int, bool]
@@ -79,9 +95,6 @@ class Context:
         """The constant in the function, with elements that are called `element`."""
         if 0 in value.shape:
             return self.fn.empty(value.shape, element)
-        if not value.shape:
-            # Upstream's lowering of globals reads no scalar from a resource.
-            return self.fn.fill(value.tensor.item(), [], element)
         self._resources[value.key] = value.tensor
         return self.fn.resource(value.key, value.shape, element)
 

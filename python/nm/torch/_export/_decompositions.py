@@ -47,8 +47,10 @@ def _distance(x: Tensor, y: Tensor, power: float, _mode: int | None) -> Tensor:
 def _mean_of_windows(x: Tensor, dim: int, count: int) -> Tensor:
     """`count` means of windows along a dimension, which may share elements."""
     size = x.shape[dim]
-    means = [x.narrow(dim, begin, -(-(each + 1) * size // count) - begin).mean(
-        dim, keepdim=True) for each in range(count) for begin in [each * size // count]]
+    means = []
+    for each in range(count):
+        begin, end = each * size // count, -(-(each + 1) * size // count)
+        means.append(x.narrow(dim, begin, end - begin).mean(dim, keepdim=True))
     return torch.cat(means, dim)
 
 

@@ -18,7 +18,8 @@ from ..._mlir import Dim, FunctionText, Size, Tensor
 from ..._mlir._sizes import describe, product, symbol
 from . import (_convolutions, _creation, _division, _elementwise,  # noqa: F401
                _products, _reductions, _selection, _shapes, _updates)
-from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
+from ._context import (LOWERINGS, UPDATES, Constant, Context, constant_of, element_of,
+                       name_of, where, written_targets)
 from ._decompositions import decompositions
 from ._updates import views_of
 
@@ -28,7 +29,6 @@ _WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_n
 # What dropout and batch normalization are in training mode.
 _OF_TRAINING = ("aten.native_dropout", "aten.dropout", "aten.bernoulli",
                 "aten._native_batch_norm_legit_functional", "aten.rrelu_with_noise")
-_UPDATES = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION)
 # Checks of sizes and types, which the compiled function has no way to fail at.
 _CHECKS = {"aten._assert_tensor_metadata", "aten._assert_scalar",
            "aten.sym_constrain_range_for_size", "aten.sym_constrain_range"}
@@ -122,8 +122,7 @@ class _Lowering:
         program = self._program
         user_inputs = 0
         nodes = {node.name: node for node in program.graph.nodes}
-        written = {spec.target for spec in program.graph_signature.output_specs
-                   if spec.kind in _UPDATES}
+        written = written_targets(program)
         states = []
         for spec in program.graph_signature.input_specs:
             node = nodes[spec.arg.name]
@@ -176,11 +175,7 @@ class _Lowering:
         return self._updated[name]
 
     def _constant(self, spec) -> Constant:
-        program, target = self._program, spec.target
-        found = program.state_dict.get(target)
-        if found is None:
-            found = program.constants[target]
-        return Constant(target, found.detach())
+        return Constant(spec.target, constant_of(self._program, spec.target))
 
     # Sizes
 
@@ -251,7 +246,7 @@ class _Lowering:
         views = views_of(self._updated_nodes)
         for spec, node in zip(self._program.graph_signature.output_specs,
                               output.args[0]):
-            if spec.kind in _UPDATES:
+            if spec.kind in UPDATES:
                 updates.append((self._updated[spec.target], self._value_of(node, views)))
                 continue
             if spec.kind != OutputKind.USER_OUTPUT:
