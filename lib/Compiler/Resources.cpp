@@ -278,8 +278,9 @@ LogicalResult Resources::fill(DenseResourceElementsAttr constant,
   return success();
 }
 
-/// Makes a scalar's resource a dense constant: upstream's lowering of globals
-/// takes the element of a scalar, and reads no element of a resource.
+/// Makes a scalar constant of a resource a dense constant: upstream's lowering
+/// of globals asks the attribute of a scalar for the element, which a resource
+/// does not give.
 static void readScalar(arith::ConstantOp constant) {
   auto value = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   if (!value || value.getShapedType().getRank() != 0)

@@ -48,8 +48,8 @@ static bool hasPrefetch(Operation *op) {
 }
 
 /// Whether the runtime launches the kernel when the one before it is over
-/// anyway: see gainsFromEarlyStart. Behind few blocks, it launches those that
-/// have something to do meanwhile early, too.
+/// anyway: see gainsFromEarlyStart. A kernel that prefetches may start early
+/// behind a kernel of few blocks, see gainsBehindFewBlocks.
 static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
   if (hasPrefetch(kernel))
     return false;

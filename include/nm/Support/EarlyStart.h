@@ -20,9 +20,10 @@ constexpr bool gainsFromEarlyStart(int64_t blocks, int64_t multiprocessors) {
   return leavesHalf || takesAll;
 }
 
-/// Whether a kernel of so many blocks may gain from it behind one of `before`:
-/// beside a few blocks, as those of the norm of a few rows, larger grids go
-/// where they go in a launch of their own.
+/// Whether a kernel of `blocks` blocks may gain from an early start behind a
+/// kernel of `before` blocks. Behind few blocks, as those of the norm of a few
+/// rows, a larger grid goes to the multiprocessors that it has without an early
+/// start.
 constexpr bool gainsBehindFewBlocks(int64_t blocks, int64_t before,
                                     int64_t multiprocessors) {
   constexpr int64_t kBlocksOfMultiprocessor = 4;

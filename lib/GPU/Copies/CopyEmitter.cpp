@@ -174,7 +174,7 @@ void CopyEmitter::copyOfImage(ArrayRef<Value> source, ArrayRef<Value> tile) {
   if (isInside) {
     elements = arith::SelectOp::create(builder, loc, isInside, index.index(1),
                                        index.index(0));
-    // Behind the tile's end an element of the image may be anywhere.
+    // An element behind the tile's end may be outside of the image.
     element = arith::SelectOp::create(builder, loc, isInside, element,
                                       emitter.i32(0));
   }

@@ -84,7 +84,8 @@ private:
   Value countColumns(Value column);
   bool isInsideAlways(size_t dim) const;
 
-  /// Where the source, which is in no memory then, has its elements.
+  /// Where the image has the elements of a source of patches, which are in no
+  /// memory; none for other sources.
   std::optional<ImagePlaces> places;
 };
 

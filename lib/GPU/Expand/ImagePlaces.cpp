@@ -23,7 +23,7 @@ static bool hasKnownStrides(PatchesOp patches) {
 static SmallVector<Value> findInSource(ThreadEmitter &emitter,
                                        memref::SubViewOp view,
                                        ArrayRef<Value> offsets) {
-  // Of a batch of one the view may be without that dimension.
+  // A view of one image of a batch may have no dimension of the batch.
   llvm::SmallBitVector dropped = view.getDroppedDims();
   SmallVector<Value> ofSource;
   const auto *kept = offsets.begin();

@@ -1,10 +1,11 @@
 //===- ImagePlaces.h - Where an image has rows of patches -------*- C++ -*-===//
 //
-// Of patches the element at row k and column m is that of the image which is
-// as far from where m's place begins as the channel and the tap of k say. So a
-// thread knows where its places begin, and a row of k how far it is from there.
-// Which taps of a place are outside of the image is a bit of a word for each
-// index of a tap's loop, and a row of k has the bits of its own tap.
+// The element of the patches at row k and column m is an element of the image.
+// Column m gives the image's element where the filter is put; row k, a channel
+// and a tap, gives the distance from there. So a thread computes where its
+// columns begin once, and adds the distance of each row of k. A word for each
+// column has a bit for each index of a tap's loop, set where the tap is outside
+// of the image; a word for each row of k has the bits of the row's own tap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +18,14 @@
 
 namespace mlir::nm {
 
-/// What `memref` has from its element `offset` on, of whatever size.
+/// A view of `memref` that begins at element `offset`, of no known size.
 Value viewFrom(ThreadEmitter &emitter, Value memref, Value offset);
 
 /// A tile [k x m] of patches, whose elements are found in the image.
 class ImagePlaces {
 public:
-  /// Those of `a`; none where it is not a view of patches.
+  /// The places of the patches that `a` is a view of; none where `a` is a view
+  /// of something else.
   static std::optional<ImagePlaces> find(ThreadEmitter &emitter, Value a);
 
   /// Where a place or a row of k is, and the bits of the taps that the place is
@@ -58,8 +60,8 @@ private:
             ArrayRef<Value> indices) const;
   Value findOutside(ThreadEmitter &emitter, ArrayRef<Value> indices) const;
 
-  /// What the nm.patches says: which loops make up each dimension of A, and
-  /// the sizes of loops and of the image.
+  /// The loops of the nm.patches that make up each dimension of A, and the
+  /// sizes of all loops and of the image.
   SmallVector<SmallVector<unsigned>> groups;
   SmallVector<int64_t> loops, shape;
   AffineMap map;

@@ -224,7 +224,8 @@ static LastLaunch &getLastLaunch() {
   return last;
 }
 
-/// What is not a kernel of ours may have come between, which costs time alone.
+/// A library's kernel may have run since the thread's last launch: an early
+/// start then gains nothing, and results stay right.
 static bool gainsFromOverlap(const LaunchShape &shape,
                              const DeviceState &device, Stream stream) {
   int64_t blocks = countBlocks(shape);
@@ -236,7 +237,8 @@ static bool gainsFromOverlap(const LaunchShape &shape,
 }
 
 /// The shape with so much shared memory that a multiprocessor has room for one
-/// block: no two go to one that is free early. Of more blocks, some must.
+/// block: no two blocks go to a multiprocessor that is free early. A grid of
+/// more blocks than multiprocessors keeps its shape.
 static LaunchShape spread(LaunchShape shape, const DeviceState &device,
                           int64_t staticShared) {
   if (countBlocks(shape) > device.multiprocessors)

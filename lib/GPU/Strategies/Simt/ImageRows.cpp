@@ -23,7 +23,7 @@ public:
 
 private:
   ImagePlaces places;
-  /// Of the lane's rows of m.
+  /// The places of the lane's rows of m in the image.
   SmallVector<ImagePlaces::Part> parts;
 };
 } // namespace
