@@ -109,42 +109,6 @@ def test_forward(both, pattern, dtype):
     both(check_forward, pattern, dtype)
 
 
-def check_chunks(mesh, chunks, rows, dtype):
-    model = nn.Sequential(sparse_layer(64, 128, activation="gelu"),
-                          sparse_layer(128, 64, activation="relu")).to(dtype).eval()
-    plan = {"0": ColwiseParallel(), "1": RowwiseParallel(chunks=chunks)}
-    parallel = sharded(model, mesh, plan)
-    x = torch.randn(rows, 3, 64, dtype=dtype)
-    reductions = []
-    all_reduce = dist.all_reduce
-    dist.all_reduce = lambda t, **options: (
-        reductions.append(t.shape[0]), all_reduce(t, **options))[1]
-    try:
-        with torch.no_grad():
-            got = parallel(x)
-    finally:
-        dist.all_reduce = all_reduce
-    expected = nn.Sequential(*(layer.to_dense() for layer in model)).double()
-    assert_near(got, expected(x.double()), 1e-6 if dtype == torch.float32 else 1e-2)
-    parts = [] if min(chunks, 3 * rows) == 1 else torch.empty(3 * rows).chunk(chunks)
-    assert reductions == [len(part) for part in parts]
-    # With gradients one reduction has them all.
-    parallel(x.requires_grad_()).sum().backward()
-    assert x.grad is not None and len(reductions) == len(parts)
-
-
-@pytest.mark.parametrize("chunks, rows", [(1, 5), (2, 5), (4, 7), (9, 1)])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_sum_in_chunks(both, chunks, rows, dtype):
-    both(check_chunks, chunks, rows, dtype)
-
-
-def test_chunks_are_positive():
-    for chunks in (0, -1, 1.5):
-        with pytest.raises(nm.ShapeError, match="expected chunks of 1 or more, but got"):
-            RowwiseParallel(chunks=chunks)
-
-
 def check_gradients(mesh, training):
     model = feed_forward().train(training)
     parallel = sharded(model, mesh)

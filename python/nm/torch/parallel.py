@@ -44,7 +44,7 @@ class _KeepsSparse:
         module._leave_fusion()
         return _shard(module, device_mesh, self, _Shards(
             device_mesh, self.input_layouts, (self._multiplied,), self.output_layouts,
-            self.use_local_output, getattr(self, "chunks", 1)))
+            self.use_local_output))
 
 
 class ColwiseParallel(_KeepsSparse, _parallel.ColwiseParallel):
@@ -65,27 +65,16 @@ class ColwiseParallel(_KeepsSparse, _parallel.ColwiseParallel):
 class RowwiseParallel(_KeepsSparse, _parallel.RowwiseParallel):
     """Gives each process some of the inputs of a layer.
 
-    Its options are those of torch.distributed.tensor.parallel.RowwiseParallel, and
-    `chunks`. The processes' products are partial sums, to which bias and activation come
-    after the reduction. `values` ``[w, n]`` and `indices` become DTensors, sharded along
-    w, and `bias` a replicated one.
-
-    Args:
-        chunks: without gradients, and where all processes get the whole output, rows of
-            the input are multiplied in so many parts, each of which is summed over the
-            processes while the next one is multiplied.
+    Its options are those of torch.distributed.tensor.parallel.RowwiseParallel. The
+    processes' products are partial sums, to which bias and activation come after the
+    reduction. `values` ``[w, n]`` and `indices` become DTensors, sharded along w, and
+    `bias` a replicated one.
 
     Raises (in parallelize_module):
         ShapeError: the inputs are not equal numbers of whole windows.
     """
 
     _multiplied = Shard(-1)
-
-    def __init__(self, *, chunks: int = 1, **options: Any) -> None:
-        super().__init__(**options)
-        if not isinstance(chunks, int) or chunks < 1:
-            raise ShapeError(f"expected chunks of 1 or more, but got {chunks!r}")
-        self.chunks = chunks
 
 
 def parallelize_module(module: nn.Module, device_mesh: DeviceMesh | None = None,
@@ -120,7 +109,6 @@ class _Shards:
         wanted: of the input that a process multiplies, whole or some of its columns.
         made: of the output.
         is_local: whether the output is a plain tensor.
-        chunks: the parts of the rows that are summed one after the other.
     """
 
     mesh: DeviceMesh
@@ -128,7 +116,6 @@ class _Shards:
     wanted: tuple[Placement, ...]
     made: tuple[Placement, ...]
     is_local: bool
-    chunks: int = 1
     _tensors: tuple[Tensor, Tensor] | None = None
     _writes: tuple[int, int] | None = None
 
@@ -163,43 +150,18 @@ class _Shards:
             placements=self.made)
 
     def _sum_of_parts(self, layer: NMLinear, x: DTensor) -> DTensor:
-        part = x.to_local()
-        chunks = self._count_chunks(part)
-        if chunks > 1:
-            own = self._sum_in_chunks(layer, part, chunks)
+        own = self._multiply_part(layer, x.to_local(), None, None)
+        if self.made == (Replicate(),) and not (torch.is_grad_enabled()
+                                                or torch.compiler.is_compiling()):
+            # redistribute copies the product before it sums.
+            dist.all_reduce(own, group=self.mesh.get_group())
             y = self._distributed(own, x, layer, Replicate())
         else:
-            own = self._multiply_part(layer, part, None, None)
             y = self._distributed(own, x, layer, Partial()).redistribute(
                 placements=self.made)
         if layer.bias is not None:
             y = y + layer.bias.to(y.dtype)
         return apply_activation(y, layer.activation)
-
-    def _count_chunks(self, x: Tensor) -> int:
-        if (torch.is_grad_enabled() or torch.compiler.is_compiling()
-                or self.made != (Replicate(),)):
-            return 1
-        rows = x.numel() // max(1, x.shape[-1])
-        return min(self.chunks, rows)
-
-    def _sum_in_chunks(self, layer: NMLinear, x: Tensor, chunks: int) -> Tensor:
-        """The sum over the processes of their products. A reduction has a stream of its
-        own on a GPU."""
-        rows = x.reshape(-1, x.shape[-1])
-        y, pending, begin = None, [], 0
-        for given in rows.chunk(chunks):
-            own = self._multiply_part(layer, given, None, None)
-            if y is None:
-                y = own.new_empty((rows.shape[0], layer.out_features))
-            made = y[begin:begin + len(given)]
-            begin += len(given)
-            made.copy_(own)
-            pending.append(dist.all_reduce(made, group=self.mesh.get_group(),
-                                           async_op=True))
-        for reduction in pending:
-            reduction.wait()
-        return y.reshape(*x.shape[:-1], -1)
 
     def _multiply_part(self, layer: NMLinear, x: Tensor, bias: Tensor | None,
                        activation: str | None) -> Tensor:
