@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import (DTensor, Partial, Placement, Replicate, Shard,
@@ -151,14 +150,7 @@ class _Shards:
 
     def _sum_of_parts(self, layer: NMLinear, x: DTensor) -> DTensor:
         own = self._multiply_part(layer, x.to_local(), None, None)
-        if self.made == (Replicate(),) and not (torch.is_grad_enabled()
-                                                or torch.compiler.is_compiling()):
-            # redistribute copies the product before it sums.
-            dist.all_reduce(own, group=self.mesh.get_group())
-            y = self._distributed(own, x, layer, Replicate())
-        else:
-            y = self._distributed(own, x, layer, Partial()).redistribute(
-                placements=self.made)
+        y = self._distributed(own, x, layer, Partial()).redistribute(placements=self.made)
         if layer.bias is not None:
             y = y + layer.bias.to(y.dtype)
         return apply_activation(y, layer.activation)
