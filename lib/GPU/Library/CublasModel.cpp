@@ -13,12 +13,10 @@
 
 using namespace nm;
 
-/// What it reaches of the rates of the multipliers and of the tensor cores
-/// under load, and of the latter where sums of 8-bit floats are promoted.
-static constexpr double kEfficiency = 0.865, kTensorEfficiency = 0.93,
-                        kPromotedEfficiency = 0.83;
-/// Before the first and after the last tile.
-static constexpr double kStartMicroseconds = 2.75;
+/// What it reaches under load of the rate of the tensor cores, and of that of
+/// the multipliers, or of the tensor cores where sums of 8-bit floats are
+/// promoted.
+static constexpr double kTensorEfficiency = 0.93, kEfficiency = 0.855;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
@@ -121,9 +119,8 @@ static Units makeTensorCores(const GpuProduct &product, const GpuChip &chip) {
          factor = factorOfAlignment(product);
   units.areTensorCores = true;
   units.areUnaligned = factor > 1;
-  units.rate =
-      chip.rates.tensor / bytes / factor *
-      (product.promotesFloat8() ? kPromotedEfficiency : kTensorEfficiency);
+  units.rate = chip.rates.tensor / bytes / factor *
+               (product.promotesFloat8() ? kEfficiency : kTensorEfficiency);
   units.stepRows = double(kLineBytes) / bytes;
   units.stepClocks = chip.rates.barrier * factor;
   units.leastTile = 64;
@@ -184,6 +181,11 @@ static double microsecondsOfParts(double bytesOfSums, const GpuChip &chip) {
          bytes / (chip.memoryGBs * chip.rates.reachedMemory) / 1000;
 }
 
+/// Before the first and after the last tile.
+static double startMicroseconds(const GpuChip &chip) {
+  return chip.rates.launch + microsecondsOfLatency(chip);
+}
+
 double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   if (!hasProducts(product, chip))
     return -1;
@@ -205,7 +207,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   else if (m <= double(kTensorFewRows) && elementSize(product.type) == 2)
     return std::max(multiply, memory + microsecondsOfParts(
                                            m * n * double(kSumBytes), chip)) +
-           kStartMicroseconds;
+           startMicroseconds(chip);
   return std::max(multiply, memory) + kNotHidden * std::min(multiply, memory) +
-         kStartMicroseconds;
+         startMicroseconds(chip);
 }

@@ -19,6 +19,17 @@ inline double microsecondsUnderLoad(double clocks, const GpuChip &chip) {
   return clocks / (chip.clockGHz * chip.rates.loadedClock) / 1000;
 }
 
+/// The microseconds from a copy to its bytes under load.
+inline double microsecondsOfLatency(const GpuChip &chip) {
+  return microsecondsUnderLoad(chip.rates.latency, chip);
+}
+
+/// Bytes that a multiprocessor receives a clock, measured on an H200: where
+/// other blocks want the same ones, or more than four warps copy; and where
+/// weights come from memory to 64 rows of warpgroups, n and k of 4096, 50 and
+/// 75 %, cold in cache, or four warps copy.
+inline constexpr double kSharedIngress = 54, kLoneIngress = 36;
+
 /// The part of the lesser of two streams, as of multiplications and loads, that
 /// the greater does not hide.
 inline constexpr double kNotHidden = 0.2;

@@ -121,7 +121,7 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
     bool isAlone = 2 * (best->sharedBytes + kReservedShared) >
                    chip.sharedPerMultiprocessor;
     if (isAlone && rows > 2 * kMatrixRows)
-      best->microseconds *= kMeasuredStream;
+      best->microseconds *= kMeasured;
     return *best;
   }
   return Error{"strategy mma_bitmap expected tiles that fit in " +

@@ -40,15 +40,8 @@ static double operationsPerClock(const GpuProduct &product, const GpuChip &chip,
   return isByHalves ? 2 * ofHalves : 4 * ofHalves;
 }
 
-/// Bytes of the second-level cache that asynchronous copies of four warps and
-/// of more get, measured on an H200.
-static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 53;
 /// Registers that a thread has beside its sums, for fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
-/// What quantized weights take over that where more than one warp converts each
-/// of them: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
-/// 11008x4096 and 4096x11008, on an H200 (2026-11-23).
-static constexpr double kConverted = 1.25;
 /// The rows of k that share a scale of quantized weights: an instruction's at
 /// least, and at most as many as a tile can well have, unless all share one.
 static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
@@ -104,10 +97,11 @@ public:
     return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
   }
   double microseconds() const override {
+    // More than one warp converts each weight.
     bool isConverted = product.weightBits != 0 && tile.sliceK == 1;
-    double converted = isConverted ? kConverted : 1;
+    double converted = isConverted ? kMeasured : 1;
     return microsecondsAt(kMeasuredMma * converted * clocks(), chip.clockGHz,
-                          kCopyBytes);
+                          kSharedIngress);
   }
 
 private:
@@ -143,7 +137,7 @@ double Estimate::sharedClocks() const {
 double Estimate::copyClocks(int64_t blocks) const {
   double bytes = double(activationBytes() + weightBytes());
   int64_t together = tile.sliceK > 1 ? blocks * warps() : warps();
-  return bytes / (together > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
+  return bytes / (together > 4 ? kSharedIngress : kLoneIngress);
 }
 
 double Estimate::tileClocks(int64_t blocks) const {
@@ -279,7 +273,8 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
 }
 
 /// The best tiles of few rows of weights in the form of wgmma_sp: with blocks
-/// of fewer columns than multiprocessors, parts of k are blocks of a cluster.
+/// of fewer columns than multiprocessors, parts of k are blocks of a cluster,
+/// which wait for one another's sums.
 static std::optional<GpuSchedule> chooseStreamOfPairs(const GpuProduct &product,
                                                       const GpuChip &chip) {
   std::vector<StreamShape> shapes = {
@@ -294,7 +289,7 @@ static std::optional<GpuSchedule> chooseStreamOfPairs(const GpuProduct &product,
     if (!found)
       continue;
     found->splitK = found->clusterK = parts;
-    found->microseconds += parts == 1 ? 0 : kClusterMicroseconds;
+    found->microseconds += parts == 1 ? 0 : microsecondsOfLatency(chip);
     setSparseFloors(product, chip,
                     operationsPerClock(product, chip, chip.rates.tensor),
                     *found);

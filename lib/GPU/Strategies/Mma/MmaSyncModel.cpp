@@ -315,7 +315,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
     return std::nullopt;
   std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);
   if (best)
-    best->microseconds *= kMeasuredStream;
+    best->microseconds *= kMeasured;
   return best;
 }
 

@@ -24,12 +24,6 @@ bool isTooLarge(const GpuProduct &product, const GpuSchedule &schedule);
 Result<GpuSchedule> selectWgmmaSpSplitFloats(const GpuProduct &product,
                                              const GpuChip &chip);
 
-/// Microseconds that a cluster's blocks take until they have one another's
-/// sums. At 2:4, 64 rows and 4096 squared an H200 takes 8.7 us with two blocks
-/// in f16, 11.5 with one and 15.7 with four (2026-11-23); 6.5 in i8 and 6.7 in
-/// f8, and 7.6 and 8.5 with one.
-inline constexpr double kClusterMicroseconds = 0.75;
-
 /// Bytes of an operand's element, and rows of k in 128 bytes of a row of A.
 int64_t sparseBytes(const GpuProduct &product);
 int64_t sparseTileRows(const GpuProduct &product);

@@ -11,8 +11,6 @@
 
 using namespace nm;
 
-/// Microseconds that a block takes before its first tile and after its last.
-static constexpr double kStartMicroseconds = 0.7;
 /// Clocks of the barriers of a tile in a block of few warps that has a
 /// multiprocessor to itself, with at least so many rows: nothing else hides the
 /// latency of its warps' fragments.
@@ -78,7 +76,9 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
                   (parts.waits + std::max(isAlone ? kAloneTile : kTileBarrier,
                                           perActive * parts.clocks));
   double instructions = clocks / chip.clockGHz / 1000;
-  return kStartMicroseconds + std::max({memory, received, instructions}) +
+  // Before its first tile a block waits for a copy.
+  return microsecondsOfLatency(chip) +
+         std::max({memory, received, instructions}) +
          kNotHidden * std::min(memory, received);
 }
 

@@ -32,12 +32,6 @@ struct StreamTile {
 /// Clocks of a tile's barriers, which nothing hides in blocks of few warps.
 inline constexpr double kTileBarrier = 350;
 
-/// What such kernels take over their estimate where nothing hides what warps do
-/// beside instructions of the tensor cores: gather rows for mma.sync, 1.04 to
-/// 1.5 of ten, and more than 16 rows of bitmaps where a block has a
-/// multiprocessor to itself (one H200, 2026-11-27).
-inline constexpr double kMeasuredStream = 1.15;
-
 /// Stages that such tiles have at least and at most: with two, 32 rows take
 /// half as long again, and more would be as many blocks fewer.
 inline constexpr int64_t kMinStreamStages = 3, kMaxStreamStages = 6;

@@ -8,11 +8,12 @@
 namespace nm {
 
 /// How many times longer products of split floats take than the tensor cores
-/// and shared memory allow: by two warpgroups, and by one, while which adds up
-/// sums no other multiplies. Those of wgmma_sp are fitted to 38 times on an
+/// and shared memory allow: by two warpgroups; and by one, while which adds up
+/// sums no other multiplies, or by two of 64 rows of A, whose instructions read
+/// all that shared memory gives. Those of wgmma_sp are fitted to 38 times on an
 /// H200, m of 64 to 4096, k and n of 4096 and 11008, tiles of 64 x 64 to 256 x
 /// 64 and 192 x 128, one to four parts of k.
-inline constexpr double kTwoGroupsFactor = 1.07, kOneGroupFactor = 1.45;
+inline constexpr double kTwoGroupsFactor = 1.07, kOneGroupFactor = 1.37;
 
 /// The microseconds of the kernel before the product, which makes the splits of
 /// A that `product` has; 0 where it has none, or what makes A stores them.

@@ -40,27 +40,21 @@ static constexpr double kFewStagesFactor = 1.3, kFewStagesSplitsFactor = 1.03;
 /// of 64 to 4096 and n and k of 4096 and 11008, tiles of 64 x 64 to 256 x 128
 /// and 512 x 64, at 50 to 87.5 %.
 static constexpr int64_t kProducers = 4;
-/// Bytes that a multiprocessor receives a clock with producers: of long rows,
-/// and in blocks that have one tile of C, which is whole.
-static constexpr int64_t kLongRow = 512;
-static constexpr double kSharedIngress = 54;
+/// Rows of a block from which on its producers receive as much as those of
+/// blocks that have one tile of C, which is whole; and rows of A whose weights
+/// come from memory.
+static constexpr int64_t kLongRow = 512, kFewRows = 64;
 static constexpr int64_t kLineBytes = 128;
-/// Bytes that a multiprocessor receives a clock with producers where A has few
-/// rows, whose weights come from memory. Measured on an H200 with 64 rows, n
-/// and k of 4096, 50 and 75 %, weights cold in cache.
-static constexpr int64_t kFewRows = 64;
-static constexpr double kColdIngress = 36;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
-/// How much longer products of split floats take with 64 rows of A to a
-/// warpgroup, for which instructions read all that shared memory gives, by one
-/// warpgroup and by two; of more rows see SplitFloatModel.h; that with few
-/// stages; and the bytes of C that a block stores a clock. Fitted to 82 times
-/// on an H200, m of 16 to 4096, k and n of 768 to 11008, tiles of 64 x 64 to
-/// 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean square).
-static constexpr double kNarrowGroupFactor = 1.7, kNarrowGroupsFactor = 1.37;
-static constexpr double kSplitsStoreRate = 10;
+/// How much longer products of split floats take by one warpgroup of 64 rows of
+/// A, for whose instructions see SplitFloatModel.h; and the bytes of C that a
+/// block stores a clock. Fitted to 82 times on an H200, m of 16 to 4096, k and
+/// n of 768 to 11008, tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %,
+/// beside 1.45 for one warpgroup of 128 rows: 4.4 % from them (root mean
+/// square).
+static constexpr double kNarrowGroupFactor = 1.7, kSplitsStoreRate = 10;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxSplitsRows = 64, kMaxSplitsGroupM = 128;
@@ -303,8 +297,9 @@ double Candidate::clocksOfSplits() const {
   bool isNarrow = schedule.warpgroupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
                 schedule.warpgroupM * schedule.warpgroupN;
-  double factor = isNarrow ? (hasTwo ? kNarrowGroupsFactor : kNarrowGroupFactor)
-                           : (hasTwo ? kTwoGroupsFactor : kOneGroupFactor);
+  double factor = isNarrow == hasTwo ? kOneGroupFactor
+                  : hasTwo           ? kTwoGroupsFactor
+                                     : kNarrowGroupFactor;
   if (schedule.stages == kMinStages)
     factor *= kFewStagesSplitsFactor;
   double step = std::max(multiplyClocks() * factor,
@@ -340,7 +335,7 @@ double Candidate::clocksWithProducers() const {
   int64_t turns = countTurns();
   bool isPartial = product.rows() % schedule.blockM != 0;
   bool isShared = schedule.blockM >= kLongRow || (turns == 1 && !isPartial);
-  double ingress = product.rows() <= kFewRows ? kColdIngress
+  double ingress = product.rows() <= kFewRows ? kLoneIngress
                    : isShared                 ? kSharedIngress
                                               : chip.rates.received;
   double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
