@@ -136,8 +136,8 @@ static double timeOfQuantized(int64_t bits, int64_t m, int64_t n, int64_t k) {
   return selectMmaSpSchedule(product, *GpuChip::get("sm_90a"))->microseconds;
 }
 
-// As measured on an H200 (2026-11-23), within 15 %, and 16 and 64 rows of 4
-// bits within 20 %.
+// As measured on an H200 (2026-11-23), within 15 %, and 16 rows of 4 bits
+// within 21 %, whose estimate counts no scales.
 TEST(MmaSpModel, QuantizedWeightsTakeAsLongAsMeasured) {
   struct {
     int64_t bits, m, n, k;
@@ -145,8 +145,8 @@ TEST(MmaSpModel, QuantizedWeightsTakeAsLongAsMeasured) {
   } measured[] = {
       {8, 1, 11008, 4096, 10.4, 0.15},   {4, 1, 11008, 4096, 7.7, 0.15},
       {8, 1, 4096, 11008, 10.9, 0.15},   {4, 1, 4096, 11008, 9.4, 0.15},
-      {8, 16, 11008, 4096, 12.0, 0.15},  {4, 16, 11008, 4096, 11.3, 0.25},
-      {8, 16, 4096, 11008, 11.7, 0.15},  {4, 16, 4096, 11008, 12.0, 0.25},
+      {8, 16, 11008, 4096, 12.0, 0.15},  {4, 16, 11008, 4096, 11.3, 0.21},
+      {8, 16, 4096, 11008, 11.7, 0.15},  {4, 16, 4096, 11008, 12.0, 0.21},
       {8, 64, 11008, 4096, 28.4, 0.15},  {4, 64, 11008, 4096, 29.3, 0.15},
       {4, 64, 4096, 11008, 24.4, 0.15},  {8, 128, 11008, 4096, 46.0, 0.15},
       {4, 128, 11008, 4096, 44.4, 0.15}, {8, 128, 4096, 11008, 34.8, 0.15},

@@ -101,7 +101,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Timed{64, 4096, 4096, {8, 32, 1, 64}, 6.4}));
 
 // Rows that do not start with lines, and copied ones of as many: 19.4, 21.3 and
-// 64.7 us with the copy, which is estimated to take 6.8 and 15.9.
+// 64.7 us with the copy, which is estimated to take 6.8 and 15.9. All
+// strategies have one share of the rate for such rows: units of 64 columns,
+// whose rows of A serve fewer products, take up to 24 % less than that where
+// blocks have one tile of C, and up to 24 % more where they have several;
+// others are 13 % off.
 TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
   auto estimate = [](int64_t m, const Pattern &pattern, int64_t stride = 0) {
     GpuProduct product = makeProduct(pattern);
@@ -115,7 +119,7 @@ TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
                                      {500, 10.9, 13.1},
                                      {1000, 19.6, 29.4},
                                      {3000, 58.4, 86.2}}) {
-    EXPECT_NEAR(estimate(m, wide), ofWide, 0.15 * ofWide) << m;
+    EXPECT_NEAR(estimate(m, wide), ofWide, 0.14 * ofWide) << m;
     EXPECT_NEAR(estimate(m, narrow), ofNarrow, 0.25 * ofNarrow) << m;
   }
   EXPECT_NEAR(estimate(1000, wide, 1024), 13, 1.5);
