@@ -36,6 +36,9 @@ public:
   std::string file(const BenchCase &bench) const;
   /// Notes that the case's module is there.
   void add(const BenchCase &bench, double seconds);
+  bool has(const BenchCase &bench) const {
+    return seconds.count(bench.str()) != 0;
+  }
   /// Writes the list.
   Status writeList() const;
 

@@ -269,8 +269,13 @@ Status Tuning::round(const std::string &name, std::vector<BenchCase> candidates,
 
 Status Tuning::measure(const std::vector<BenchCase> &candidates, size_t jobs,
                        bool repeats) {
-  if (compiles && !repeats) {
-    Result<size_t> failed = compileAll(candidates, settings, folder, jobs,
+  // What an earlier run measured is not there to be measured again.
+  std::vector<BenchCase> missing;
+  for (const BenchCase &candidate : candidates)
+    if (compiles && !folder.has(candidate))
+      missing.push_back(candidate);
+  if (!missing.empty()) {
+    Result<size_t> failed = compileAll(missing, settings, folder, jobs,
                                        [&] { return budget.isOver(); });
     if (!failed)
       return failed.error();

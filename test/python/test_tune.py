@@ -63,6 +63,20 @@ def test_a_module_is_tuned_and_goes_on(tuned, tmp_path):
     assert tuned.measurements.read_text() == before
 
 
+def test_the_fastest_are_measured_again_where_an_earlier_run_ended(tuned, tmp_path):
+    rows = list(csv.DictReader(tuned.measurements.open()))
+    before = [row for row in rows if row["step"] != "again"]
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(before)
+    nm.tune(CASE, table=tmp_path / "t.yaml", seconds=60, quiet=True)
+    after = list(csv.DictReader((tmp_path / "t.csv").open()))
+    times = {row["schedule"]: float(row["median_us"]) for row in before if row["accurate"] == "1"}
+    assert min(times, key=times.get) in {
+        row["schedule"] for row in after if row["step"] == "again"}
+
+
 def test_a_line_that_was_cut_off_is_measured_again(tuned, tmp_path):
     table = tmp_path / "t.yaml"
     whole = tuned.measurements.read_text()

@@ -17,6 +17,8 @@ using namespace nm;
 /// the multipliers, or of the tensor cores where sums of 8-bit floats are
 /// promoted.
 static constexpr double kTensorEfficiency = 0.93, kEfficiency = 0.855;
+/// Before the first and after the last tile.
+static constexpr double kStartMicroseconds = 2.75;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
@@ -181,11 +183,6 @@ static double microsecondsOfParts(double bytesOfSums, const GpuChip &chip) {
          bytes / (chip.memoryGBs * chip.rates.reachedMemory) / 1000;
 }
 
-/// Before the first and after the last tile.
-static double startMicroseconds(const GpuChip &chip) {
-  return chip.rates.launch + microsecondsOfLatency(chip);
-}
-
 double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   if (!hasProducts(product, chip))
     return -1;
@@ -207,7 +204,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   else if (m <= double(kTensorFewRows) && elementSize(product.type) == 2)
     return std::max(multiply, memory + microsecondsOfParts(
                                            m * n * double(kSumBytes), chip)) +
-           startMicroseconds(chip);
+           kStartMicroseconds;
   return std::max(multiply, memory) + kNotHidden * std::min(multiply, memory) +
-         startMicroseconds(chip);
+         kStartMicroseconds;
 }

@@ -59,7 +59,7 @@ func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32>, %i: 
 // CHECK-LABEL: func.func @weights
 // CHECK: nm.spmm <1:1, block = 1x8> schedule #nm.cublas<own = #nm.simt<block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins({{.*}}tensor<512x125xi8>)
 func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<512x20xi8>, %c: tensor<?x1000xf32>) -> tensor<?x1000xf32> {
-  // expected-remark @+1 {{strategy cublas on sm_90; estimated 5.1 us; calls cuBLAS with dense weights, which is faster: }}
+  // expected-remark @+1 {{strategy cublas on sm_90; estimated 5.0 us; calls cuBLAS with dense weights, which is faster: }}
   %r = nm.spmm <1:1, block = 1x50>
     ins(%a, %v, %i : tensor<?x512xf16>, tensor<512x1000xf16>, tensor<512x20xi8>)
     outs(%c : tensor<?x1000xf32>) -> tensor<?x1000xf32>

@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 using namespace nm;
 
 static TableProduct drawProduct(int64_t m, int64_t n, int64_t k) {
@@ -234,6 +237,11 @@ TEST(ScheduleTable, ShippedTablesAreRead) {
   Result<std::vector<ScheduleTable>> read =
       readTables(shippedTables(), std::string(kShippedTables));
   ASSERT_TRUE(read) << read.error().message;
-  for (const ScheduleTable &table : *read)
+  std::set<std::string> chips;
+  for (const ScheduleTable &table : *read) {
     EXPECT_EQ(table.kernels, kKernelVersion) << table.device.name;
+    EXPECT_FALSE(table.entries.empty()) << table.device.name;
+    chips.insert(table.device.chip);
+  }
+  EXPECT_EQ(chips, (std::set<std::string>{"cpu", "sm_90a"}));
 }

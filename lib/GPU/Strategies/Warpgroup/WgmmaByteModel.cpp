@@ -45,9 +45,6 @@ static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
 /// panels: m of 256, 1024 and 4096, n of 4096 and 11008, k of 4096, units of 16
 /// and 64 rows, i8 and f8E4M3FN.
 static constexpr double kPanelClocks = 80;
-/// How many times longer they take where blocks make several tiles, for they
-/// then no longer want the same rows of A at once.
-static constexpr double kTurnsFactor = 1.15;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
@@ -157,7 +154,9 @@ double Candidate::copyClocks() const {
   if (schedule.copyA == CopyKind::Bulk) {
     double clocks = double(rows.kept) / kCopyBytes * kPanelClocks +
                     double(bytesOfTile()) / chip.rates.shared;
-    return countTurns() == 1 ? clocks : kTurnsFactor * clocks;
+    // Blocks that make several tiles want no rows of A at once.
+    return countTurns() == 1 ? clocks
+                             : clocks * kSharedIngress / chip.rates.received;
   }
   int64_t stride = std::gcd(product.factorOfRows(), kCopyBytes);
   double activations = double(rows.kept * schedule.blockM) *
