@@ -13,8 +13,9 @@
 // panel's weights of a tile of k stay in L1 for all subtiles.
 //
 // Products of i8 have no tiles: 16 vector registers keep the sums of 16 columns
-// by 16 rows of m, or of 8 by 32. vpdpbusd multiplies four kept rows of k of
-// one column, which are in all lanes, by these rows of A for 16 rows of m.
+// by 16 rows of m, of 8 by 32, or of 4 by 64. vpdpbusd
+// multiplies four kept rows of k of one column, which are in all lanes, by
+// these rows of A for 16 rows of m.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +102,8 @@ private:
   bool gathers;
   int64_t windows;
   int64_t windowsPerTile;
-  /// Vectors of 16 rows of m in a subtile, and subtiles of a block of rows.
+  /// Vectors of 16 rows of m in a subtile (1, 2 or 4), and subtiles of a block
+  /// of rows.
   int64_t vectors = 2;
   int64_t subtilesPerBlock;
   Value panels;
@@ -143,6 +145,15 @@ AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
     rows = std::min<int64_t>(rows, tile.staticM);
   if (rows <= kAmxRows)
     vectors = 1;
+  // Kept rows of 64 bytes are interleaved within lanes: 8:32 in vectors of 32,
+  // 128 rows, 2048 squared, takes 655 us so and 841 by two vectors (one thread
+  // of an Intel Xeon without AMX, 2026-11-28).
+  bool isOfBytes =
+      cast<MemRefType>(tile.a.getType()).getElementType().isInteger(8);
+  constexpr int64_t kLongRows = 4 * kAmxRows;
+  if (isOfBytes &&
+      llvm::alignTo(rows, kLongRows) == llvm::alignTo(rows, 2 * kAmxRows))
+    vectors = 4;
   subtilesPerBlock =
       std::max<int64_t>(1, llvm::divideCeil(rows, vectors * kAmxRows));
   panels = e.dim(tile.values, 0);

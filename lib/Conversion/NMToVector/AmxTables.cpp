@@ -10,9 +10,11 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Rows of m of a matrix of rows, and those of a lane of 128 bits that belong
-/// to one vector of m.
-static constexpr int64_t kRowValues = 32, kHalfLane = 4;
+/// Rows of m of a matrix of rows, of two vectors of m and of four, and those of
+/// a lane of 128 bits that belong to one vector.
+static constexpr int64_t kRowValues = 32, kLongRowValues = 64, kHalfLane = 4;
+/// Vectors of m of long rows, and bytes of a lane.
+static constexpr int64_t kMostVectors = 4, kLaneBytes = 16;
 
 static Type getElement(Value memref) {
   return cast<MemRefType>(memref.getType()).getElementType();
@@ -24,7 +26,7 @@ static VectorType asIntegers(VectorEmitter &e, VectorType type) {
 }
 
 static Value loadRow(VectorEmitter &e, Value memref, ArrayRef<Value> indices,
-                     int64_t values = kRowValues) {
+                     int64_t values) {
   auto type = VectorType::get({values}, getElement(memref));
   Value row = vector::LoadOp::create(e.b, type, memref, indices);
   return e.b.createOrFold<vector::BitCastOp>(asIntegers(e, type), row);
@@ -68,8 +70,36 @@ static Value concatenate(VectorEmitter &e, Value first, Value second) {
   return vector::ShuffleOp::create(e.b, first, second, mask);
 }
 
+int64_t AmxTables::rowValues() const {
+  return vectors == kMostVectors ? kLongRowValues : kRowValues;
+}
+
+/// Units of `unit` bytes of `first` and `second` in turn, of the lower half of
+/// each lane, or the upper one.
+static Value unpack(VectorEmitter &e, Value first, Value second, int64_t unit,
+                    bool isUpper) {
+  SmallVector<int64_t> mask;
+  for (int64_t lane = 0; lane < kLongRowValues; lane += kLaneBytes)
+    for (int64_t place = 0; place < kLaneBytes / 2; place += unit)
+      for (int64_t source : {0, 1})
+        for (int64_t byte = 0; byte < unit; ++byte)
+          mask.push_back(source * kLongRowValues + lane +
+                         (isUpper ? kLaneBytes / 2 : 0) + place + byte);
+  return vector::ShuffleOp::create(e.b, first, second, mask);
+}
+
+/// Four rows of k of i8, of which each lane has the same four rows of m of each
+/// vector: no byte leaves its lane.
+Value AmxTables::interleaveFour(ArrayRef<Value> rows, int64_t vector) {
+  bool isUpper = vector >= 2;
+  return unpack(e, unpack(e, rows[0], rows[1], 1, isUpper),
+                unpack(e, rows[2], rows[3], 1, isUpper), 2, vector % 2 != 0);
+}
+
 /// The words of rows: for each vector of m, those of its rows.
 Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
+  if (vectors == kMostVectors)
+    return interleaveFour(rows, vector);
   SmallVector<int64_t> mask;
   for (int64_t row = 0; row < kAmxRows; ++row)
     for (int64_t ofWord = 0; ofWord < wordRows; ++ofWord)
@@ -82,25 +112,45 @@ Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
   return vector::ShuffleOp::create(e.b, low, high, mask);
 }
 
-/// The inverse: row `ofWord` of the words `low` and `high` of both vectors of
-/// m.
-Value AmxTables::takeRow(Value low, Value high, int64_t ofWord) {
+/// The inverse: row `ofWord` of the words of all vectors of m.
+Value AmxTables::takeRow(ArrayRef<Value> words, int64_t ofWord) {
+  if (vectors == kMostVectors) {
+    // Of each lane the four bytes of one vector behind those of another.
+    SmallVector<int64_t> bytes, halves;
+    for (int64_t lane = 0; lane < kLongRowValues; lane += kLaneBytes)
+      for (int64_t place = 0; place < kLaneBytes; ++place) {
+        int64_t source = place / kHalfLane % 2, ofVector = place % kHalfLane;
+        bytes.push_back(source * kLongRowValues + lane + ofVector * wordRows +
+                        ofWord);
+        halves.push_back(place / (kLaneBytes / 2) * kLongRowValues + lane +
+                         place % (kLaneBytes / 2));
+      }
+    return vector::ShuffleOp::create(
+        e.b, vector::ShuffleOp::create(e.b, words[0], words[1], bytes),
+        vector::ShuffleOp::create(e.b, words[2], words[3], bytes), halves);
+  }
   SmallVector<int64_t> mask(kRowValues);
   for (int64_t vector = 0; vector < 2; ++vector)
     for (int64_t row = 0; row < kAmxRows; ++row)
       mask[placeOf(vector, row, wordRows)] =
           (vector * kAmxRows + row) * wordRows + ofWord;
-  return vector::ShuffleOp::create(e.b, low, high, mask);
+  return vector::ShuffleOp::create(e.b, words.front(), words[vectors - 1],
+                                   mask);
 }
 
-/// 32 neighbours along m in the order of rows.
-static Value orderRow(VectorEmitter &e, Value row, int64_t wordRows) {
-  if (wordRows == 4)
+/// Neighbours along m in the order of rows.
+Value AmxTables::orderRow(Value row) {
+  bool hasFour = vectors == kMostVectors;
+  if (wordRows == 4 && !hasFour)
     return row;
-  SmallVector<int64_t> mask(kRowValues);
-  for (int64_t vector = 0; vector < 2; ++vector)
-    for (int64_t i = 0; i < kAmxRows; ++i)
-      mask[placeOf(vector, i, wordRows)] = vector * kAmxRows + i;
+  SmallVector<int64_t> mask(rowValues());
+  for (int64_t vector = 0; vector < (hasFour ? kMostVectors : 2); ++vector)
+    for (int64_t i = 0; i < kAmxRows; ++i) {
+      int64_t place = hasFour ? i / kHalfLane * kLaneBytes +
+                                    vector * kHalfLane + i % kHalfLane
+                              : placeOf(vector, i, wordRows);
+      mask[place] = vector * kAmxRows + i;
+    }
   return vector::ShuffleOp::create(e.b, row, row, mask);
 }
 
@@ -116,7 +166,7 @@ AmxTables::AmxTables(VectorEmitter &emitter, const ProductTile &tile,
   tables = inWords
                ? allocateAmxMatrices(e, element, subtiles * vectors,
                                      kRows / wordRows, step)
-               : allocateAmxMatrices(e, element, subtiles, kRows, kRowValues);
+               : allocateAmxMatrices(e, element, subtiles, kRows, rowValues());
   edge = allocateAmxMatrices(e, element, 1, 1, step);
 }
 
@@ -189,30 +239,32 @@ void AmxTables::layOutRowMajor(Value firstRow, Value subtile, Value firstK,
   }
   Value firstWord = e.floorDiv(k, wordRows);
   for (int64_t word = 0; word < kAmxRows; ++word) {
+    SmallVector<Value> wordsOfRow;
+    for (const SmallVector<Value> &ofVector : words)
+      wordsOfRow.push_back(ofVector[word]);
     for (int64_t vector = 0; inWords && vector < vectors; ++vector)
       storeRow(e, words[vector][word], tables,
                {e.add(e.mul(subtile, vectors), vector), e.add(firstWord, word),
                 e.index(0)});
     for (int64_t ofWord = 0; !inWords && ofWord < wordRows; ++ofWord)
-      storeRow(e, takeRow(words[0][word], words[vectors - 1][word], ofWord),
-               tables,
+      storeRow(e, takeRow(wordsOfRow, ofWord), tables,
                {subtile, e.add(k, wordRows * word + ofWord), e.index(0)});
   }
 }
 
-/// 32 neighbours along m of row `k` of A, zero past the ends.
+/// The neighbours along m of row `k` of A, zero past the ends.
 Value AmxTables::loadColumn(Value firstRow, Value k) {
-  Value left = e.min(e.sub(tile.m, firstRow), kRowValues);
+  Value left = e.min(e.sub(tile.m, firstRow), rowValues());
   Value count = e.select(e.less(k, e.index(tile.k)), left, e.index(0));
-  auto type = VectorType::get({kRowValues}, getElement(tile.a));
+  auto type = VectorType::get({rowValues()}, getElement(tile.a));
   auto load = scf::IfOp::create(e.b, asIntegers(e, type),
-                                e.less(count, e.index(kRowValues)),
+                                e.less(count, e.index(rowValues())),
                                 /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointToStart(load.thenBlock());
-  scf::YieldOp::create(e.b, loadEdge(firstRow, k, count, kRowValues));
+  scf::YieldOp::create(e.b, loadEdge(firstRow, k, count, rowValues()));
   e.b.setInsertionPointToStart(load.elseBlock());
-  scf::YieldOp::create(e.b, loadOfA(firstRow, k, kRowValues));
+  scf::YieldOp::create(e.b, loadOfA(firstRow, k, rowValues()));
   return load.getResult(0);
 }
 
@@ -221,8 +273,8 @@ void AmxTables::layOutColumnMajor(Value firstRow, Value subtile, Value firstK,
   e.loop(k, e.add(k, step), wordRows, [&](Value first) {
     SmallVector<Value> rows;
     for (int64_t i = 0; i < wordRows; ++i) {
-      rows.push_back(orderRow(
-          e, loadColumn(firstRow, e.add(e.add(firstK, first), i)), wordRows));
+      rows.push_back(
+          orderRow(loadColumn(firstRow, e.add(e.add(firstK, first), i))));
       if (!inWords)
         storeRow(e, rows[i], tables, {subtile, e.add(first, i), e.index(0)});
     }
@@ -240,8 +292,8 @@ void AmxTables::deallocate() {
 
 Value AmxTables::loadTable(ArrayRef<Value> indices) {
   if (indices[1])
-    return loadRow(e, tables, indices);
-  auto type = VectorType::get({kRowValues}, getElement(tables));
+    return loadRow(e, tables, indices, rowValues());
+  auto type = VectorType::get({rowValues()}, getElement(tables));
   return arith::ConstantOp::create(
       e.b, cast<TypedAttr>(e.b.getZeroAttr(asIntegers(e, type))));
 }

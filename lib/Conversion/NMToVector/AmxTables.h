@@ -35,8 +35,9 @@ inline int64_t getWordRows(Type element) {
 
 class AmxTables {
 public:
-  /// For `subtiles` times `vectors` (1 or 2) vectors of rows of m and up to
-  /// `kRows` rows of k, in words (pairs of bf16) or in rows.
+  /// For `subtiles` times `vectors` (1 or 2, or 4 of i8 in rows) vectors of
+  /// rows of m and up to `kRows` rows of k, in words (pairs of bf16) or in
+  /// rows.
   AmxTables(VectorEmitter &emitter, const ProductTile &tile, bool inWords,
             int64_t subtiles, int64_t vectors, int64_t kRows);
 
@@ -60,7 +61,11 @@ private:
   Value loadOfA(Value row, Value k, int64_t values);
   Value loadEdge(Value row, Value k, Value count, int64_t values);
   Value interleave(ArrayRef<Value> rows, int64_t vector);
-  Value takeRow(Value low, Value high, int64_t ofWord);
+  Value interleaveFour(ArrayRef<Value> rows, int64_t vector);
+  Value takeRow(ArrayRef<Value> words, int64_t ofWord);
+  Value orderRow(Value row);
+  /// Neighbours along m of a row of k.
+  int64_t rowValues() const;
   void layOutRowMajor(Value firstRow, Value subtile, Value firstK, Value k,
                       bool isInside);
   void layOutColumnMajor(Value firstRow, Value subtile, Value firstK, Value k);
