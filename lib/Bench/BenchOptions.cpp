@@ -172,6 +172,15 @@ static const OptionEntry<Given> kOptions[] = {
      [](Given &g, const std::string &v) {
        return store(g.draws, parseInteger(v, 0, 1000));
      }},
+    {{"rounds", Takes::Value, "N",
+      "How many times --tune measures the fastest schedules of a product and "
+      "the\n"
+      "model's again at the end, in turns (default 2); more where the machine "
+      "has\n"
+      "other work"},
+     [](Given &g, const std::string &v) {
+       return store(g.rounds, parseInteger(v, 0, 100));
+     }},
     {{"summary", Takes::Value, "FILE",
       "Write what --tune found of each product there, as comma-separated "
       "values"},

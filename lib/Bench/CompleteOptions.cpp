@@ -201,11 +201,11 @@ Status nm::setProbe(Given &given) {
 Status nm::setTuning(Given &given) {
   BenchOptions &options = given.options;
   bool hasOther = !options.table.empty() || given.budget || given.candidates ||
-                  given.draws || !options.merged.empty() ||
+                  given.draws || given.rounds || !options.merged.empty() ||
                   !options.summary.empty();
   if (!given.tunes && hasOther)
     return Error{"expected --tune beside --table, --merge, --budget, "
-                 "--candidates, --draws and --summary"};
+                 "--candidates, --draws, --rounds and --summary"};
   if (!given.tunes)
     return Status::success();
   if (given.ablates || !given.schedules.empty())
@@ -221,6 +221,7 @@ Status nm::setTuning(Given &given) {
   options.budget = given.budget.value_or(kBudget);
   options.candidates = given.candidates.value_or(kCandidates);
   options.draws = given.draws.value_or(0);
+  options.rounds = given.rounds.value_or(options.rounds);
   return Status::success();
 }
 

@@ -22,7 +22,7 @@ struct Given {
   bool ablates = false;
   bool tunes = false;
   std::optional<double> budget;
-  std::optional<int64_t> candidates, draws;
+  std::optional<int64_t> candidates, draws, rounds;
   std::vector<BenchCase> cases;
   bool isMMajor = false;
   bool hasFastAccum = false;

@@ -75,7 +75,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Schedules that are measured to begin with, and again at the end.
-static constexpr size_t kBases = 2, kFinalists = 3, kFinalRounds = 2;
+static constexpr size_t kBases = 2, kFinalists = 3;
 /// Candidates that a processor compiles before they are measured.
 static constexpr size_t kCasesOfJob = 4;
 
@@ -375,7 +375,7 @@ std::vector<BenchCase> Tuning::finalists(const BenchCase &product) const {
     BenchCase again = product;
     again.schedule = measured.candidate;
     again.step = "again";
-    if (times[i].times <= kFinalRounds)
+    if (int64_t(times[i].times) <= options.rounds)
       cases.push_back(again);
   }
   return cases;
@@ -441,7 +441,7 @@ Result<bool> Tuning::run(const std::vector<BenchCase> &products) {
       if (Status status = each(name, next); !status)
         return status.error();
   }
-  for (size_t i = 0; i < kFinalRounds; ++i)
+  for (int64_t i = 0; i < options.rounds; ++i)
     if (Status status = each("the fastest again", last, /*repeats=*/true);
         !status)
       return status.error();
