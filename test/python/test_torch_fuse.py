@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
-from nm.torch import NMLinear  # noqa: E402
+from nm.torch import NMLinear, _fuse  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -294,3 +294,41 @@ def test_guards_pass_over_layers(monkeypatch):
              or "Block'>, tag" in line]
     assert len(managers) == 1 and len(lines) >= 18
     assert all("tag_safe=(True" in line for line in lines), lines
+
+
+class Breaking(nn.Module):
+    """Two layers of one tensor, in two graphs, the second of which may not be called."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(64, 96), nn.Linear(64, 96)
+        self.is_short = False
+
+    def forward(self, x):
+        q = self.q(x)
+        torch._dynamo.graph_break()
+        return q if self.is_short else q * self.k(x)
+
+
+@torch.no_grad()
+def test_graphs_that_break_between_layers():
+    """A product is made once, and what no graph takes of it goes with the fusion."""
+    model, x = Breaking().eval(), torch.randn(3, 64)
+    nm.torch.sparsify(model, "2:4", x, prune=True, force=True, fuse=True)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend="eager")
+    known = set(_fuse._traced)
+    for _ in range(3):
+        x = torch.randn(3, 64)
+        torch.testing.assert_close(compiled(x), model(x))
+        assert set(_fuse._traced) == known
+    for leave in (nm.torch.unfuse, lambda model: nm.torch.fuse(model.train().eval(), x)):
+        model.is_short = True
+        torch.testing.assert_close(compiled(x), model(x))
+        assert len(set(_fuse._traced) - known) == 1
+        leave(model)
+        assert set(_fuse._traced) == known
+        model.is_short = False
+        nm.torch.fuse(model, x)
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend="eager")

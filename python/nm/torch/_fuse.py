@@ -80,7 +80,9 @@ class Fusion:
 
     def __init__(self, layers: Sequence[NMLinear]):
         self._sizes = [layer.out_features for layer in layers]
-        number = next(_numbers)
+        number = self._number = next(_numbers)
+        # What a graph that broke off before the last layer has left.
+        weakref.finalize(self, _traced.pop, number, None).atexit = False
         self._members = [weakref.ref(layer) for layer in layers]
         self._state: _State | None = None
         self._places: list[tuple] = []
@@ -127,6 +129,7 @@ class Fusion:
     def dissolve(self) -> None:
         """Gives each layer memory of its own."""
         self._state = None
+        _traced.pop(self._number, None)
         forget_weight(self.layer.values)
         shared = {name: getattr(self.layer, name) for name in _PARTS}
         for reference in self._members:
