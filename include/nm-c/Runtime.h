@@ -231,10 +231,22 @@ char *nmFunctionPackWeights(NmFunction *function);
 char *nmFunctionShareWeights(NmFunction *function, NmFunction *other,
                              int32_t *shared);
 
+/** Has each call of `function` make its packed weights of those of `other`,
+ * which both then keep, in memory that the call gives back behind its work:
+ * where a kernel of the runtime can make them, and both are on the same CUDA
+ * device. Those of f32 that keep two of each four weights are made so, for
+ * kernels of many rows that read splits, of what kernels of few rows read. The
+ * caller vouches that both are given the same weights: `function` needs none
+ * then, and must not have packed any. `*made` says whether calls make them now.
+ */
+char *nmFunctionMakeWeights(NmFunction *function, NmFunction *other,
+                            int32_t *made);
+
 /** Writes the parts of the packed weight of argument `arg` to `parts`, values,
  * indices and, where the form has them, lists, and how many there are to
  * `*count`. They are on the function's device and live as long as it; whoever
- * reads them must not write. */
+ * reads them must not write. Of weights that calls make, they are the parts of
+ * what these are made of. */
 char *nmFunctionGetPackedWeight(NmFunction *function, int64_t arg,
                                 NmTensor parts[3], int32_t *count);
 

@@ -9,6 +9,7 @@
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -177,6 +178,26 @@ static Result<bool> shareWeights(NmFunction &function, NmFunction &other) {
   return true;
 }
 
+/// Returns whether calls of `function` make its weights now.
+static Result<bool> makeWeights(NmFunction &function, NmFunction &other) {
+  if (&function == &other)
+    return false;
+  std::scoped_lock<std::mutex, std::mutex> lock(function.packing,
+                                                other.packing);
+  if (function.isPacked)
+    return Error{"@" + function.function.name() +
+                 ": expected a function without packed weights"};
+  bool isMade = std::any_of(
+      other.packed.begin(), other.packed.end(),
+      [](const Weight &weight) { return weight.madeOf != nullptr; });
+  if (!other.isPacked || isMade || !function.function.canMakeOf(other.function))
+    return false;
+  function.condensed.clear();
+  function.packed = function.function.makeOf(other.packed);
+  function.isPacked = true;
+  return true;
+}
+
 static NmTensor describe(const Tensor &tensor) {
   return {tensor.data,
           NmElementType(tensor.type),
@@ -201,7 +222,8 @@ static Result<int32_t> getPackedWeight(NmFunction &function, int64_t arg,
   size_t place = 0;
   for (int64_t i = 0; i < arg; ++i)
     place += args[i].encoding.has_value();
-  const Weight &weight = function.packed[place];
+  const Weight &own = function.packed[place];
+  const Weight &weight = own.madeOf ? *own.madeOf : own;
   parts[0] = describe(weight.values);
   parts[1] = describe(weight.indices);
   if (!weight.lists)
@@ -446,6 +468,19 @@ NM_RUNTIME_API char *nmFunctionShareWeights(NmFunction *function,
   if (!areShared)
     return copyMessage(areShared.error());
   *shared = *areShared;
+  return nullptr;
+}
+
+NM_RUNTIME_API char *nmFunctionMakeWeights(NmFunction *function,
+                                           NmFunction *other, int32_t *made) {
+  if (char *message = refuseNull({{"a function", function},
+                                  {"another function", other},
+                                  {"a place for the answer", made}}))
+    return message;
+  Result<bool> areMade = makeWeights(*function, *other);
+  if (!areMade)
+    return copyMessage(areMade.error());
+  *made = *areMade;
   return nullptr;
 }
 

@@ -1,5 +1,6 @@
 //===- Function.cpp - Calling compiled functions --------------------------===//
 
+#include "Cuda/SplitWeight.h"
 #include "Invoke.h"
 #include "RecordedError.h"
 #include "nm/Runtime/CudaMemory.h"
@@ -335,7 +336,7 @@ static bool isAlike(const PackedWeightInfo &info,
          info.lists.has_value() == other.lists.has_value();
 }
 
-bool Function::packsAlike(const Function &other) const {
+bool Function::takesWeightsOf(const Function &other) const {
   if (noVariant || other.noVariant || runsOn != other.runsOn)
     return false;
   auto isSame = [](const TensorType &type, const TensorType &otherType) {
@@ -351,8 +352,12 @@ bool Function::packsAlike(const Function &other) const {
   for (const TensorType &type : other.args())
     if (type.encoding)
       otherEncoded.push_back(type);
-  if (!std::equal(encoded.begin(), encoded.end(), otherEncoded.begin(),
-                  otherEncoded.end(), isSame))
+  return std::equal(encoded.begin(), encoded.end(), otherEncoded.begin(),
+                    otherEncoded.end(), isSame);
+}
+
+bool Function::packsAlike(const Function &other) const {
+  if (!takesWeightsOf(other))
     return false;
   if (!loadTimePack || !other.loadTimePack)
     return !loadTimePack && !other.loadTimePack;
@@ -362,6 +367,45 @@ bool Function::packsAlike(const Function &other) const {
                     [](const PackedWeightInfo &a, const PackedWeightInfo &b) {
                       return isAlike(a, b);
                     });
+}
+
+bool Function::canMakeOf(const Function &other) const {
+  if (runsOn.isCpu() || !takesWeightsOf(other) || !loadTimePack ||
+      !other.loadTimePack)
+    return false;
+  const std::vector<PackedWeightInfo> &infos = loadTimePack->weights;
+  const std::vector<PackedWeightInfo> &others = other.loadTimePack->weights;
+  return std::equal(
+      infos.begin(), infos.end(), others.begin(), others.end(),
+      [&](const PackedWeightInfo &to, const PackedWeightInfo &from) {
+        return to.arg == from.arg &&
+               cuda::canSplitWeight(args()[to.arg], from, to);
+      });
+}
+
+std::vector<Weight> Function::makeOf(const std::vector<Weight> &packed) const {
+  std::vector<Weight> weights;
+  for (size_t arg = 0; arg < args().size(); ++arg) {
+    const TensorType &type = args()[arg];
+    if (!type.encoding)
+      continue;
+    const Weight &from = packed[weights.size()];
+    const PackedWeightInfo *info = packedInfo(arg);
+    Weight weight = from;
+    if (info) {
+      weight.values =
+          Tensor(from.values.data, info->values.element, info->values.shape);
+      weight.indices =
+          Tensor(from.indices.data, info->indices.element, info->indices.shape);
+      weight.values.device = weight.indices.device = runsOn;
+      weight.madeOf = std::make_shared<const Weight>(from);
+      const Pattern &pattern = type.encoding->pattern;
+      weight.keptRows = pattern.condensedRows(weightRows(type));
+      weight.columns = pattern.paddedColumns(weightColumns(type));
+    }
+    weights.push_back(std::move(weight));
+  }
+  return weights;
 }
 
 Result<std::vector<Weight>>

@@ -2,8 +2,10 @@
 
 #include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
+#include "Cuda/SplitWeight.h"
 #include "Invoke.h"
 #include "RecordedError.h"
+#include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/Module.h"
 
 #include <algorithm>
@@ -54,6 +56,8 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
   };
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].weight) {
+      if (args[i].weight->madeOf)
+        call.made.push_back({args[i].weight, descriptors.count()});
       descriptors.add(*args[i].weight);
       continue;
     }
@@ -142,6 +146,17 @@ Status PreparedCall::run(void *const *data) const {
       cuda::ContextScope::enter(function->runsOn.ordinal);
   if (!scope)
     return failure(scope.error());
+  cuda::MadeWeights weights(*scope, static_cast<cuda::Stream>(currentStream()));
+  for (const Made &each : made) {
+    Result<Weight> weight = weights.make(*each.weight);
+    if (!weight)
+      return failure(weight.error());
+    size_t descriptor = each.descriptor;
+    weight->forEachPart([&](const Tensor &part) {
+      size_t start = starts[descriptor++];
+      copy[start] = copy[start + 1] = reinterpret_cast<intptr_t>(part.data);
+    });
+  }
   ErrorCollector errors;
   invoke(function->entry, pointers.data(), starts.size());
   if (Status status = errors.status(); !status)

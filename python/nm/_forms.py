@@ -2,11 +2,13 @@
 
 Kernels of few and of many rows are fastest on forms of their own. A weight keeps few of
 them: a product takes a kernel that reads a form which the weight has, or which all numbers
-of rows can read, where that is about as fast.
+of rows can read, where that is about as fast. The form of many rows of f32, three bf16 of
+each weight, is larger than that of few rows: calls make the former of the latter.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -18,6 +20,12 @@ from ._module import Function
 #: How long a product may take by such a form, over its own.
 _SHARED_SHARE = 1.25
 _MOST = 2
+#: How long a call may take to make its form, over the product, for a weight that no few
+#: rows have packed.
+_MAKE_SHARE = 0.1
+#: A kernel that makes a form reads and writes so many bytes in a microsecond, behind its
+#: launch.
+_MAKE_BYTES, _MAKE_LAUNCH = 3.8e6, 2.0
 
 
 def _check_count(count: object, name: str) -> int:
@@ -31,20 +39,66 @@ def _read_count(text: str) -> int:
     return _check_count(int(text) if text.isdecimal() else text, "NM_PACKED_FORMS")
 
 
-_most = _read_count(os.environ.get("NM_PACKED_FORMS", str(_MOST)))
+_asked = os.environ.get("NM_PACKED_FORMS")
+_most: int | None = None if _asked is None else _read_count(_asked)
 
 
-def set_packed_forms(count: int) -> None:
-    """Sets how many packed forms a weight keeps on a GPU at most, 2 from the start, as
-    NM_PACKED_FORMS does for a process. With 1 all numbers of rows are multiplied by kernels
-    that read the form which was packed first: the least memory, and products of few or of
-    many rows may take longer. Forms that are packed stay."""
+def set_packed_forms(count: int | None) -> None:
+    """Sets how many packed forms a weight keeps on a GPU at most, as NM_PACKED_FORMS does
+    for a process.
+
+    None, from the start, is two, but of f32 at 2:4 one: calls of many rows make their
+    form, three bf16 of each weight, of that of few rows, in memory that calls share. With 2
+    such a weight keeps both, and calls make none. With 1 all numbers of rows are multiplied
+    by kernels that read the form which was packed first, or make theirs of it: the least
+    memory, and products of few or of many rows may take longer. Forms that are packed stay.
+    """
     global _most
-    _most = _check_count(count, "count")
+    _most = None if count is None else _check_count(count, "count")
 
 
 def most_forms() -> int:
-    return _most
+    return _MOST if _most is None else _most
+
+
+def _is_split(form: tuple) -> bool:
+    """Whether a form is one that calls can make of that of few rows."""
+    return bool(form) and all("wgmma_pairs, splits = 3" in layout for layout, *_ in form)
+
+
+def _is_whole(form: tuple) -> bool:
+    """Whether splits can be made of a form; the runtime has the last word."""
+    return bool(form) and all("index_bits = 2, chunk_rows = 4, index_rows" in layout
+                              for layout, *_ in form)
+
+
+def can_make(own: Function, kept: Iterable[Function]) -> bool:
+    """Whether calls of a kernel make its form of one that a weight has packed, rather than
+    that another is packed."""
+    return (_most in (None, 1) and _is_split(form_of(own))
+            and any(_is_whole(form_of(function)) for function in kept))
+
+
+def should_pack_few(own: Function) -> bool:
+    """Whether the form of few rows is to be packed in place of a kernel's own, of which
+    calls then make it in little of the product's time."""
+    return (_most is None and _is_split(form_of(own))
+            and _make_time(own) <= _MAKE_SHARE * _estimate(own) < float("inf"))
+
+
+def is_replaced(function: Function, by: Function) -> bool:
+    """Whether the packed form of a kernel goes where another's is packed, of which calls
+    can make it."""
+    return (_most is None and _is_split(form_of(function))
+            and _is_whole(form_of(by)))
+
+
+def _make_time(own: Function) -> float:
+    """Microseconds in which a call makes the form of a kernel."""
+    elements = sum(math.prod(weight["values"]["shape"])
+                   for weight in own._entry["pack"]["weights"])
+    # Written are 2 bytes for each split, a third of which are f32 to be read.
+    return _MAKE_LAUNCH + elements * (2 + 4 / 3) / _MAKE_BYTES
 
 
 def form_of(function: Function) -> tuple:
@@ -80,7 +134,9 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     known.pop((), None)
     if not form_of(own) or form_of(own) in known or _estimate(own) == float("inf"):
         return own
-    may_add = len(known) < _most
+    if can_make(own, known.values()):
+        return _make_or_read(own, known, compile_by)
+    may_add = len(known) < most_forms()
     schedules = {schedule: None for form, function in known.items()
                  for schedule in _schedules_of(form, function)}
     if common is not None:
@@ -99,6 +155,18 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
             best, time = other, estimate
     if best is None or may_add and time > min(_SHARED_SHARE * _estimate(own), _dense(own)):
         return own
+    return best
+
+
+def _make_or_read(own: Function, known: dict[tuple, Function],
+                  compile_by: Callable[[str], Function | None]) -> Function:
+    """The kernel whose form calls make, or a faster one that reads a form there is."""
+    best, time = own, _estimate(own) + _make_time(own)
+    for form, function in known.items():
+        for schedule in _schedules_of(form, function):
+            other = compile_by(schedule)
+            if other is not None and form_of(other) in known and _estimate(other) < time:
+                best, time = other, _estimate(other)
     return best
 
 

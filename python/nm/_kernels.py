@@ -10,7 +10,8 @@ from . import _library as lib
 from ._call import PreparedCall
 from ._compile import compile
 from ._errors import CompileError, CompilerNotFoundError, DeviceError
-from ._forms import choose_function, common_schedule, most_forms
+from ._forms import (can_make, choose_function, common_schedule, is_replaced,
+                     most_forms, should_pack_few)
 from ._matmul_text import Product
 from ._module import BoundFunction, Function, Module
 from ._packed import keep_within_limit
@@ -86,18 +87,50 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
     w, key = product.w, (device, rows, product.epilogue)
     bound = w._bound.get(key)
     if bound is None:
-        like = [other for (where, *_), other in list(w._bound.items()) if where == device]
         function = compile_product(product, rows, target).only_function()
         if device[0] == lib.CUDA:
-            function = choose_function(
-                function, [other.function for other in like],
-                common_schedule(product, target),
-                lambda schedule: _try_schedule(product, rows, target, schedule))
-        bound = function.bind(w, device=device[1], like=like)
+            function, like, make_of = _choose(product, device, rows, target, function)
+        else:
+            like, make_of = _bound_on(w, device), []
+        bound = function.bind(w, device=device[1], like=like, make_of=make_of)
+        _forget_replaced(w, device, bound)
         w._bound[key] = bound
         _forget_surplus(w, device)
         keep_within_limit(w)
     return bound
+
+
+def _bound_on(w: SparseTensor, device: tuple[int, int]) -> list[BoundFunction]:
+    return [other for (where, *_), other in list(w._bound.items()) if where == device]
+
+
+def _choose(product: Product, device: tuple[int, int], rows: int | None, target: str,
+            own: Function) -> tuple[Function, list[BoundFunction], list[BoundFunction]]:
+    """The kernel that a weight takes on a GPU, the bound ones that may have packed it
+    alike, and those of whose packed form calls make its own."""
+    like = _bound_on(product.w, device)
+    if should_pack_few(own) and not like:
+        try:
+            _bind(product.with_rows(1), device, 1, target)
+        except CompilerNotFoundError:
+            # It packs its own.
+            pass
+        like = _bound_on(product.w, device)
+    packed = [other for other in like if not other.is_made]
+    kept = [other.function for other in packed]
+    function = choose_function(
+        own, kept, common_schedule(product, target),
+        lambda schedule: _try_schedule(product, rows, target, schedule))
+    return function, like, packed if can_make(function, kept) else []
+
+
+def _forget_replaced(w: SparseTensor, device: tuple[int, int], bound: BoundFunction
+                     ) -> None:
+    """Forgets packed forms that calls make of that of `bound` from now on."""
+    for key, other in list(w._bound.items()):
+        if (key[0] == device and not other.is_made
+                and is_replaced(other.function, bound.function)):
+            _forget(w, key)
 
 
 def _try_schedule(product: Product, rows: int | None, target: str, schedule: str
@@ -135,9 +168,13 @@ def _pop_oldest(kept: dict) -> Any:
 
 
 def _forget_oldest(w: SparseTensor, device: tuple[int, int]) -> None:
-    w._drop_calls()
     own = next((key for key in list(w._bound) if key[0] == device), None)
-    bound = _pop_oldest(w._bound) if own is None else w._bound.pop(own, None)
+    _forget(w, next(iter(list(w._bound)), None) if own is None else own)
+
+
+def _forget(w: SparseTensor, key: Any) -> None:
+    w._drop_calls()
+    bound = w._bound.pop(key, None)
     for key, call in list(w._prepared.items()):
         if call._bound is bound:
             w._prepared.pop(key, None)

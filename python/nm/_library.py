@@ -96,6 +96,7 @@ _RUNTIME = {
                                       [c_void_p, c_int64, _Tensors, _Tensors]),
     "nmFunctionPackWeights": (c_void_p, [c_void_p]),
     "nmFunctionShareWeights": (c_void_p, [c_void_p, c_void_p, POINTER(c_int32)]),
+    "nmFunctionMakeWeights": (c_void_p, [c_void_p, c_void_p, POINTER(c_int32)]),
     "nmFunctionGetPackedWeight": (c_void_p, [c_void_p, c_int64, _Tensors,
                                              POINTER(c_int32)]),
     "nmCallCreate": (c_void_p, [c_void_p, _Tensors, c_int64, _Tensors, c_int64,

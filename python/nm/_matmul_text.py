@@ -63,6 +63,10 @@ class Product:
         self.sum_type = "i32" if w.dtype == "i8" else (
             "f32" if self.has_epilogue else self.result_type)
 
+    def with_rows(self, rows: int) -> Product:
+        return Product(self.w, rows, self.activation, self.bias, self.scale,
+                       self.arithmetic)
+
     @property
     def epilogue(self) -> tuple:
         """What tells the product's kernels from others of the weight."""

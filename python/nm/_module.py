@@ -173,11 +173,14 @@ class Function:
         self._bound: OrderedDict = OrderedDict()
 
     def bind(self, *weights: Any, device: int = 0,
-             like: Iterable[BoundFunction] = (), graphs: int = 0) -> BoundFunction:
+             like: Iterable[BoundFunction] = (), graphs: int = 0,
+             make_of: Iterable[BoundFunction] = ()) -> BoundFunction:
         """The function with its weights packed for it, one for each encoded
         argument in order; `device` is the CUDA device that it then runs on.
         `like` are functions with the same weights: what one of them has packed
-        as this one wants it is kept once.
+        as this one wants it is kept once. `make_of` are functions with the same
+        weights, too: where the runtime can make what this one wants of what one of
+        them has packed, each call does so, and nothing is packed.
 
         With `graphs`, calls on a CUDA device are replayed as CUDA graphs, in which the
         launches of a function's kernels have no gaps: one for each kind of arguments and
@@ -190,7 +193,7 @@ class Function:
             PatternError: a weight breaks its pattern.
             Error: `graphs` is negative, or given for a module that is not for CUDA.
         """
-        return BoundFunction(self, weights, device, like, graphs)
+        return BoundFunction(self, weights, device, like, graphs, make_of)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         if len(args) != len(self.args):
@@ -245,10 +248,12 @@ class BoundFunction:
         function: the function.
         device: ``(0, 0)`` for the host, ``(1, n)`` for CUDA device n.
         graphs: how many CUDA graphs each kind of call keeps.
+        is_made: whether each call makes its packed weights of those of another.
     """
 
     def __init__(self, function: Function, weights: tuple, device: int,
-                 like: Iterable[BoundFunction] = (), graphs: int = 0):
+                 like: Iterable[BoundFunction] = (), graphs: int = 0,
+                 make_of: Iterable[BoundFunction] = ()):
         if graphs < 0:
             raise Error(f"expected 0 graphs or more, but got {graphs}")
         if graphs and function.target != "cuda":
@@ -270,7 +275,9 @@ class BoundFunction:
         if len(weights) != len(function.weights):
             raise Error(f"@{function.name}: expected {len(function.weights)} "
                         f"weights, but got {len(weights)}")
-        if not any(map(self._shares_with, like)):
+        self.is_made = False
+        if not any(map(self._shares_with, like)) and not any(
+                map(self._makes_of, make_of)):
             for arg, weight in zip(function.weights, weights):
                 self._set_weight(arg, weight)
             lib.check(lib.runtime.nmFunctionPackWeights(self._handle.address))
@@ -284,7 +291,16 @@ class BoundFunction:
         shared = ctypes.c_int32()
         lib.check(lib.runtime.nmFunctionShareWeights(
             self._handle.address, other._handle.address, shared))
+        self.is_made = bool(shared.value) and other.is_made
         return bool(shared.value)
+
+    def _makes_of(self, other: BoundFunction) -> bool:
+        """Has each call make its packed weights of another's, where the runtime can."""
+        made = ctypes.c_int32()
+        lib.check(lib.runtime.nmFunctionMakeWeights(
+            self._handle.address, other._handle.address, made))
+        self.is_made = bool(made.value)
+        return self.is_made
 
     def packed_parts(self) -> dict[int, int]:
         """The bytes of each part of its packed weights, by where it is."""

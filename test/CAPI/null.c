@@ -131,6 +131,9 @@ static void call_nmFunctionPackWeights(void) {
 static void call_nmFunctionShareWeights(void) {
   FAILS(nmFunctionShareWeights(function, NULL, NULL), "another function");
 }
+static void call_nmFunctionMakeWeights(void) {
+  FAILS(nmFunctionMakeWeights(function, NULL, NULL), "another function");
+}
 static void call_nmFunctionGetPackedWeight(void) {
   NmTensor parts[3];
   FAILS(nmFunctionGetPackedWeight(NULL, 1, parts, NULL), "NULL");
@@ -444,6 +447,7 @@ static void (*const kCases[])(void) = {
     call_nmFunctionLendCondensedWeight,
     call_nmFunctionPackWeights,
     call_nmFunctionShareWeights,
+    call_nmFunctionMakeWeights,
     call_nmFunctionGetPackedWeight,
     call_nmFunctionGetResultShape,
     call_nmFunctionCall,

@@ -20,7 +20,7 @@ def kernel(layout, microseconds, schedule="#nm.gemv<block = [1, 32, 64]>", dense
 @pytest.fixture(autouse=True)
 def two_forms():
     yield
-    nm.set_packed_forms(2)
+    nm.set_packed_forms(None)
 
 
 def choose(own, kept=(), common=None, **kernels):
@@ -83,7 +83,7 @@ def test_one_form():
     slow = kernel("few", 99)
     assert choose(own, [few], gemv=slow)[0] is slow
     assert choose(own, [])[0] is own
-    for count in (0, -1, True, 1.0, None):
+    for count in (0, -1, True, 1.0, "2"):
         with pytest.raises(nm.Error, match="number of forms from 1 on"):
             nm.set_packed_forms(count)
 
@@ -165,3 +165,96 @@ def test_what_is_forgotten_first():
     w._bound[gpu, 40, ()] = bound(3)
     _kernels._forget_surplus(w, gpu)
     assert [key[:2] for key in w._bound] == [(other, 1), (gpu, 2), (gpu, 3), (gpu, 40)]
+
+
+WHOLE = "#nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>"
+SPLITS = "#nm.sparse_operand<wgmma_pairs, splits = 3>"
+
+
+def test_calls_make_splits_of_whole_floats():
+    """Rather than that a weight packs both; with 2 it does."""
+    few, many = kernel(WHOLE, 10), kernel(SPLITS, 50, "#nm.wgmma_sp<block = [64, 64, 64]>")
+    slow, fast = kernel(WHOLE, 99), kernel(WHOLE, 52)
+    for count, makes in ((None, True), (1, True), (2, False)):
+        nm.set_packed_forms(count)
+        assert _forms.can_make(many, [few]) == makes
+        assert not _forms.can_make(few, [many]) and not _forms.can_make(many, [many])
+    nm.set_packed_forms(None)
+    assert choose(many, [few], gemv=slow) == (many, ["gemv"])
+    # A kernel that reads the form is faster than one that makes its own first.
+    assert choose(many, [few], gemv=fast)[0] is fast
+    # Few rows pack their form, and that of many goes.
+    assert choose(few, [many])[0] is few
+    assert _forms.is_replaced(many, few) and not _forms.is_replaced(few, many)
+    nm.set_packed_forms(2)
+    assert not _forms.is_replaced(many, few)
+
+
+@pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
+def test_which_calls_make_splits():
+    """Of a weight that no few rows have packed, calls that take long beside it."""
+    def own(rows):
+        each = product(rows, dtype="f32")
+        return _kernels.compile_product(each, rows, "cuda:sm_90a").only_function()
+
+    assert [_forms.should_pack_few(own(rows)) for rows in (1, 64, 512, 4096)] == [
+        False, False, False, True]
+    assert _forms.can_make(own(64), [own(1)])
+    nm.set_packed_forms(2)
+    assert not _forms.should_pack_few(own(4096))
+
+
+class FakeFunction:
+    """A kernel whose bound function says what it took of others."""
+
+    def __init__(self, layout, microseconds, name):
+        made = kernel(layout, microseconds, name)
+        self._entry, self.ops, self.layout = made._entry, made.ops, layout
+
+    def bind(self, w, device, like, make_of):
+        shared = next((each for each in like if each.function.layout == self.layout), None)
+        source = next((each for each in make_of if each.function.layout == WHOLE), None)
+        bound = SimpleNamespace(function=self, is_made=shared is None and source is not None)
+        if shared is not None:
+            bound.parts, bound.is_made = shared.parts, shared.is_made
+        else:
+            bound.parts = source.parts if bound.is_made else {id(bound): 8}
+        bound.packed_parts = lambda: bound.parts
+        return bound
+
+
+def bind_rows(monkeypatch, counts):
+    """How many rows read what, of calls one after the other: (layout, made) of each that
+    is bound at the end, and how many forms are packed."""
+    def compile_product(product, rows, target, schedule=None):
+        few = rows is not None and rows <= 8
+        name = "#nm.gemv<packing = <panel = 32>>" if few else "#nm.wgmma_sp<stages = 3>"
+        time = 10 if few else rows or 1000
+        function = FakeFunction(WHOLE if few else SPLITS, time, name)
+        return SimpleNamespace(only_function=lambda: function)
+
+    monkeypatch.setattr(_kernels, "compile_product", compile_product)
+    monkeypatch.setattr(_kernels, "_try_schedule", lambda *args: None)
+    w = nm.compress(np.eye(8, dtype=np.float32), "2:4", axis=1)
+    gpu = (_kernels.lib.CUDA, 0)
+    for rows in counts:
+        _kernels._bind(Product(w, rows, None, False, False), gpu, rows, "cuda:sm_90a")
+    bound = {key[1]: ("whole" if each.function.layout == WHOLE else "splits", each.is_made)
+             for key, each in w._bound.items()}
+    return bound, _kernels._count_forms(w, gpu)
+
+
+def test_a_weight_of_f32_packs_one_form(monkeypatch):
+    whole, made = ("whole", False), ("splits", True)
+    assert bind_rows(monkeypatch, [1, 16]) == ({1: whole, 16: made}, 1)
+    assert bind_rows(monkeypatch, [1, 64, 2, 512]) == (
+        {1: whole, 64: made, 2: whole, 512: made}, 1)
+    # Splits that are packed go once few rows come, and are made when they come again.
+    assert bind_rows(monkeypatch, [16]) == ({16: ("splits", False)}, 1)
+    assert bind_rows(monkeypatch, [16, 32, 1]) == ({1: whole}, 1)
+    assert bind_rows(monkeypatch, [16, 1, 16]) == ({1: whole, 16: made}, 1)
+    # Many rows have few rows' form packed where making theirs takes little time.
+    assert bind_rows(monkeypatch, [4096]) == ({1: whole, 4096: made}, 1)
+    nm.set_packed_forms(2)
+    assert bind_rows(monkeypatch, [1, 16]) == ({1: whole, 16: ("splits", False)}, 2)
+    assert bind_rows(monkeypatch, [4096]) == ({4096: ("splits", False)}, 1)

@@ -47,6 +47,13 @@ public:
   /// Whether `pack` gives here what it gives for `other`, of the same weights.
   bool packsAlike(const Function &other) const;
 
+  /// Whether calls on a CUDA device can make what `pack` gives here of what it
+  /// gives for `other`, of the same weights.
+  bool canMakeOf(const Function &other) const;
+  /// Weights that each call makes of `packed`, which `pack` gave for `other`,
+  /// in memory that it gives back behind its work.
+  std::vector<Weight> makeOf(const std::vector<Weight> &packed) const;
+
   /// The shapes of the results for `args`, which are checked: their number,
   /// element types and sizes.
   Result<std::vector<Shape>>
@@ -85,6 +92,8 @@ private:
   Status checkResults(const std::vector<Shape> &shapes,
                       const std::vector<Tensor> &results) const;
   const PackedWeightInfo *packedInfo(size_t arg) const;
+  /// Whether `other` runs on the same device and has weights of the same types.
+  bool takesWeightsOf(const Function &other) const;
   std::string place(const char *what, size_t i) const;
   /// Whether a result that is written there changes what is still read.
   static bool overlapsArgument(const Tensor &result,
@@ -153,6 +162,13 @@ private:
   bool overlapsWritten(void *const *data) const;
 
   std::vector<Place> places;
+  /// Weights that each call makes, and the descriptor of their values, before
+  /// that of their indices.
+  struct Made {
+    const Weight *weight;
+    size_t descriptor;
+  };
+  std::vector<Made> made;
   /// The first of the results.
   size_t firstResult = 0;
 };

@@ -3,6 +3,7 @@
 #include "Cuda/CaptureKeep.h"
 #include "Cuda/CudaDriver.h"
 #include "Cuda/CudaStaging.h"
+#include "Cuda/SplitWeight.h"
 #include "Invoke.h"
 #include "RecordedError.h"
 #include "nm/Runtime/Cuda.h"
@@ -71,10 +72,18 @@ Status Function::callOnCuda(const std::vector<Argument> &args,
   if (!scope)
     return failure(name, scope.error());
   cuda::CudaStaging staging(*scope, static_cast<cuda::Stream>(currentStream()));
+  cuda::MadeWeights made(*scope, static_cast<cuda::Stream>(currentStream()));
   Descriptors descriptors;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].weight) {
-      descriptors.add(*args[i].weight);
+      if (!args[i].weight->madeOf) {
+        descriptors.add(*args[i].weight);
+        continue;
+      }
+      Result<Weight> weight = made.make(*args[i].weight);
+      if (!weight)
+        return failure(place("argument", i), weight.error());
+      descriptors.add(*weight);
       continue;
     }
     Result<Tensor> staged = staging.stageArgument(

@@ -2,6 +2,7 @@
 
 #include "FakeDevice.h"
 
+#include "Cuda/SplitWeightKernel.h"
 #include "Cuda/StridedCopyKernel.h"
 
 #include <algorithm>
@@ -100,8 +101,32 @@ static void copyStrided(const unsigned grid[3], void **params) {
       nmStridedCopyThread(&copy, row, rowThreads, thread, threads);
 }
 
+/// The runtime's kernel that splits weights.
+static void splitWeight(const unsigned grid[3], void **params) {
+  auto param = [&](int i) {
+    return unsigned(*static_cast<long long *>(params[i]));
+  };
+  NmSplitWeight weight = {*static_cast<const NmFloat4 **>(params[0]),
+                          *static_cast<const unsigned char **>(params[1]),
+                          *static_cast<NmWord4 **>(params[2]),
+                          *static_cast<unsigned short **>(params[3]),
+                          param(4),
+                          param(5),
+                          param(6),
+                          param(7),
+                          param(8),
+                          param(9),
+                          param(10),
+                          param(11)};
+  for (unsigned block = 0; block < grid[0]; ++block)
+    for (unsigned thread = 0; thread < NM_SPLIT_WEIGHT_THREADS; ++thread)
+      nmSplitWeightThread(&weight, block, thread);
+}
+
 /// Kernels that an image of PTX has; it is not read.
 static FakeKernel getPtxKernel(const char *name) {
+  if (std::strcmp(name, "nm_split_weight") == 0)
+    return {name, splitWeight, 12, 0};
   if (std::strcmp(name, "nm_strided_copy") == 0)
     return {name, copyStrided, 15, 0};
   return {name, nullptr, 0, 0};

@@ -25,6 +25,11 @@ typedef struct {
 
 typedef struct {
   void *allocated, *aligned;
+  int64_t offset, sizes[3], strides[3];
+} Memref3;
+
+typedef struct {
+  void *allocated, *aligned;
   int64_t offset, sizes[6], strides[6];
 } Memref6;
 
@@ -216,6 +221,39 @@ void ffnReference(Memref2 *a, Memref2 *w, Memref2 *c) {
     }
 }
 
+/* @few and @many: the parts of a packed W[72 x 70], W 2:4. */
+
+static void copyPart(const Memref3 *from, const Memref3 *to, size_t bytes) {
+  const void *const *source = (const void *const *)&from->aligned;
+  for (int d = 0; d < 3; ++d)
+    bytes *= (size_t)from->sizes[d];
+  void *params[] = {(void *)(uintptr_t)source, (void *)(uintptr_t)&to->aligned,
+                    &bytes};
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, "same"), 1, 1, 1, 32, 1, 1, 0,
+                   nmGetStream(), params, NULL, 3);
+}
+
+void many(Memref3 *values, Memref3 *indices, Memref3 *toValues,
+          Memref3 *toIndices) EXPORT("_mlir_ciface_many");
+void many(Memref3 *values, Memref3 *indices, Memref3 *toValues,
+          Memref3 *toIndices) {
+  copyPart(values, toValues, sizeof(uint16_t));
+  copyPart(indices, toIndices, 1);
+}
+
+/* Not called. */
+void manyPack(void) EXPORT("_mlir_ciface_many.pack");
+void manyPack(void) {}
+
+#define PARTS(NAME, LAYOUT, VALUES, INDICES)                                   \
+  "{ \"name\": \"" NAME "\", \"symbol\": \"_mlir_ciface_many\","               \
+  "  \"args\": [{\"dtype\": \"f32\", \"shape\": [72, 70],"                     \
+  "               \"encoding\": \"2:4\"}],"                                    \
+  "  \"results\": [{" VALUES "}, {" INDICES "}],"                              \
+  "  \"pack\": {\"symbol\": \"_mlir_ciface_many.pack\", \"weights\": ["        \
+  "    {\"arg\": 0, \"layout\": \"" LAYOUT "\","                               \
+  "     \"values\": {" VALUES "}, \"indices\": {" INDICES "}}]}}"
+
 #define VECTOR "\"dtype\": \"f32\", \"shape\": [-1]"
 #define DIMS "\"dims\": [{\"arg\": 0, \"dim\": 0}]"
 #define ON_VECTORS(NAME, ALIGNMENT)                                            \
@@ -248,6 +286,16 @@ __attribute__((visibility("default"))) const char nm_manifest[] =
     "                     {\"arg\": 0, \"dim\": 1}, {\"arg\": 0, \"dim\": 2},"
     "                     {\"arg\": 0, \"dim\": 3}, {\"arg\": 0, \"dim\": 4},"
     "                     {\"arg\": 0, \"dim\": 5}]}]},"
+    PARTS("few",
+          "nm.pack {packing = #nm.packing<panel = 32, index_bits = 2, "
+          "chunk_rows = 4, index_rows = 32>, pattern = #nm.pattern<2:4>}",
+          "\"dtype\": \"f32\", \"shape\": [3, 16, 128]",
+          "\"dtype\": \"i8\", \"shape\": [3, 2, 256]") ","
+    PARTS("many",
+          "nm.pack {packing = #nm.sparse_operand<wgmma_pairs, splits = 3>, "
+          "pattern = #nm.pattern<2:4>}",
+          "\"dtype\": \"bf16\", \"shape\": [2, 2, 6144]",
+          "\"dtype\": \"i8\", \"shape\": [2, 2, 512]") ","
     "  { \"name\": \"ffn\", \"symbol\": \"_mlir_ciface_ffn\","
     "    \"args\": ["
     "      {\"dtype\": \"f32\", \"shape\": [-1, 4]},"
