@@ -134,6 +134,13 @@ const char *CaseResult::rooflineBound() const {
   return computeFloor() > memoryFloor() ? "compute" : "memory";
 }
 
+/// Nothing where no roofline was measured, as beside candidates of tuning.
+static std::string rooflineText(const CaseResult &result) {
+  double share = result.rooflineShare();
+  return share > 0 ? format("%.1f%% %s", 100 * share, result.rooflineBound())
+                   : "-";
+}
+
 /// `812.4 (799.1, 850.0)`, without decimals where there are thousands.
 static std::string timeText(const Timings &timings) {
   int decimals = timings.median < 1e-3 ? 1 : 0;
@@ -181,9 +188,7 @@ static void printResult(const CaseResult &result) {
             format("%.1f%%", 100 * bench.sparsity()),
             bench.typeText() + bench.epilogue.str(), timeText(result.timings),
             dense, ratio, format("%.1f", bench.flops() / median / 1e9),
-            format("%.1f", result.bytes / median / 1e9),
-            format("%.1f%% %s", 100 * result.rooflineShare(),
-                   result.rooflineBound()),
+            format("%.1f", result.bytes / median / 1e9), rooflineText(result),
             errorText(result.relativeError), strategy});
   std::fflush(stdout);
 }

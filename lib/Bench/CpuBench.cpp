@@ -48,13 +48,15 @@ Result<CpuBench> CpuBench::create(const BenchOptions &options) {
 }
 
 std::string CpuBench::describe() const {
-  char text[128];
-  std::snprintf(text, sizeof text,
-                "%s, reads of %.1f GB/s, f32 multiply-adds of %.1f "
-                "Gflop/s; ",
-                counted(nmGetNumThreads(), "thread").c_str(),
-                ceilings.get().bandwidth / 1e9, ceilings.get().flops / 1e9);
-  return text + (blas ? blas->description() : "no BLAS");
+  std::string text = counted(nmGetNumThreads(), "thread");
+  if (ceilings.get().flops > 0) {
+    char reached[128];
+    std::snprintf(reached, sizeof reached,
+                  ", reads of %.1f GB/s, f32 multiply-adds of %.1f Gflop/s",
+                  ceilings.get().bandwidth / 1e9, ceilings.get().flops / 1e9);
+    text += reached;
+  }
+  return text + "; " + (blas ? blas->description() : "no BLAS");
 }
 
 /// Times the case's two sides in turns.
