@@ -16,6 +16,19 @@
 // Parts of k that end in the midst of others.
 // RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule='mma_sp<block = [8, 32, 128], warp = [8, 16], stages = 2, split_k = 3>' -o %t.parts.so
 // RUN: nm-run %t.parts.so --function=rows --random --check --dynamic-size=3 | FileCheck %s
+// Warps that multiply by fours, and such with slices and with parts of k.
+// RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule='mma_sp<block = [64, 64, 128], warp = [64, 16], stages = 3>' -o %t.fours.so
+// RUN: nm-run %t.fours.so --function=rows --random --check --dynamic-size=100 | FileCheck %s
+// RUN: nm-run %t.fours.so --function=bytes --random --check | FileCheck %s
+// RUN: nm-run %t.fours.so --function=columns --random --check | FileCheck %s
+// RUN: nm-run %t.fours.so --function=transposed --random --check | FileCheck %s
+// RUN: nm-run %t.fours.so --function=quarter --random --check | FileCheck %s
+// RUN: nm-run %t.fours.so --function=long --random --check | FileCheck %s
+// RUN: nm-run %t.fours.so --function=m_major --random --check | FileCheck %s
+// RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule='mma_sp<block = [128, 128, 256], warp = [128, 16], stages = 2, split_k = 2, cluster_k = 2, slice_k = 2>' -o %t.slices.so
+// RUN: nm-run %t.slices.so --function=rows --random --check --dynamic-size=150 | FileCheck %s
+// RUN: nm-run %t.slices.so --function=bytes --random --check | FileCheck %s
+// RUN: nm-run %t.slices.so --function=m_major --random --check | FileCheck %s
 // RUN: nm-compile %s --target=cpu --with-reference -o %t.cpu.so
 // RUN: nm-run %t.cpu.so --function=rows --random --check --dynamic-size=5 | FileCheck %s
 // RUN: nm-run %t.cpu.so --function=bytes --random --check | FileCheck %s
@@ -150,4 +163,27 @@ func.func @long(%a: tensor<40x100xf16>, %q: tensor<100x50xi8, #nm.encoding<2:4>>
   %f = linalg.fill ins(%zero : f16) outs(%c : tensor<40x50xf16>) -> tensor<40x50xf16>
   %r = linalg.matmul ins(%a, %w : tensor<40x100xf16>, tensor<100x50xf16>) outs(%f : tensor<40x50xf16>) -> tensor<40x50xf16>
   return %r : tensor<40x50xf16>
+}
+
+// An m-major A.
+func.func @m_major(%a: tensor<512x70xf16>, %q: tensor<512x96xi8, #nm.encoding<2:4>>, %s: tensor<4x96xf16>, %c: tensor<70x96xf16>) -> tensor<70x96xf16> {
+  %e = tensor.empty() : tensor<512x96xf16>
+  %w = linalg.generic {indexing_maps = [#q, #s128, #q], iterator_types = ["parallel", "parallel"]}
+      ins(%q, %s : tensor<512x96xi8, #nm.encoding<2:4>>, tensor<4x96xf16>) outs(%e : tensor<512x96xf16>) {
+  ^bb0(%value: i8, %scale: f16, %out: f16):
+    %bits = arith.trunci %value : i8 to i4
+    %exact = arith.sitofp %bits : i4 to f16
+    %weight = arith.mulf %exact, %scale : f16
+    linalg.yield %weight : f16
+  } -> tensor<512x96xf16>
+  %zero = arith.constant 0.0 : f16
+  %f = linalg.fill ins(%zero : f16) outs(%c : tensor<70x96xf16>) -> tensor<70x96xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %w : tensor<512x70xf16>, tensor<512x96xf16>) outs(%f : tensor<70x96xf16>) {
+  ^bb0(%x: f16, %y: f16, %sum: f16):
+    %p = arith.mulf %x, %y : f16
+    %t = arith.addf %sum, %p : f16
+    linalg.yield %t : f16
+  } -> tensor<70x96xf16>
+  return %r : tensor<70x96xf16>
 }

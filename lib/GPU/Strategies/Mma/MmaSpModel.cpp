@@ -90,7 +90,8 @@ public:
   using MmaEstimate::MmaEstimate;
 
   int64_t sharedBytes() const override {
-    return std::max(tile.stages * (activationBytes() + weightBytes()),
+    return std::max(tile.stages * (activationBytes() + weightBytes() +
+                                   copiedMetadataBytes(product, tile)),
                     bytesOfSlices());
   }
   int64_t residentBlocks() const override {
@@ -253,6 +254,7 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
     parts.activationBytes = rows * tile.blockK * sparseBytes(product);
     parts.valueBytes = columns * tile.blockK / 2 * product.bitsOfWeight() / 8;
     parts.indexBytes = columns * tile.blockK / 8;
+    parts.copiedIndexBytes = copiedMetadataBytes(product, tile);
     // Sums, and operands of two halves of a step.
     parts.registers = std::max<int64_t>(
         kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);

@@ -2,7 +2,10 @@
 
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Mma/MmaFields.h"
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
+
+#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -14,9 +17,14 @@ public:
 
   bool convertsWeights() const override { return true; }
 
-  /// Lanes load their metadata to registers.
+  /// Lanes load metadata, and scales of quantized weights, to registers, or
+  /// from where they are copied ahead.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
-    return SparseOperandStaging{}.stage(builder, op);
+    int64_t rows = getFields(op.getScheduleAttr()).blockM;
+    return SparseOperandStaging{/*hasMetadata=*/op.getQuantizationAttr() &&
+                                    ::nm::copiesMetadata(rows),
+                                /*isAsyncProxy=*/multipliesByWarpgroups(op)}
+        .stage(builder, op);
   }
 
 private:

@@ -18,12 +18,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Mma/DequantizeWords.h"
+#include "GPU/Strategies/Mma/MmaSpWarpgroups.h"
 #include "GPU/Strategies/Mma/SteppedExpansion.h"
 #include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -81,6 +83,13 @@ private:
     return form.order == SparseOperand::Order::WgmmaPairs;
   }
 
+  /// Whether metadata and scales are copied to workgroup memory.
+  static bool isStaged(Value indices) {
+    return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+        cast<MemRefType>(indices.getType()));
+  }
+  SmallVector<Value> loadTile(ThreadEmitter &emitter, Value indices,
+                              Value scales) const;
   /// The scales that the rows of a slice have, and the number of a half's.
   int64_t scalesOfSlice() const {
     return llvm::divideCeil(steps() * SparseOperand::kStepRows,
@@ -128,12 +137,10 @@ private:
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// The lane's words of metadata, one for each 16 columns and step.
-SmallVector<Value>
-MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
-                         llvm::function_ref<Value(Value)> viewOf) {
-  ThreadEmitter emitter{builder, product.getLoc()};
-  Value indices = viewOf(product.getIndices());
+/// The lane's words of metadata, one for each 16 columns and step, and its
+/// scales.
+SmallVector<Value> MmaSpExpansion::loadTile(ThreadEmitter &emitter,
+                                            Value indices, Value scales) const {
   SmallVector<Value> words;
   // Metadata of 16 columns is the same words in each form.
   int64_t squares = form.columns() / kSquareSide;
@@ -143,16 +150,32 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
           emitter.split(blockOfTile(emitter, block), squares);
       Value byte = emitter.add(emitter.mul(square, 4 * kWarpSize),
                                emitter.mul(lane->lane, 4));
-      words.push_back(loadMetadata(emitter, indices, panel,
-                                   stepOfTile(emitter, step), byte));
+      Value ofStep = stepOfTile(emitter, step);
+      words.push_back(
+          isStaged(indices)
+              ? loadStagedMetadata(emitter, indices,
+                                   {emitter.toIndex(panel),
+                                    emitter.toIndex(ofStep),
+                                    emitter.toIndex(byte)})
+              : loadMetadata(emitter, indices, panel, ofStep, byte));
     }
   if (!quantization)
     return words;
-  Value scales = viewOf(product.getScales());
   for (int64_t block = 0; block < blocks(); ++block)
     for (int64_t number = 0; number < scalesOfSlice(); ++number)
       words.push_back(loadScales(emitter, scales, block, number));
   return words;
+}
+
+/// What copies bring to workgroup memory is loaded when they have arrived.
+SmallVector<Value>
+MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
+                         llvm::function_ref<Value(Value)> viewOf) {
+  if (isStaged(product.getIndices()))
+    return {};
+  ThreadEmitter emitter{builder, product.getLoc()};
+  Value scales = quantization ? viewOf(product.getScales()) : Value();
+  return loadTile(emitter, viewOf(product.getIndices()), scales);
 }
 
 /// The scales of both columns that the lane has of block `block`. Columns past
@@ -165,7 +188,8 @@ Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
   // A group may have more rows than i32 can say.
   int64_t group = std::min(quantization.getGroup(), tile.k);
   Value row = emitter.add(emitter.div(firstK, group), number);
-  row = clampToDim(emitter, scales, 0, emitter.toIndex(row));
+  row = clampToDim(emitter, scales, 0, emitter.toIndex(row),
+                   /*bound=*/llvm::divideCeil(tile.k, group));
   Value column =
       emitter.add(emitter.add(firstColumn, block * kSquareSide), lane->row);
   SmallVector<Value> both;
@@ -173,7 +197,7 @@ Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
     Value at = emitter.toIndex(emitter.add(column, half * kMatrixSide));
     both.push_back(memref::LoadOp::create(
         builder, loc, scales,
-        ValueRange{row, clampToDim(emitter, scales, 1, at)}));
+        ValueRange{row, clampToDim(emitter, scales, 1, at, tile.n)}));
   }
   return vector::FromElementsOp::create(
       builder, loc, VectorType::get(2, types.element), both);
@@ -391,6 +415,8 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
       halves.push_back({step, number});
   copyAddresses.clear();
   SmallVector<Value> result(sums);
+  if (isStaged(op.getIndices()))
+    prefetched = loadTile(emitter, op.getIndices(), op.getScales());
   HalfOperands next = load(emitter, op, halves.front());
   for (auto [i, half] : llvm::enumerate(halves)) {
     HalfOperands operands = std::move(next);
@@ -460,6 +486,8 @@ mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
   FailureOr<SpMMOp> op = getSparseProduct(product, tile);
   if (failed(op))
     return failure();
+  if (multipliesByWarpgroups(*op))
+    return createMmaSpWarpgroups(*op, tile);
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
       *op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
 }

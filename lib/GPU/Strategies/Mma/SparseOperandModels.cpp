@@ -47,6 +47,15 @@ bool nm::isTooLarge(const GpuProduct &product, const GpuSchedule &schedule) {
          isLarge(schedule.blockN, product.n);
 }
 
+int64_t nm::copiedMetadataBytes(const GpuProduct &product,
+                                const GpuSchedule &schedule) {
+  if (product.weightBits == 0 || !copiesMetadata(schedule.blockM))
+    return 0;
+  return schedule.blockN *
+         (schedule.blockK / 8 +
+          ceilDiv(schedule.blockK, product.scaleGroup) * kMmaBytes);
+}
+
 void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
                          double operationsPerClock, GpuSchedule &schedule) {
   double k = double(alignTo(product.k, SparseOperand::kStepRows));

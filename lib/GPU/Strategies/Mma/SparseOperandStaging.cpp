@@ -34,6 +34,15 @@ private:
   MemRefType typeOfMetadata() {
     return getBuffer(getWeights().indices, builder.getI8Type());
   }
+  bool stagesScales() { return options.hasMetadata && op.getScales(); }
+  /// The scales that a tile has: of its groups of k, and its columns.
+  SmallVector<int64_t> shapeOfScales() {
+    int64_t group = op.getQuantizationAttr().getGroup();
+    return {int64_t(llvm::divideCeil(tile.k, group)), tile.n};
+  }
+  MemRefType typeOfScales() {
+    return getBuffer(shapeOfScales(), getElementTypeOrSelf(op.getScales()));
+  }
   MemRefType getBuffer(ArrayRef<int64_t> shape, Type element) {
     auto layout = StridedLayoutAttr::get(builder.getContext(), /*offset=*/0,
                                          computeStrides(shape));
@@ -51,6 +60,8 @@ OperandStaging::Buffers Staging::listBuffers() {
   Buffers buffers = {tile.m, tile.k, {typeOfA(), typeOfValues()}};
   if (options.hasMetadata)
     buffers.ofStage.push_back(typeOfMetadata());
+  if (stagesScales())
+    buffers.ofStage.push_back(typeOfScales());
   return buffers;
 }
 
@@ -112,18 +123,15 @@ void Staging::emit() {
                                       : castOpen(builder, loc, op.getIndices(),
                                                  getWeights().indices);
   SmallVector<Value> operands = {a, values, indices};
-  // Few, which lanes load to registers; fewer at the end of k and n.
-  auto product = cast<SparseProductOpInterface>(*op);
-  if (Value scales = product.getScales()) {
-    int64_t group = product.getQuantizationAttr().getGroup();
-    operands.push_back(
-        castOpen(builder, loc, scales,
-                 {int64_t(llvm::divideCeil(tile.k, group)), tile.n}));
-  }
+  // Fewer at the end of k and n.
+  if (Value scales = op.getScales())
+    operands.push_back(stagesScales()
+                           ? copyToNew(scales, typeOfScales())
+                           : castOpen(builder, loc, scales, shapeOfScales()));
+  size_t buffers = (options.hasMetadata ? 3 : 2) + size_t(stagesScales());
   operands.push_back(castOutput(builder, op, tile));
   // Bulk copies write through wgmma's own proxy.
-  replace(finish(), operands, /*buffers=*/options.hasMetadata ? 3 : 2,
-          options.isAsyncProxy && !isBulk);
+  replace(finish(), operands, buffers, options.isAsyncProxy && !isBulk);
 }
 
 LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {

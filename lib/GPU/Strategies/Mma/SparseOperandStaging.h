@@ -9,7 +9,8 @@ namespace mlir::nm {
 
 /// What of a sparse product's operands is copied to workgroup memory, and how.
 struct SparseOperandStaging {
-  /// Whether metadata is: else lanes load it to registers from where it is.
+  /// Whether metadata is, and the scales of quantized weights: else lanes load
+  /// both to registers from where they are.
   bool hasMetadata = false;
   /// Whether wgmma reads the copies, which is another proxy than threads'.
   bool isAsyncProxy = false;

@@ -6,6 +6,7 @@
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/Format/MmaFragments.h"
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
 
 using namespace mlir;
@@ -35,13 +36,24 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   return diagnostic << "condensed ones";
 }
 
+bool mlir::nm::multipliesByWarpgroups(SpMMOp op) {
+  constexpr int64_t kMostRows = 256, kColumnsOfWarp = 16;
+  if (!op.getQuantizationAttr())
+    return false;
+  ::nm::ScheduleFields fields = getFields(op.getScheduleAttr());
+  return fields.warpN == kColumnsOfWarp && fields.warpM == fields.blockM &&
+         fields.blockM % ::nm::kWarpgroupM == 0 && fields.blockM <= kMostRows &&
+         fields.blockN % ::nm::kWarpgroupM == 0;
+}
+
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   int64_t splits = cast<SparseProductOpInterface>(*op).countSplits();
   SmallVector<int64_t> shape = {splits * tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();
-  if (getGivenFields(op.getScheduleAttr()).warpgroupM)
+  if (getGivenFields(op.getScheduleAttr()).warpgroupM ||
+      multipliesByWarpgroups(op))
     return getPanelledType(shape, element);
   return getWorkgroupType(shape, element,
                           getMatrixLayout(op.getContext(), shape,

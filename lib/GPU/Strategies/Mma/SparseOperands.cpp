@@ -10,6 +10,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// The metadata of positions 0 and 1 of each group, the least there is.
+static constexpr int64_t kFirstPairs = 0x44444444;
+
 StringRef SparseTypes::name() const {
   if (element.isInteger(8))
     return "s8";
@@ -35,6 +38,13 @@ Value mlir::nm::loadMetadataWord(ThreadEmitter &emitter, Value indices,
       builder, emitter.loc, VectorType::get(kBytes, builder.getI8Type()),
       indices, place, /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
   return emitter.words(bytes).front();
+}
+
+Value mlir::nm::loadStagedMetadata(ThreadEmitter &emitter, Value indices,
+                                   ValueRange place) {
+  Value word = loadMetadataWord(emitter, indices, place);
+  return arith::MaxUIOp::create(emitter.builder, emitter.loc, word,
+                                emitter.i32(kFirstPairs));
 }
 
 FailureOr<SpMMOp> mlir::nm::getSparseProduct(SparseProductOpInterface product,

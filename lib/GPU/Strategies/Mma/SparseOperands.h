@@ -20,6 +20,11 @@ Value loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
 /// The word that begins at `place`, which `indices` have.
 Value loadMetadataWord(ThreadEmitter &emitter, Value indices, ValueRange place);
 
+/// The same of indices that copies have brought to workgroup memory: what these
+/// filled up with zeros has the metadata of a group's first two rows.
+Value loadStagedMetadata(ThreadEmitter &emitter, Value indices,
+                         ValueRange place);
+
 /// What an instruction multiplies, and the type of its sums.
 struct SparseTypes {
   Type element;

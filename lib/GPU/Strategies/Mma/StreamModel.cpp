@@ -87,7 +87,8 @@ bool Estimate::run() {
   int64_t sums = tile.sliceK * tile.blockM * (tile.blockN + kSumPadding) * 4;
   tile.sharedBytes =
       std::max(tile.stages * (alignTo(parts.activationBytes, 128) +
-                              alignTo(parts.valueBytes, 128)),
+                              alignTo(parts.valueBytes, 128) +
+                              alignTo(parts.copiedIndexBytes, 128)),
                sums);
   if (tile.sharedBytes > chip.sharedPerBlock ||
       parts.registers > kMaxRegisters || countResident() < 1)

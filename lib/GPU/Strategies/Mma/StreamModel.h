@@ -18,9 +18,10 @@ namespace nm {
 
 /// What a tile of k has.
 struct StreamTile {
-  /// Bytes of A and of values, which are copied to shared memory, and of
-  /// indices, which are not.
-  int64_t activationBytes = 0, valueBytes = 0, indexBytes = 0;
+  /// Bytes of A and of values, which are copied to shared memory, of indices,
+  /// and of those and other data beside values that are copied, too.
+  int64_t activationBytes = 0, valueBytes = 0, indexBytes = 0,
+          copiedIndexBytes = 0;
   /// The registers of a thread.
   int64_t registers = 0;
   /// The clocks of a multiprocessor's instructions for one block.

@@ -30,8 +30,6 @@ using namespace mlir::nm;
 using ::nm::SparseOperand;
 
 static constexpr int64_t kStepRows = SparseOperand::kStepRows;
-/// The metadata of positions 0 and 1 of each group, the least there is.
-static constexpr int64_t kFirstPairs = 0x44444444;
 
 namespace {
 class SparseOperandSource : public OperandSource {
@@ -111,12 +109,9 @@ LogicalResult SparseOperandSource::verify(SpMMOp op, const GpuTile &tile) {
 Value SparseOperandSource::loadWord(ThreadEmitter &emitter, SpMMOp op,
                                     int64_t block, int64_t step) {
   Value inGroup = emitter.rem(thread, ::nm::kWarpgroupThreads);
-  Value word = loadMetadataWord(emitter, op.getIndices(),
-                                {emitter.add(firstBlock(emitter), block),
-                                 emitter.index(step), emitter.mul(inGroup, 4)});
-  // Copies fill up with zeros, which is no metadata, what there is no more of.
-  return arith::MaxUIOp::create(emitter.builder, emitter.loc, word,
-                                emitter.i32(kFirstPairs));
+  return loadStagedMetadata(emitter, op.getIndices(),
+                            {emitter.add(firstBlock(emitter), block),
+                             emitter.index(step), emitter.mul(inGroup, 4)});
 }
 
 /// The first rows of k of the warpgroup's rows of A.

@@ -11,9 +11,14 @@ namespace mlir::nm {
 /// that those have, and weights packed for them.
 LogicalResult verifySparseProduct(SpMMOp op);
 
+/// Whether the warps of `op`, of strategy mma_sp, multiply by fours, as a
+/// Hopper's warpgroups: where weights are quantized, and each warp has 16
+/// columns and all of 64 rows or more. Other chips have no such blocks.
+bool multipliesByWarpgroups(SpMMOp op);
+
 /// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
-/// with `transpose_a` [k x m], with its 16-byte words swizzled; for wgmma_sp in
-/// panels of 64 columns.
+/// with `transpose_a` [k x m], with its 16-byte words swizzled; for warpgroups
+/// in panels of 64 columns.
 MemRefType getActivationBuffer(SpMMOp op, const GpuTile &tile);
 
 /// Checks that A's tile is in such a buffer.
