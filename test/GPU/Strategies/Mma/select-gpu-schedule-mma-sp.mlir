@@ -53,3 +53,17 @@ func.func @integers(%a: tensor<8x65536xi8>, %v: tensor<32768x256xi8>, %i: tensor
     outs(%c : tensor<8x256xi32>) -> tensor<8x256xi32>
   return %r : tensor<8x256xi32>
 }
+
+// -----
+
+// More of those than multiprocessors have two stages, so that two blocks share a
+// multiprocessor.
+// CHECK-LABEL: func.func @wide
+// EXACT-LABEL: func.func @wide
+// PAIRS-LABEL: func.func @wide
+// PAIRS: schedule #nm.mma_sp<block = [8, 64, 512], warp = [8, 64], stages = 2, split_k = 1, cluster_k = 1, slice_k = 8, pairs = true>
+func.func @wide(%a: tensor<1x4096xf16>, %v: tensor<2048x28672xf16>, %i: tensor<2048x28672xi8>, %c: tensor<1x28672xf32>) -> tensor<1x28672xf32> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<1x4096xf16>, tensor<2048x28672xf16>, tensor<2048x28672xi8>)
+    outs(%c : tensor<1x28672xf32>) -> tensor<1x28672xf32>
+  return %r : tensor<1x28672xf32>
+}
