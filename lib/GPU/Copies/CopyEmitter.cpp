@@ -51,6 +51,8 @@ void CopyEmitter::setPlace(Place &place, size_t dim, const OffsetIndex &at) {
   RowList::Place row = copy.rows->place(builder, loc, at);
   place.tile[dim] = row.packed;
   place.source[dim] = row.source;
+  place.window = row.window;
+  place.inWindow = row.inWindow;
 }
 
 CopyEmitter::Place CopyEmitter::delinearize(OffsetIndex id) {
@@ -161,37 +163,44 @@ void CopyEmitter::storeZeros(ArrayRef<Value> tile) {
       llvm::MaybeAlign(copy.width * element.getIntOrFloatBitWidth() / 8));
 }
 
-/// Copies an element of the image that the source are patches of.
-void CopyEmitter::copyOfImage(ArrayRef<Value> source, ArrayRef<Value> tile) {
+ImagePlaces::Element CopyEmitter::findInImage(const Place &place,
+                                              int64_t column) {
   ThreadEmitter emitter{builder, loc};
-  ImagePlaces::Part ofK = places->placeOfK(emitter, emitter.toI32(source[0])),
-                    ofM = places->placeOfM(emitter, source[1]);
-  auto [element, isInside] = places->getElement(emitter, ofM, ofK);
+  SmallVector<Value> source(place.source);
+  source[1] = index.add(source[1], column);
+  ImagePlaces::Part ofK =
+      place.window
+          ? places->placeInWindow(emitter, place.window, place.inWindow,
+                                  copy.rows->pattern.windowRows())
+          : places->placeOfK(emitter, emitter.toI32(source[0]));
   Value inSource = isInSource(source);
-  isInside = index.both(inSource, isInside);
-  isInside = index.both(copy.condition, isInside);
+  return places->getElement(emitter, places->placeOfM(emitter, source[1]), ofK,
+                            index.both(inSource, copy.condition));
+}
+
+/// Copies an element of the image that the source are patches of.
+void CopyEmitter::copyOfImage(const Place &place) {
+  ThreadEmitter emitter{builder, loc};
+  auto [element, isInside] = findInImage(place);
   Value elements;
-  if (isInside) {
+  if (isInside)
     elements = arith::SelectOp::create(builder, loc, isInside, index.index(1),
                                        index.index(0));
-    // An element behind the tile's end may be outside of the image.
-    element = arith::SelectOp::create(builder, loc, isInside, element,
-                                      emitter.i32(0));
-  }
   nvgpu::DeviceAsyncCopyOp::create(
       builder, loc, copy.destination,
-      placeElement(builder, loc, copy.layout, tile), places->getImage(),
+      placeElement(builder, loc, copy.layout, place.tile), places->getImage(),
       emitter.toIndex(element), builder.getIndexAttr(1), elements, UnitAttr());
 }
 
-void CopyEmitter::copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile) {
+void CopyEmitter::copyDirectly(const Place &place) {
   if (places)
-    return copyOfImage(source, tile);
-  SmallVector<Value> place = placeElement(builder, loc, copy.layout, tile);
+    return copyOfImage(place);
   int64_t bytes =
       copy.width * sourceType().getElementType().getIntOrFloatBitWidth() / 8;
   nvgpu::DeviceAsyncCopyOp::create(
-      builder, loc, copy.destination, place, copy.source, source,
-      builder.getIndexAttr(copy.width), countElements(source),
+      builder, loc, copy.destination,
+      placeElement(builder, loc, copy.layout, place.tile), copy.source,
+      place.source, builder.getIndexAttr(copy.width),
+      countElements(place.source),
       bytes == kBypassBytes ? builder.getUnitAttr() : UnitAttr());
 }

@@ -13,6 +13,9 @@ namespace mlir::nm {
 /// Where an access is in the tile that is copied to, and in the source.
 struct CopyAddress {
   SmallVector<Value> tile, source;
+  /// Of a row of a list: the row in the source where its window begins, and the
+  /// distance from there. Null of others.
+  Value window, inWindow;
 
   explicit CopyAddress(size_t rank = 0) : tile(rank), source(rank) {}
 };
@@ -60,7 +63,7 @@ protected:
 
   /// Copies an access without registers, asynchronously: zeros where the source
   /// lacks it.
-  void copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile);
+  void copyDirectly(const Place &place);
   /// Stores the zeros of an access to a row that the source has not.
   void storeZeros(ArrayRef<Value> tile);
 
@@ -72,21 +75,24 @@ protected:
   /// What was loaded, if the source has it, else zeros.
   Value orZeros(const Access &access);
 
+  /// The element of the image that the source, patches of that, has at `place`,
+  /// `column` elements further on.
+  ImagePlaces::Element findInImage(const Place &place, int64_t column = 0);
+
   OpBuilder &builder;
   Location loc;
   TileCopy copy;
   CopyThreads threads;
   OffsetEmitter index;
-
-private:
-  void copyOfImage(ArrayRef<Value> source, ArrayRef<Value> tile);
-  Value countElements(ArrayRef<Value> indices);
-  Value countColumns(Value column);
-  bool isInsideAlways(size_t dim) const;
-
   /// Where the image has the elements of a source of patches, which are in no
   /// memory; none for other sources.
   std::optional<ImagePlaces> places;
+
+private:
+  void copyOfImage(const Place &place);
+  Value countElements(ArrayRef<Value> indices);
+  Value countColumns(Value column);
+  bool isInsideAlways(size_t dim) const;
 };
 
 /// A copy through registers of accesses, or of what stands for some, that

@@ -52,8 +52,7 @@ void DirectCopy::emit() {
     OpBuilder::InsertionGuard guard(builder);
     OffsetIndex id = idInRound(round);
     skipPastEnd(index.materialize(id), round, count);
-    Place place = delinearize(id);
-    copyDirectly(place.source, place.tile);
+    copyDirectly(delinearize(id));
   }
 }
 

@@ -74,9 +74,11 @@ void StagedCopy::copyTo(int64_t part) {
   Value column = index.add(fragment.column, columnInFragment);
   for (int64_t quad = 0; quad < ::nm::kFragmentRows / kMatrices; ++quad) {
     Value rowInFragment = index.add(rowInQuad, quad * kMatrices);
-    copyDirectly({index.add(fragment.row, rowInFragment), column},
-                 {fragment.columnFragment, fragment.rowFragment, rowInFragment,
-                  columnInFragment});
+    Place place;
+    place.source = {index.add(fragment.row, rowInFragment), column};
+    place.tile = {fragment.columnFragment, fragment.rowFragment, rowInFragment,
+                  columnInFragment};
+    copyDirectly(place);
   }
 }
 

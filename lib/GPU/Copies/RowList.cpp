@@ -37,11 +37,13 @@ RowList::Place RowList::place(OpBuilder &builder, Location loc,
   OffsetIndex row = join(index, rowRound, inOne, slotRow, ofWindow);
   auto [entry, inUnit] = index.split(row, pattern.bk);
   Value position = loadPosition(builder, loc, window, entry);
-  OffsetIndex unitStart =
-      index.add(index.scale(window, pattern.windowRows()), inUnit);
-  return {
-      index.materialize(index.add(index.scale(window, ofWindow), row)),
-      index.add(index.mul(position, pattern.bk), index.materialize(unitStart))};
+  Value unit = index.mul(position, pattern.bk);
+  OffsetIndex firstRow = index.scale(window, pattern.windowRows()),
+              unitStart = index.add(firstRow, inUnit);
+  return {index.materialize(index.add(index.scale(window, ofWindow), row)),
+          index.add(unit, index.materialize(unitStart)),
+          index.materialize(firstRow),
+          index.add(unit, index.materialize(inUnit))};
 }
 
 Value RowList::loadPosition(OpBuilder &builder, Location loc,

@@ -45,6 +45,8 @@ struct RowList {
   struct Place {
     /// The row in shared memory and in A.
     Value packed, source;
+    /// The row in A where the row's window begins, and the distance from there.
+    Value window, inWindow;
   };
   /// Row `number` in the order that rows are copied in; loads its entry.
   Place place(OpBuilder &builder, Location loc,

@@ -188,19 +188,41 @@ ImagePlaces::Part ImagePlaces::placeOfRow(ThreadEmitter &emitter,
   return part;
 }
 
+/// Whether the rows of a window of `count` rows are of one tap.
+bool ImagePlaces::isOfOneTap(int64_t count) const {
+  unsigned channels = groups[kGroup].back();
+  return loops[channels] % count == 0 &&
+         llvm::none_of(
+             taps, [&](const TapLoop &tap) { return tap.loop == channels; });
+}
+
+ImagePlaces::Part ImagePlaces::placeInWindow(ThreadEmitter &emitter,
+                                             Value window, Value row,
+                                             int64_t count) const {
+  if (!isOfOneTap(count))
+    return placeOfK(emitter, emitter.toI32(emitter.add(window, row)));
+  Part part = placeOfK(emitter, emitter.toI32(window));
+  part.inWindow = emitter.mul(emitter.toI32(row), steps[groups[kGroup].back()]);
+  return part;
+}
+
 ImagePlaces::Element ImagePlaces::getElement(ThreadEmitter &emitter,
-                                             const Part &ofM,
-                                             const Part &ofK) const {
+                                             const Part &ofM, const Part &ofK,
+                                             Value condition) const {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  Element element{emitter.add(ofM.distance, ofK.distance), Value()};
-  if (!hasTaps())
-    return element;
-  Value hit = builder.createOrFold<arith::AndIOp>(loc, ofM.taps, ofK.taps);
-  element.isInside = builder.createOrFold<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::eq, hit, emitter.i32(0));
+  Element element{emitter.add(ofM.distance, ofK.distance), condition};
+  if (hasTaps()) {
+    Value hit = builder.createOrFold<arith::AndIOp>(loc, ofM.taps, ofK.taps);
+    Value isTapInside = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq, hit, emitter.i32(0));
+    element.isInside = emitter.both(element.isInside, isTapInside);
+  }
   // There is a first element, whatever it is.
-  element.index = builder.createOrFold<arith::SelectOp>(
-      loc, element.isInside, element.index, emitter.i32(0));
+  if (element.isInside)
+    element.index = builder.createOrFold<arith::SelectOp>(
+        loc, element.isInside, element.index, emitter.i32(0));
+  if (ofK.inWindow)
+    element.index = emitter.add(element.index, ofK.inWindow);
   return element;
 }

@@ -32,23 +32,36 @@ public:
   /// without, or that the row is of; null where there is no padding.
   struct Part {
     Value distance, taps;
+    /// The rest of a row's distance, within its window: from the image's first
+    /// element on, too, it leads to an element.
+    Value inWindow;
   };
-  /// An element of the image, which is the first one where there is padding.
+  /// An element of the image: another one where it has none, as in padding.
+  /// `isInside` is null where it always has.
   struct Element {
     Value index, isInside;
   };
 
   bool hasTaps() const { return !taps.empty(); }
+  /// Whether neighbouring rows of k are neighbours in the image.
+  bool hasChannelsLast() const { return steps[groups[kGroup].back()] == 1; }
   /// The image from its first element of the tile's batch on.
   Value getImage() const { return image; }
   /// The place of column `m` of the tile, an index.
   Part placeOfM(ThreadEmitter &emitter, Value m) const;
   /// Row `k` of the tile, an i32.
   Part placeOfK(ThreadEmitter &emitter, Value k) const;
+  /// Row `row` of the window of `count` rows that begins at row `window` of the
+  /// tile, both indices. Where windows are of channels of one tap, rows of one
+  /// have nothing to compute but their channel.
+  Part placeInWindow(ThreadEmitter &emitter, Value window, Value row,
+                     int64_t count) const;
   /// As placeOfK, for a row of all patches.
   Part placeOfRow(ThreadEmitter &emitter, Value k) const;
-  Element getElement(ThreadEmitter &emitter, const Part &ofM,
-                     const Part &ofK) const;
+  /// `condition` says whether there is such an element; null if there always is
+  /// but for the padding.
+  Element getElement(ThreadEmitter &emitter, const Part &ofM, const Part &ofK,
+                     Value condition = {}) const;
 
 private:
   ImagePlaces(ThreadEmitter &emitter, PatchesOp patches,
@@ -59,6 +72,7 @@ private:
   Value sum(ThreadEmitter &emitter, ArrayRef<int64_t> factors, unsigned group,
             ArrayRef<Value> indices) const;
   Value findOutside(ThreadEmitter &emitter, ArrayRef<Value> indices) const;
+  bool isOfOneTap(int64_t count) const;
 
   /// The loops of the nm.patches that make up each dimension of A, and the
   /// sizes of all loops and of the image.
