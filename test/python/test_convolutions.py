@@ -290,7 +290,7 @@ def check(case, target, **options):
 
 
 #: How many drawn products of a test read the image itself, and how many did not.
-WAYS = {"simt_columns": Counter(), "simt": Counter()}
+WAYS = {"simt_columns": Counter(), "simt": Counter(), "mma_sync": Counter()}
 
 
 def check_image(case, strategy, schedule):
@@ -347,7 +347,27 @@ def test_drawn_images_in_shared_memory(number):
     check_image(case, "simt", str(rng.choice(ways)))
 
 
-@pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24)])
+@pytest.mark.parametrize("number", range(24))
+def test_drawn_images_of_16_bits(number):
+    """Through registers, in pairs of places; of tiles of whole windows, or of listed rows."""
+    rng = np.random.default_rng([SEED, 500 + number])
+    forms = [form for form in FORMS if not form.endswith("_q")]
+    wide = "2:32, block = 1x64"
+    pattern = str(rng.choice(["4:16, block = 1x8", "8:32, block = 1x16", wide, wide]))
+    element = str(rng.choice(["f16", "bf16"]))
+    case = Case(rng, forms[number % len(forms)], pattern, most=20, element=element)
+    # A unit that is wider than the filter is as wide as that.
+    while pattern == wide and case.sizes["f"] % 8:
+        case = Case(rng, case.form, pattern, most=20, element=element)
+    ways = ["", "<split_k = 2>", "<stages = 3>"]
+    # A filter that is a constant may obey a shorter pattern, too.
+    if pattern == wide and case.encoded and len(case.matrix) >= 32:
+        ways += [f"<block = [{rows}, 64, 64], warp = [32, 32], pack = true>" for rows in (32, 64)]
+    check_image(case, "mma_sync", str(rng.choice(ways)))
+
+
+@pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24),
+                                             ("mma_sync", 24)])
 def test_images_were_read_in_place(strategy, drawn):
     """Padding of one tap and dense products have patches, and few drawn ones are such."""
     if WAYS[strategy].total() < drawn:

@@ -220,12 +220,14 @@ void CopyExpansion::expand(LoadTileOp op) {
   copy.rows = getRows(op.getRows(), op.getRowListAttr(),
                       /*kDim=*/op.getTranspose() ? 1 : 0);
   std::unique_ptr<RegisterCopy> &fragment = fragments[op.getFragment()];
-  fragment = op.getKind() == CopyKind::Squares
-                 ? createSquaresCopy(rewriter, op.getLoc(), copy, threads)
-                 : createElementsCopy(rewriter, op.getLoc(), copy, threads,
-                                      op.getTranspose());
   rewriter.setInsertionPoint(op);
   Operation *before = op->getPrevNode();
+  fragment = createPixelsCopy(rewriter, op.getLoc(), copy, threads);
+  if (!fragment)
+    fragment = op.getKind() == CopyKind::Squares
+                   ? createSquaresCopy(rewriter, op.getLoc(), copy, threads)
+                   : createElementsCopy(rewriter, op.getLoc(), copy, threads,
+                                        op.getTranspose());
   fragment->load();
   if (copy.rows)
     takeAhead(findEntries(rewriter, copy.rows->list, before, op),

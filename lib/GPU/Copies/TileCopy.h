@@ -55,6 +55,12 @@ std::unique_ptr<RegisterCopy>
 createElementsCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
                    const CopyThreads &threads, bool transpose);
 
+/// Copies rows of patches, which are in no memory, from their image; null where
+/// the source is something else.
+std::unique_ptr<RegisterCopy> createPixelsCopy(OpBuilder &builder, Location loc,
+                                               const TileCopy &copy,
+                                               const CopyThreads &threads);
+
 /// Transposes by squares of 4 x 4 elements.
 std::unique_ptr<RegisterCopy> createSquaresCopy(OpBuilder &builder,
                                                 Location loc,

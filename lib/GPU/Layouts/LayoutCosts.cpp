@@ -3,6 +3,7 @@
 #include "GPU/Layouts/LayoutCosts.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/GPU/Select/GpuSchedule.h"
 #include "nm/Schedule/BinaryChoices.h"
@@ -157,8 +158,9 @@ LayoutCosts::ValueChoices &LayoutCosts::get(Value value) {
   if (isNew) {
     it->second = {graph.add(), graph.add(), std::nullopt};
     auto type = cast<RankedTensorType>(value.getType());
-    double cost =
-        isMadeInAnyLayout(value) ? 0 : estimateTransposition(type, chip);
+    double cost = isMadeInAnyLayout(value) || arePatches(value)
+                      ? 0
+                      : estimateTransposition(type, chip);
     graph.addCost({it->second.isTransposed}, {0, cost});
   }
   return it->second;

@@ -7,6 +7,7 @@
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -117,6 +118,9 @@ void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
     return;
   IRRewriter rewriter(module.getContext());
   LayoutOps made = rewriteLayouts(rewriter, function, layouts, *chosen);
+  llvm::erase_if(made.transpositions, [&](linalg::TransposeOp op) {
+    return transposePatches(rewriter, op);
+  });
   report(function, *chosen, made, chip);
 }
 

@@ -154,7 +154,8 @@ static double clocksOfTiles(const GpuProduct &product, const GpuChip &chip,
   double bytes = parts == 1 ? double(elementSize(product.outputType))
                             : double(kSumBytes * (parts + 1));
   double tile = steps * step + outputs * bytes / chip.rates.stored;
-  int64_t tiles = ceilDiv(product.rows(), tileM) * ceilDiv(product.n, tileN);
+  int64_t tiles = product.batch * ceilDiv(product.rows(), tileM) *
+                  ceilDiv(product.n, tileN);
   double waves = double(ceilDiv(tiles * parts, chip.multiprocessors));
   return units.startClocks + waves * tile +
          (parts > 1 ? chip.rates.start + chip.rates.latency : 0);
@@ -190,6 +191,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
          k = double(product.k);
   double bytes = (m * k + k * n) * double(elementSize(product.type)) +
                  m * n * double(elementSize(product.outputType));
+  bytes *= double(product.batch);
   double memory = bytes / (chip.memoryGBs * chip.rates.reachedMemory) / 1000;
   Units units = unitsOf(product, chip);
   double multiply =

@@ -112,6 +112,18 @@ int64_t mlir::nm::choosePadding(SparseProductOpInterface op,
   return isWhole ? 0 : chunk;
 }
 
+/// Says of what image A is made.
+static void setImage(SparseProductOpInterface op, ActivationForm form,
+                     GpuProduct &product) {
+  bool transposes = form == ActivationForm::Transposed;
+  product.hasImage =
+      form != ActivationForm::Copied && canReadImage(op, transposes);
+  if (!product.hasImage)
+    return;
+  product.imageElements = countImageElements(op, transposes);
+  product.hasChannelsLast = hasChannelsLast(op, transposes);
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
                                    ActivationForm form) {
   GpuProduct product = getGpuProduct(op);
@@ -122,7 +134,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
   product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.isMadeElementwise &= form == ActivationForm::Transposed;
   product.hasSplitsOfA = false;
-  product.hasImage = false;
+  setImage(op, form, product);
   return product;
 }
 
@@ -170,6 +182,14 @@ bool mlir::nm::isBatchInvariant(SparseProductOpInterface op) {
   return module && module->hasAttr(kBatchInvariantAttr);
 }
 
+/// The products of a batch, 1 where their number is not known.
+static int64_t countBatch(SparseProductOpInterface op) {
+  ArrayRef<int64_t> sizes =
+      op.getCType().getShape().take_front(size_t(op.getNumBatchDims()));
+  bool isKnown = llvm::none_of(sizes, ShapedType::isDynamic);
+  return isKnown ? llvm::product_of(sizes) : 1;
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -198,7 +218,8 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
                        op.getArithmetic() == Arithmetic::TF32;
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
   product.isMadeElementwise = isMadeElementwise(op.getA());
-  product.hasImage = canReadImage(op);
+  setImage(op, ActivationForm::AsIs, product);
+  product.batch = countBatch(op);
   product.storesByTensor = canStoreByTensor(op);
   product.hasSplitsOfA = findSplitterOfA(op) != nullptr;
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {

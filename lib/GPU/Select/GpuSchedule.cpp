@@ -47,12 +47,13 @@ int64_t nm::choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN) {
 void nm::setFloors(const GpuProduct &product, const GpuChip &chip,
                    GpuSchedule &schedule) {
   const Pattern &pattern = product.pattern;
-  double rows = double(product.rows());
+  double rows = double(product.allRows());
   double kept = double(pattern.condensedRows(product.k));
   schedule.multiplyFloor =
       rows * kept * product.n /
       (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
-  double bytes = 4 * (rows * product.k + kept * product.n + rows * product.n) +
+  double bytes = 4 * (double(product.elementsOfA()) + kept * product.n +
+                      rows * product.n) +
                  kept / pattern.bk * product.n / pattern.bn;
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
 }

@@ -85,9 +85,12 @@ static double estimateCopyOfA(const ScheduleRequest &request,
 /// What `strategy` chooses, with what its copies demand.
 static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
-  ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
-  if (choice && choice->schedule &&
-      !(request.product.hasImage && strategy.estimatesImages()))
+  ScheduleRequest own = request;
+  own.product.hasImage &=
+      strategy.readsImages() &&
+      (!request.product.hasChannelsLast || strategy.readsChannelsLast());
+  ::nm::Result<ScheduleChoice> choice = strategy.choose(own);
+  if (choice && choice->schedule && !own.product.hasImage)
     choice->microseconds += request.product.patchMicroseconds +
                             estimateCopyOfA(request, choice->schedule);
   return choice;

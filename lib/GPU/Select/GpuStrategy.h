@@ -60,9 +60,9 @@ public:
   /// one, see canReadImage; for others a kernel writes A.
   virtual bool readsImages() const { return false; }
 
-  /// Whether estimates are of products that read images. Others count patches
-  /// as if a kernel wrote them.
-  virtual bool estimatesImages() const { return false; }
+  /// Whether these include images whose channels are last, of which neighbours
+  /// along m are apart.
+  virtual bool readsChannelsLast() const { return false; }
 
   /// Whether threads convert quantized weights in their registers.
   virtual bool convertsWeights() const { return false; }

@@ -141,7 +141,8 @@ LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
 static void takeImageForSchedule(RewriterBase &rewriter,
                                  SparseProductOpInterface op) {
   const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
-  if (strategy && strategy->readsImages() && canReadImage(op))
+  if (strategy && strategy->readsImages() && canReadImage(op) &&
+      (strategy->readsChannelsLast() || !hasChannelsLast(op)))
     takeImage(rewriter, op);
 }
 

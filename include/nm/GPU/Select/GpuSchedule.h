@@ -74,8 +74,14 @@ struct GpuProduct {
   /// Whether the product before stores the splits of A, so that no kernel
   /// makes them.
   bool hasSplitsOfA = false;
+  /// The products of a batch, each of `m` rows, which one kernel makes.
+  int64_t batch = 1;
   /// Whether threads could read the image that A [k x m] are patches of.
   bool hasImage = false;
+  /// Its elements.
+  int64_t imageElements = 0;
+  /// Whether its channels are neighbours in memory, rather than its pixels.
+  bool hasChannelsLast = false;
   /// The microseconds of the kernel that writes A where they do not; 0 where A
   /// is not made of patches.
   double patchMicroseconds = 0;
@@ -87,6 +93,12 @@ struct GpuProduct {
   bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+  /// Rows of all products of the batch.
+  int64_t allRows() const { return batch * rows(); }
+  /// Elements that A is read from.
+  int64_t elementsOfA() const {
+    return hasImage ? imageElements : allRows() * k;
+  }
   /// Whether what tensor cores of sm_90 sum is added to promoted sums of f32.
   bool promotesFloat8() const { return isFloat8(type) && !hasFastAccum; }
   /// Bits that a stored weight takes.

@@ -28,11 +28,10 @@ using namespace mlir::nm;
   return rows;
 }
 
-std::optional<Patches> mlir::nm::findPatches(SparseProductOpInterface op) {
-  auto product = dyn_cast<SpMMOp>(*op);
-  if (!product || product.getPanelsA())
-    return std::nullopt;
-  auto collapse = product.getA().getDefiningOp<tensor::CollapseShapeOp>();
+/// The patches that `a` is, with k and m in its last two dimensions, m where
+/// `isMMajor` says.
+static std::optional<Patches> findPatches(Value a, bool isMMajor) {
+  auto collapse = a.getDefiningOp<tensor::CollapseShapeOp>();
   if (!collapse || !collapse.getSrcType().hasStaticShape())
     return std::nullopt;
   auto copy = collapse.getSrc().getDefiningOp<linalg::GenericOp>();
@@ -47,7 +46,81 @@ std::optional<Patches> mlir::nm::findPatches(SparseProductOpInterface op) {
                    [](AffineMap map) { return map.isProjectedPermutation(); }))
     return std::nullopt;
   int64_t rank = collapse.getResultType().getRank();
-  return Patches{copy, collapse, rank - (product.getTransposeA() ? 1 : 2)};
+  return Patches{copy, collapse, rank - (isMMajor ? 1 : 2)};
+}
+
+std::optional<Patches> mlir::nm::findPatches(SparseProductOpInterface op) {
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (!product || product.getPanelsA())
+    return std::nullopt;
+  return ::findPatches(product.getA(), product.getTransposeA());
+}
+
+bool mlir::nm::arePatches(Value a) {
+  return ::findPatches(a, /*isMMajor=*/false).has_value();
+}
+
+/// `values` of all loops of patches, with the last two groups in turn.
+template <typename T>
+static SmallVector<T> swapLastGroups(ArrayRef<T> values, int64_t ofFirst,
+                                     int64_t ofLast) {
+  size_t others = values.size() - size_t(ofFirst + ofLast);
+  SmallVector<T> swapped(values.take_front(others));
+  llvm::append_range(swapped, values.take_back(size_t(ofLast)));
+  llvm::append_range(swapped, values.slice(others, size_t(ofFirst)));
+  return swapped;
+}
+
+static AffineMap swapLastGroups(AffineMap map, int64_t ofFirst,
+                                int64_t ofLast) {
+  SmallVector<unsigned> order = swapLastGroups<unsigned>(
+      llvm::to_vector(llvm::seq(0U, map.getNumDims())), ofFirst, ofLast);
+  SmallVector<AffineExpr> places(order.size());
+  for (auto [place, loop] : llvm::enumerate(order))
+    places[loop] = getAffineDimExpr(unsigned(place), map.getContext());
+  return map.replaceDimsAndSymbols(places, {}, map.getNumDims(), 0);
+}
+
+bool mlir::nm::transposePatches(RewriterBase &rewriter,
+                                linalg::TransposeOp transposition) {
+  std::optional<Patches> patches =
+      ::findPatches(transposition.getInput(), /*isMMajor=*/false);
+  if (!patches)
+    return false;
+  SmallVector<ReassociationIndices> groups =
+      patches->collapse.getReassociationIndices();
+  auto rank = int64_t(groups.size());
+  SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(swapped[rank - 2], swapped[rank - 1]);
+  if (transposition.getPermutation() != ArrayRef(swapped))
+    return false;
+  auto ofFirst = int64_t(groups[rank - 2].size()),
+       ofLast = int64_t(groups[rank - 1].size());
+  linalg::GenericOp copy = patches->copy;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *input : copy.getDpsInputOperands())
+    maps.push_back(
+        swapLastGroups(copy.getMatchingIndexingMap(input), ofFirst, ofLast));
+  maps.push_back(rewriter.getMultiDimIdentityMap(copy.getNumLoops()));
+  auto type = cast<RankedTensorType>(copy.getResultTypes().front());
+  rewriter.setInsertionPoint(transposition);
+  Location loc = copy.getLoc();
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, swapLastGroups<int64_t>(type.getShape(), ofFirst, ofLast),
+      type.getElementType());
+  auto other = linalg::GenericOp::create(rewriter, loc, empty.getType(),
+                                         copy.getInputs(), empty, maps,
+                                         copy.getIteratorTypesArray());
+  rewriter.cloneRegionBefore(copy.getRegion(), other.getRegion(),
+                             other.getRegion().begin());
+  int64_t begin = groups[rank - 2].front();
+  groups[rank - 2] = llvm::to_vector(llvm::seq(begin, begin + ofLast));
+  groups[rank - 1] =
+      llvm::to_vector(llvm::seq(begin + ofLast, begin + ofLast + ofFirst));
+  rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+      transposition, transposition->getResult(0).getType(), other.getResult(0),
+      groups);
+  return true;
 }
 
 namespace {
@@ -180,10 +253,13 @@ static std::pair<Value, SmallVector<int64_t>> skipPadding(Value image) {
   return {pad.getSource(), *low};
 }
 
-static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op) {
+/// The image that the A [k x m] of `op` are patches of, or, if `transposes`, a
+/// transposed one.
+static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
+                                               bool transposes = false) {
   std::optional<Patches> patches = findPatches(op);
   auto product = dyn_cast<SpMMOp>(*op);
-  if (!patches || !product.getTransposeA())
+  if (!patches || product.getTransposeA() == transposes)
     return std::nullopt;
   linalg::GenericOp copy = patches->copy;
   auto yield = cast<linalg::YieldOp>(copy.getBody()->getTerminator());
@@ -207,15 +283,33 @@ static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op) {
   for (const ReassociationIndices &group :
        patches->collapse.getReassociationIndices())
     found.groups.push_back(int64_t(group.size()));
+  if (!transposes)
+    return found;
+  int64_t ofM = found.groups.end()[-2], ofK = found.groups.back();
+  std::swap(found.groups.end()[-2], found.groups.back());
+  found.loops = swapLastGroups<int64_t>(found.loops, ofM, ofK);
+  found.map = swapLastGroups(found.map, ofM, ofK);
   return found;
 }
 
-bool mlir::nm::canReadImage(SparseProductOpInterface op) {
-  std::optional<ImageOfPatches> found = findImage(op);
+bool mlir::nm::canReadImage(SparseProductOpInterface op, bool transposes) {
+  std::optional<ImageOfPatches> found = findImage(op, transposes);
   return found &&
          findTapLoops(
              found->map, found->loops, found->groups,
              cast<RankedTensorType>(found->image.getType()).getShape());
+}
+
+int64_t mlir::nm::countImageElements(SparseProductOpInterface op,
+                                     bool transposes) {
+  return cast<RankedTensorType>(findImage(op, transposes)->image.getType())
+      .getNumElements();
+}
+
+bool mlir::nm::hasChannelsLast(SparseProductOpInterface op, bool transposes) {
+  ImageOfPatches found = *findImage(op, transposes);
+  unsigned dims = found.map.getNumResults();
+  return getFactors(found.map, dims - 1)[found.loops.size() - 1] == 0;
 }
 
 /// Whether memory of `image` has strides that are known.

@@ -42,6 +42,9 @@ static int64_t countLoadedBytes(const ScheduleRequest &request,
   const ::nm::GpuProduct &product = request.product;
   int64_t bytes = ::nm::elementSize(product.type),
           contiguous = product.isMMajor ? fields.blockM : tileRows;
+  // Blocks that copy an image are chosen such that threads hold what they load.
+  if (product.hasImage)
+    return 0;
   int64_t width = std::gcd(kAccessBytes / bytes,
                            std::gcd(getRowAlignmentOfA(request), contiguous));
   if (!isTransposed && width * bytes >= ::nm::kAsyncRowBytes)

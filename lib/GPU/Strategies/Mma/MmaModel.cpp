@@ -44,7 +44,7 @@ int64_t MmaEstimate::bytesOfSlices() const {
 }
 
 double MmaEstimate::clocks() const {
-  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
+  int64_t blocks = product.batch * ceilDiv(product.rows(), tile.blockM) *
                    ceilDiv(product.n, tile.blockN) * tile.splitK;
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
   double stored = double(tile.blockM * tile.blockN) *
@@ -60,7 +60,7 @@ double MmaEstimate::clocks() const {
 double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {
   if (tile.splitK == 1)
     return 0;
-  double bytes = 4.0 * double(product.rows()) * double(product.n) *
+  double bytes = 4.0 * double(product.allRows()) * double(product.n) *
                  double(tile.splitK + 1);
   double cacheGBs =
       cacheBytesPerClock * double(chip.multiprocessors) * chip.clockGHz;
@@ -89,12 +89,12 @@ void MmaChoice::consider(GpuSchedule tile, const MmaEstimate &estimate) {
 void nm::setLeastTimes(const GpuProduct &product, const GpuChip &chip,
                        double operationsPerClock, double multiplied,
                        double weightBytes, GpuSchedule &tile) {
-  double rows = double(product.rows()), n = double(product.n);
+  double rows = double(product.allRows()), n = double(product.n);
   tile.multiplyFloor =
       2 * rows * multiplied * n /
       (chip.multiprocessors * operationsPerClock * chip.clockGHz) / 1000;
-  double bytes = double(elementSize(product.type)) * rows * double(product.k) +
-                 weightBytes +
-                 rows * n * double(elementSize(product.outputType));
+  double bytes =
+      double(elementSize(product.type)) * double(product.elementsOfA()) +
+      weightBytes + rows * n * double(elementSize(product.outputType));
   tile.memoryFloor = bytes / chip.memoryGBs / 1000;
 }

@@ -30,6 +30,14 @@ static constexpr int64_t kElementsOfWord = 8;
 static constexpr int64_t kOtherRegisters = 76;
 /// Registers that a thread has besides where A comes by single elements.
 static constexpr int64_t kEdgeRegisters = 80;
+/// Instructions that take as long as an element of an image does, which is
+/// loaded by itself and stored with another one.
+static constexpr int64_t kInstructionsOfPixel = 18;
+/// The most elements of an image that a thread has on their way, and rows of a
+/// block: with more, blocks of f16 took up to twice as long. The most parts of
+/// k that a cluster adds up.
+static constexpr int64_t kMostPixels = 40, kMostImageRows = 64,
+                         kMostPartsOfCluster = 8;
 /// The unit that buffers are rounded up to.
 static constexpr int64_t kBufferAlignment = 128;
 /// Rows and columns of the squares that fragments are loaded by.
@@ -124,6 +132,8 @@ public:
   }
   int64_t residentBlocks() const override;
   double microseconds() const override {
+    if (product.hasImage)
+      return ofImage();
     // With weights in place, whose clocks are a sum (see tileClocks), 0.94 to
     // 1.06 at 4096 cubed and 50 to 87.5 % of VW32.
     double measured = isInPlace() ? 1 : kMeasuredMma;
@@ -131,11 +141,17 @@ public:
                           chip.rates.received);
   }
 
+  /// Elements of A that each thread loads of a tile.
+  int64_t elementsOfThread() const {
+    return ceilDiv(stagedRows * tile.blockM, warps() * kWarpSize);
+  }
+
 private:
   bool isInPlace() const { return hasMmaSyncFragments(tile.packing); }
   /// Whether rows of A are not whole words, or not known to be, so that no
   /// asynchronous copies take them.
   bool isByElements() const { return product.factorOfRows() % 2 != 0; }
+  double ofImage() const;
   int64_t squares() const {
     if (!isSpread)
       return ceilDiv(kept, kMatrixSide);
@@ -166,7 +182,9 @@ int64_t Estimate::residentBlocks() const {
       isInPlace() ? 3 * tile.packing.chunkRows * tile.warpN / 8 : 0;
   int64_t registers = sums() + kOtherRegisters + weights;
   // Elements of A, and bounds of its rows.
-  if (isByElements())
+  if (product.hasImage)
+    registers += elementsOfThread();
+  else if (isByElements())
     registers +=
         stagedRows * tile.blockM / (warps() * kWarpSize) + kEdgeRegisters;
   if (registers > kMaxRegisters)
@@ -189,8 +207,22 @@ double Estimate::sharedClocks() const {
   return double(warps() * squares()) * loads + copied / chip.rates.shared;
 }
 
+double Estimate::ofImage() const {
+  double time = clocks() / chip.clockGHz / 1000 + chip.rates.launch;
+  // Blocks of a cluster add up their parts of k, as another kernel would.
+  if (tile.splitK > 1)
+    time += chip.rates.launch;
+  return std::max(time, tile.memoryFloor);
+}
+
 /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
 double Estimate::tileClocks(int64_t blocks) const {
+  // The numbers of rows are loaded first, then the elements that these name. It
+  // takes twice as many accesses where neighbours along m are apart.
+  if (product.hasImage)
+    return chip.rates.latency / 2 +
+           double(blocks * stagedRows * tile.blockM * kInstructionsOfPixel) /
+               (4 * kWarpSize) * (product.hasChannelsLast ? 2 : 1);
   double multiply = multiplyClocks(), shared = sharedClocks();
   bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;
   double copies =
@@ -219,6 +251,8 @@ public:
   std::optional<GpuSchedule> run() {
     if (!product.isMMajor)
       return runStream();
+    if (product.hasImage)
+      return runImage();
     for (const MmaTileShape &shape : kShapes)
       if (fits(shape))
         for (int64_t windows = 1; isWorthwhile(windows); ++windows)
@@ -244,7 +278,10 @@ private:
            windows * pattern.keptRows() <= kMaxKeptRows &&
            rows - pattern.windowRows() < product.k;
   }
+  std::optional<GpuSchedule> runImage();
   void visitTile(const MmaTileShape &shape, int64_t windows);
+  /// Whether blocks that copy an image are to be considered.
+  bool fitsImage(const GpuSchedule &tile) const;
   void setFloorsOf(GpuSchedule &tile) const;
   /// Tiles of few rows of a row-major A.
   std::optional<GpuSchedule> runStream() const;
@@ -274,8 +311,40 @@ void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
       continue;
     tile.pack = packs;
     tile.packing = chooseMmaSyncPacking(pattern, tile);
-    choice.visit<Estimate>(tile);
+    if (!product.hasImage)
+      choice.visit<Estimate>(tile);
+    else if (fitsImage(tile))
+      choice.visit<Estimate>(tile,
+                             chip.hasClusters() ? kMostPartsOfCluster : 1);
   }
+}
+
+bool Search::fitsImage(const GpuSchedule &tile) const {
+  Estimate estimate(product, chip, tile);
+  bool isWhole = product.k % tile.blockK == 0;
+  // Wide blocks were measured of the most rows alone.
+  bool isMeasured = tile.blockM == kMostImageRows ||
+                    (tile.blockM < kMostImageRows && tile.blockN <= 64);
+  bool isLeast =
+      tile.blockM == kMatrixSide && tile.blockK == product.pattern.windowRows();
+  return isLeast ||
+         (isWhole && isMeasured && estimate.elementsOfThread() <= kMostPixels);
+}
+
+/// Blocks whose parts of k those of a cluster add up.
+std::optional<GpuSchedule> Search::runImage() {
+  for (const MmaTileShape &shape : kShapes)
+    if (fits(shape))
+      for (int64_t windows = 1; isWorthwhile(windows); ++windows)
+        visitTile(shape, windows);
+  if (!choice.best)
+    return std::nullopt;
+  GpuSchedule best = *choice.best;
+  best.clusterK = best.splitK;
+  // What goes through registers gains nothing by more.
+  best.stages = 2;
+  best.sharedBytes = Estimate(product, chip, best).sharedBytes();
+  return best;
 }
 
 void Search::setFloorsOf(GpuSchedule &tile) const {

@@ -14,6 +14,8 @@ public:
   bool combinesColumns() const override { return true; }
 
   bool tellsLayoutsApart() const override { return true; }
+  bool readsImages() const override { return true; }
+  bool readsChannelsLast() const override { return true; }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageMmaSyncOperands(builder, op);

@@ -94,8 +94,8 @@ bool Estimate::run() {
       parts.registers > kMaxRegisters || countResident() < 1)
     return false;
   int64_t wave = countResident() * chip.multiprocessors;
-  int64_t blocks =
-      ceilDiv(product.rows(), tile.blockM) * ceilDiv(product.n, tile.blockN);
+  int64_t blocks = product.batch * ceilDiv(product.rows(), tile.blockM) *
+                   ceilDiv(product.n, tile.blockN);
   double time =
       chip.rates.launch + double(blocks / wave) * waveMicroseconds(wave);
   if (blocks % wave > 0)

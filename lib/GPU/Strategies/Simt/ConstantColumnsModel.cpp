@@ -52,7 +52,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
   double rows = double(product.k) * used / double(sliceK);
   double code =
       rows + double(product.k) * density * double(warpN) / double(sliceK);
-  double blocks = double(ceilDiv(product.rows(), schedule.blockM)) *
+  double blocks = double(product.batch) *
+                  double(ceilDiv(product.rows(), schedule.blockM)) *
                   double(ceilDiv(product.n, warpN));
   double perScheduler = std::ceil(blocks / double(chip.multiprocessors)) *
                         double(warpsM * sliceK) / 4;

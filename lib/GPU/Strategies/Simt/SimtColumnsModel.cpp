@@ -73,7 +73,8 @@ private:
 } // namespace
 
 double Candidate::time(const GpuSchedule &schedule) const {
-  double blocks = double(ceilDiv(product.rows(), schedule.blockM)) *
+  double blocks = double(product.batch) *
+                  double(ceilDiv(product.rows(), schedule.blockM)) *
                   double(ceilDiv(product.n, schedule.blockN));
   int64_t warps =
       schedule.blockM / schedule.warpM * schedule.blockN * schedule.sliceK;

@@ -13,7 +13,6 @@ class SimtColumnsStrategy : public ModelledStrategy<SimtColumnsScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
   bool readsImages() const override { return true; }
-  bool estimatesImages() const override { return true; }
 
   /// Operands stay where they are; the type of C does not claim the whole tile
   /// where C may end in it.

@@ -50,6 +50,9 @@ static constexpr int64_t kStagingAccesses = 3;
 /// Instructions of a warp for a tile, however long, by way of a staging buffer:
 /// addresses, positions and waits; twice as many where addresses do not stay.
 static constexpr double kTileInstructions = 100;
+/// Instructions that copy an element of an image: of a row that a list names,
+/// whose window is of one tap, and of others.
+static constexpr int64_t kListedPixel = 6, kPixel = 18;
 /// Bytes that the second-level cache gives a multiprocessor in a clock.
 static constexpr double kCacheBytesPerClock = 27.5;
 /// How much longer products of few rows take, whose weights no cache holds: the
@@ -135,7 +138,18 @@ double SimtEstimate::issueClocks() const {
                   : usesStagingBuffer ? warps() * kTileInstructions
                                       : warps() * 2 * kTileInstructions;
   double promoted = promotedSums() / kWarpSize;
-  return (multiplications + reads + copies + others + promoted) / 4;
+  return (multiplications + reads + copies + others + promoted +
+          imageCopies()) /
+         4;
+}
+
+/// Instructions of a block's warps that find a tile's elements in an image.
+double SimtEstimate::imageCopies() const {
+  if (!product.hasImage)
+    return 0;
+  int64_t perElement = tile.pack ? kListedPixel : kPixel;
+  return double(perElement * tile.blockM) *
+         double(stagedRows(product.pattern, tile)) / kWarpSize;
 }
 
 /// How much of k is read of a row of A that is row-major: the cache hands on 32
@@ -306,13 +320,13 @@ double SimtEstimate::sumMicroseconds() const {
   int64_t sums = tile.splitK / tile.clusterK;
   if (sums == 1)
     return 0;
-  double bytes = 4.0 * product.rows() * product.n * double(sums + 1);
+  double bytes = 4.0 * product.allRows() * product.n * double(sums + 1);
   double cacheGBs = kCacheBytesPerClock * chip.multiprocessors * chip.clockGHz;
   return chip.rates.earlyLaunch + kSumAccesses * bytes / cacheGBs / 1000;
 }
 
 int64_t SimtEstimate::blocks() const {
-  return ceilDiv(product.rows(), tile.blockM) *
+  return product.batch * ceilDiv(product.rows(), tile.blockM) *
          ceilDiv(product.n, tile.blockN) * tile.splitK;
 }
 

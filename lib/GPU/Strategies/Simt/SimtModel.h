@@ -52,6 +52,7 @@ private:
   double multiplyClocks() const;
   double sharedClocks() const;
   double issueClocks() const;
+  double imageCopies() const;
   double readOfRow() const;
   double cacheClocks() const;
   double tileClocks(double blocks) const;

@@ -212,10 +212,19 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
 // The choice
 //===----------------------------------------------------------------------===//
 
+/// Sums of a thread, and columns, in packed blocks of images.
+static constexpr int64_t kMeasuredSumsOfImages = 64,
+                         kMeasuredColumnsOfImages = 64;
+
 /// Whether estimates hold for a packed tile: times were measured of blocks with
 /// one row of at least four warps and the largest tiles a thread. Smaller ones
-/// take up to twice as long.
+/// take up to twice as long. Of images, whose copies are what takes time,
+/// narrow blocks were measured, with 8 x 8 sums a thread.
 static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
+  if (product.hasImage)
+    return product.pattern.bk == 1 && tile.blockN <= kMeasuredColumnsOfImages &&
+           tile.stages == 2 &&
+           tile.threadM * tile.threadN == kMeasuredSumsOfImages;
   // Shorter copies of an m-major A would be as many as its elements.
   bool isAligned = !product.isMMajor || (product.m != GpuProduct::kUnknown &&
                                          product.m % kAccessWords == 0);

@@ -35,7 +35,7 @@ int64_t WarpgroupBlock::countWarpgroups() const {
 }
 
 int64_t WarpgroupBlock::countTilesOfC() const {
-  return ceilDiv(product.rows(), schedule.blockM) *
+  return product.batch * ceilDiv(product.rows(), schedule.blockM) *
          ceilDiv(product.n, schedule.blockN);
 }
 
@@ -75,7 +75,7 @@ void WarpgroupBlock::addStoreBuffers(int64_t stageBytes) {
 
 void WarpgroupBlock::setFloorsOfKeptRows(int64_t elementBytes,
                                          double operations) {
-  double m = double(product.rows()), n = double(product.n),
+  double m = double(product.allRows()), n = double(product.n),
          kept = double(product.pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
   schedule.multiplyFloor =

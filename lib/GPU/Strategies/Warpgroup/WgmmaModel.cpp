@@ -390,7 +390,7 @@ double Candidate::microsecondsToAdd() const {
   if (schedule.splits > 1)
     return addMicroseconds(product, chip, schedule.splitK);
   double bytes =
-      double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
+      double(product.allRows() * product.n) * 4 * double(schedule.splitK + 1);
   return chip.rates.launch + bytes / chip.memoryGBs / 1000;
 }
 

@@ -367,7 +367,7 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   if (parts == 1 || hasClusters)
     return;
   double sumBytes =
-      4.0 * double(product.rows()) * double(product.n) * double(parts + 1);
+      4.0 * double(product.allRows()) * double(product.n) * double(parts + 1);
   schedule.microseconds +=
       chip.rates.launch +
       sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;

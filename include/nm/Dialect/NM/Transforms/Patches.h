@@ -25,6 +25,14 @@ struct Patches {
 /// The patches that `op` takes as its A; none where it takes anything else.
 std::optional<Patches> findPatches(SparseProductOpInterface op);
 
+/// Whether `a` are patches, in either order.
+bool arePatches(Value a);
+
+/// Lets what copies patches make them in the order of `transposition`, if that
+/// swaps their k and m.
+bool transposePatches(RewriterBase &rewriter,
+                      linalg::TransposeOp transposition);
+
 /// Makes the patches of a tile of A, of which `slice` is the slice, in its
 /// place. The tile is one of PatchRows.
 LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
@@ -33,7 +41,16 @@ LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
 /// Whether a strategy can read the image of `op` itself, whose A [k x m] are
 /// patches: each is copied from the image alone, and findTapLoops has an
 /// answer.
-bool canReadImage(SparseProductOpInterface op);
+/// If `transposes`, of a row-major A that a kernel would transpose.
+bool canReadImage(SparseProductOpInterface op, bool transposes = false);
+
+/// Elements of the image that canReadImage says so of.
+int64_t countImageElements(SparseProductOpInterface op,
+                           bool transposes = false);
+
+/// Whether pixels of the image that canReadImage says so of are further apart
+/// than its channels.
+bool hasChannelsLast(SparseProductOpInterface op, bool transposes = false);
 
 /// Whether canReadImage is so and the pixels of a row of places are neighbours
 /// in the image, or every other one: these can be loaded as vectors.
