@@ -132,8 +132,17 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     """
     known = {form_of(function): function for function in kept}
     known.pop((), None)
-    if not form_of(own) or form_of(own) in known or _estimate(own) == float("inf"):
+    if not form_of(own) or form_of(own) in known:
         return own
+    if _most is None and _is_whole(form_of(own)):
+        # Another order of the same would be a second form.
+        whole = {form: each for form, each in known.items() if _is_whole(form)}
+        if (found := _fastest_reader(whole, compile_by)) is not None:
+            return found
+    if _estimate(own) == float("inf"):
+        # Of a table of measured schedules.
+        other = None if common is None or _most == 1 else compile_by(common)
+        return own if other is None or _estimate(other) > _dense(other) else other
     if can_make(own, known.values()):
         return _make_or_read(own, known, compile_by)
     may_add = len(known) < most_forms()
@@ -158,16 +167,22 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     return best
 
 
+def _fastest_reader(known: dict[tuple, Function],
+                    compile_by: Callable[[str], Function | None]) -> Function | None:
+    """The kernel that reads one of the forms, if there is any."""
+    found = [other for form, function in known.items()
+             for schedule in _schedules_of(form, function)
+             if (other := compile_by(schedule)) is not None and form_of(other) in known]
+    return min(found, key=_estimate, default=None)
+
+
 def _make_or_read(own: Function, known: dict[tuple, Function],
                   compile_by: Callable[[str], Function | None]) -> Function:
     """The kernel whose form calls make, or a faster one that reads a form there is."""
-    best, time = own, _estimate(own) + _make_time(own)
-    for form, function in known.items():
-        for schedule in _schedules_of(form, function):
-            other = compile_by(schedule)
-            if other is not None and form_of(other) in known and _estimate(other) < time:
-                best, time = other, _estimate(other)
-    return best
+    found = _fastest_reader(known, compile_by)
+    if found is None or _estimate(found) >= _estimate(own) + _make_time(own):
+        return own
+    return found
 
 
 def _estimate(function: Function) -> float:

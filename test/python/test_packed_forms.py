@@ -258,3 +258,11 @@ def test_a_weight_of_f32_packs_one_form(monkeypatch):
     nm.set_packed_forms(2)
     assert bind_rows(monkeypatch, [1, 16]) == ({1: whole, 16: ("splits", False)}, 2)
     assert bind_rows(monkeypatch, [4096]) == ({4096: ("splits", False)}, 1)
+
+
+@pytest.mark.skipif(not nm.has_compiler(), reason="no compiler")
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_few_rows_have_one_form(dtype):
+    """Also where a measured schedule is the fastest, and where orders of indices differ."""
+    forms = take_forms([product(rows, dtype=dtype) for rows in (1, 8)], "cuda:sm_90a")
+    assert forms[0] and len(set(forms)) == 1
