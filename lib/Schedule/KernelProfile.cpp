@@ -2,6 +2,7 @@
 
 #include "nm/Schedule/KernelProfile.h"
 
+#include "nm/Schedule/SharedBytes.h"
 #include "nm/Support/Warp.h"
 
 #include <algorithm>
@@ -24,13 +25,20 @@ Unit nm::unitOfStrategy(std::string_view strategy) {
   return Unit::CudaCores;
 }
 
-double nm::occupancyOf(const GpuChip &chip, int64_t threads, int64_t registers,
-                       int64_t sharedBytes) {
+int64_t nm::countResidentBlocks(const GpuChip &chip, int64_t threads,
+                                int64_t registers, int64_t sharedBytes) {
   int64_t ofThread =
       (registers + kRegisterStep - 1) / kRegisterStep * kRegisterStep;
+  return std::min(
+      {kRegisters / (ofThread * threads),
+       chip.sharedPerMultiprocessor / (sharedBytes + kReservedShared),
+       kThreadsOfMultiprocessor / threads});
+}
+
+double nm::occupancyOf(const GpuChip &chip, int64_t threads, int64_t registers,
+                       int64_t sharedBytes) {
   int64_t blocks =
-      std::min({kRegisters / (ofThread * threads),
-                chip.sharedPerMultiprocessor / (sharedBytes + kReservedShared),
-                kThreadsOfMultiprocessor / threads, kBlocksOfMultiprocessor});
+      std::min(countResidentBlocks(chip, threads, registers, sharedBytes),
+               kBlocksOfMultiprocessor);
   return double(blocks * threads) / double(kThreadsOfMultiprocessor);
 }

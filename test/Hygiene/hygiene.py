@@ -53,7 +53,6 @@ READS_CHIP_OR_MODEL = {
     "lib/GPU/Strategies/Warpgroup/WgmmaStaging.cpp",
     "lib/GPU/Tile/NMToGPU.cpp",
     # Limits that packed forms rest on.
-    "lib/GPU/Strategies/Gemv/GemvActivations.cpp",
     "lib/GPU/Strategies/Gemv/GemvWeights.cpp",
     "lib/GPU/Strategies/Mma/MmaSyncOperands.cpp",
     "lib/GPU/Strategies/Warpgroup/GatherUnits.cpp",

@@ -4,6 +4,8 @@
 
 #include "GPU/Sums/SharedSums.h"
 
+#include "nm/Schedule/SharedBytes.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -29,10 +31,8 @@ SmallVector<Value> WarpExpansion::begin(OpBuilder &builder, Location loc) {
 /// the tile of C, where threads find sums of others, too.
 void WarpExpansion::storeParts(ThreadEmitter &emitter, TileStores &stores,
                                ArrayRef<TileLine> lines, bool isTransposed) {
-  // What a line of C's last dimension is off the banks of the one before it.
-  constexpr int64_t kPadding = 4;
   SharedSums shared(emitter, isTransposed ? tile.n : tile.m,
-                    isTransposed ? tile.m : tile.n, kPadding, sum,
+                    isTransposed ? tile.m : tile.n, ::nm::kSumPadding, sum,
                     tile.clusterK, tile.sliceK);
   for (const TileLine &line : lines)
     shared.put(line.first, line.along, line.sums, slice);

@@ -115,7 +115,6 @@ static Units makeMultipliers(const GpuProduct &product, const GpuChip &chip) {
 /// other: 256 rows of n x k of 1024x4096 and 4096x4096 take 6.9 and 14.7 us,
 /// and 1024 rows of 1024x4096 15.1 (2026-11-26).
 static Units makeTensorCores(const GpuProduct &product, const GpuChip &chip) {
-  constexpr int64_t kLineBytes = 128;
   Units units;
   double bytes = double(elementSize(product.type)),
          factor = factorOfAlignment(product);

@@ -6,6 +6,7 @@
 #define NM_LIB_GPU_SELECT_GPUMODELS_H
 
 #include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/Schedule/SharedBytes.h"
 #include "nm/Support/Warp.h"
 
 namespace nm {

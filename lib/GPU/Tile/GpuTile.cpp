@@ -120,7 +120,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
 }
 
 int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
-  return llvm::alignTo(getBufferBytes(type), kLineBytes);
+  return ::nm::countBufferBytes(getBufferBytes(type));
 }
 
 bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {

@@ -205,11 +205,6 @@ int64_t choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN);
 /// strategy `simt` reads their rows of A and no others.
 bool canGatherUnits(const Pattern &pattern);
 
-/// Words of the rows of A that a thread copies with one access in strategy
-/// gemv, and the accesses of which it has the data a tile ahead, at most.
-inline constexpr int64_t kGemvChunk = 4;
-inline constexpr int64_t kGemvChunksAhead = 8;
-
 } // namespace nm
 
 #endif // NM_GPU_SELECT_GPUSCHEDULE_H

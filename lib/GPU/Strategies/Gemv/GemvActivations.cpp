@@ -5,7 +5,7 @@
 #include "GPU/Expand/ElementWords.h"
 #include "GPU/Tile/SharedMemory.h"
 
-#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/GPU/Strategies/Gemv/GemvTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -7,6 +7,8 @@
 
 #include "GPU/Select/GpuModels.h"
 
+#include "nm/GPU/Strategies/Gemv/GemvTile.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -21,11 +23,11 @@ static constexpr int64_t kMaxStepRows = 64;
 static constexpr int64_t kMaxChunkBytes = 16;
 /// Weights that a thread loads a step ahead: as many registers as it can spare.
 static constexpr int64_t kMaxPrefetchedBytes = 128;
-static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 /// The most threads of a block.
 static constexpr int64_t kMaxThreads = 1024;
-/// Shared memory that sums take.
-static constexpr int64_t kSumBytes = 16384;
+/// Bytes of shared memory that sums may take: little, beside A, so that blocks
+/// can share a multiprocessor.
+static constexpr int64_t kMaxSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.
 /// Warps of a multiprocessor with which half of the time is latency.
@@ -305,19 +307,19 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
   schedule.blockN = schedule.warpN * warpsN;
   schedule.sliceK = warps / warpsN;
   schedule.stages = stages;
-  int64_t words = schedule.blockK + pattern.windowRows();
-  int64_t sumsOfRow = schedule.sliceK * schedule.blockN * 4;
-  int64_t sums =
-      std::min(std::max(kSumBytes, sumsOfRow), sumsOfRow * schedule.blockM);
-  schedule.sharedBytes = planes() * words * 4 + sums;
+  int64_t words = alignTo(
+      gemvStagedRows(pattern, schedule.packing, schedule.blockK), kGemvChunk);
+  int64_t sumsOfRow = schedule.sliceK * schedule.blockN;
+  schedule.sharedBytes =
+      countBufferBytes(planes() * words * 4) +
+      countBufferBytes(gemvRowsOfSums(schedule.blockM, sumsOfRow) * sumsOfRow *
+                       4);
   if (schedule.sharedBytes > chip.sharedPerBlock ||
       registers(threads) + spareRegisters(threads) >
           std::min(kMaxRegisters, kRegisters / threads))
     return std::nullopt;
-  int64_t resident = std::min(
-      {kRegisters / (alignTo(registers(threads), 8) * threads),
-       chip.sharedPerMultiprocessor / (schedule.sharedBytes + kReservedShared),
-       kMaxThreadsPerMultiprocessor / threads});
+  int64_t resident = countResidentBlocks(chip, threads, registers(threads),
+                                         schedule.sharedBytes);
   if (resident < 1)
     return std::nullopt;
   int64_t perMultiprocessor = ceilDiv(blocks(), chip.multiprocessors);
@@ -348,6 +350,18 @@ int64_t nm::gemvStepRows(int64_t indexRowRows) {
   if (indexRowRows <= kMaxStepRows)
     return indexRowRows;
   return divisorUpTo(indexRowRows, kMaxStepRows / 2);
+}
+
+int64_t nm::gemvStagedRows(const Pattern &pattern, const PanelPacking &packing,
+                           int64_t rows) {
+  int64_t units =
+      packing.indexRowsOf(pattern, rows / pattern.windowRows() * pattern.n) *
+      packing.indexRows;
+  return ceilDiv(units, pattern.n) * pattern.windowRows();
+}
+
+int64_t nm::gemvRowsOfSums(int64_t rows, int64_t sumsOfRow) {
+  return std::clamp<int64_t>(kMaxSumBytes / (sumsOfRow * 4), 1, rows);
 }
 
 /// Whether the steps of `indexRows` units begin where windows do, or lie in

@@ -17,6 +17,7 @@
 #include "GPU/Strategies/Simt/ChainedSums.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/GPU/Strategies/Gemv/GemvTile.h"
 #include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -94,10 +95,7 @@ private:
 
 /// The k that the staged rows of A span, those of padded index rows included.
 int64_t GemvExpansion::stagedRows() const {
-  int64_t windows = tile.k / pattern.windowRows();
-  int64_t units =
-      packing.indexRowsOf(pattern, windows * pattern.n) * packing.indexRows;
-  return llvm::divideCeil(units, pattern.n) * pattern.windowRows();
+  return ::nm::gemvStagedRows(pattern, packing, tile.k);
 }
 
 SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {

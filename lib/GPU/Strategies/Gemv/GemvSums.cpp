@@ -7,15 +7,13 @@
 #include "GPU/Sums/TileStores.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/GPU/Strategies/Gemv/GemvTile.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// Bytes of shared memory that sums may take: little, beside A, so that blocks
-/// can share a multiprocessor.
-static constexpr int64_t kMaxSumBytes = 16384;
 
 GemvOffset::GemvOffset(ThreadEmitter &emitter, Value thread,
                        const GpuTile &tile) {
@@ -28,12 +26,6 @@ GemvOffset::GemvOffset(ThreadEmitter &emitter, Value thread,
   slice = emitter.div(warp, tile.warpsN());
   column = emitter.add(
       emitter.mul(emitter.rem(warp, tile.warpsN()), tile.warpN), column);
-}
-
-/// Rows whose sums fit in shared memory together.
-int64_t GemvSums::rowsAtOnce(int64_t rows) const {
-  int64_t bytesPerRow = tile.sliceK * tile.n * 4;
-  return std::clamp<int64_t>(kMaxSumBytes / bytesPerRow, 1, rows);
 }
 
 /// Stores what the epilogue makes of `sums`, at `at` in the tile of C.
@@ -142,7 +134,8 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
 
 void GemvSums::add(ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
-  int64_t rows = sums.size(), atOnce = rowsAtOnce(rows);
+  int64_t rows = sums.size(),
+          atOnce = ::nm::gemvRowsOfSums(rows, tile.sliceK * tile.n);
   Value buffer =
       allocShared(builder, emitter.loc, {tile.sliceK * atOnce * tile.n},
                   cast<VectorType>(sums.front().getType()).getElementType());

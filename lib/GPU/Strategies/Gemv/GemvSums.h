@@ -35,7 +35,6 @@ public:
   void add(ArrayRef<Value> sums);
 
 private:
-  int64_t rowsAtOnce(int64_t rows) const;
   void addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer);
   Value addSlices(ThreadEmitter &body, Value buffer, Value place,
                   int64_t perSlice) const;

@@ -6,9 +6,6 @@
 
 using namespace nm;
 
-/// Floats between rows of sums in shared memory.
-static constexpr int64_t kSumPadding = 4;
-
 static GpuSchedule makeBlock(const MmaTileShape &shape, int64_t blockK) {
   GpuSchedule tile;
   tile.blockM = shape.blockM;
@@ -32,15 +29,8 @@ GpuSchedule MmaTileShape::makeWarpgroupSchedule(int64_t blockK) const {
 }
 
 int64_t MmaEstimate::countResident(int64_t registers) const {
-  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarpSize),
-                  chip.sharedPerMultiprocessor /
-                      (sharedBytes() + kReservedShared));
-}
-
-int64_t MmaEstimate::bytesOfSlices() const {
-  if (tile.sliceK == 1)
-    return 0;
-  return tile.sliceK * tile.blockM * (tile.blockN + kSumPadding) * 4;
+  return countResidentBlocks(chip, warps() * kWarpSize, registers,
+                             sharedBytes());
 }
 
 double MmaEstimate::clocks() const {

@@ -74,8 +74,6 @@ protected:
   int64_t sums() const { return tile.warpM * tile.warpN / kWarpSize; }
   /// The clocks of all blocks.
   double clocks() const;
-  /// The bytes of the sums of slices of k, which take the place of the tiles.
-  int64_t bytesOfSlices() const;
   /// The microseconds of all blocks, which take `clocks` clocks at `clockGHz`,
   /// and of the kernel that adds up parts of k, where a multiprocessor gets
   /// `cacheBytesPerClock` of the second-level cache.

@@ -92,7 +92,7 @@ public:
   int64_t sharedBytes() const override {
     return std::max(tile.stages * (activationBytes() + weightBytes() +
                                    copiedMetadataBytes(product, tile)),
-                    bytesOfSlices());
+                    tile.sliceK == 1 ? 0 : countSumBytes(tile));
   }
   int64_t residentBlocks() const override {
     return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));

@@ -21,7 +21,6 @@ using namespace nm;
 
 /// Bytes of an ldmatrix of four matrices.
 static constexpr int64_t kMatricesBytes = 512;
-static constexpr int64_t kLineBytes = 128;
 /// Elements of a word of 16 bytes, which takes as long to store as a single
 /// element.
 static constexpr int64_t kElementsOfWord = 8;
@@ -38,8 +37,6 @@ static constexpr int64_t kInstructionsOfPixel = 18;
 /// k that a cluster adds up.
 static constexpr int64_t kMostPixels = 40, kMostImageRows = 64,
                          kMostPartsOfCluster = 8;
-/// The unit that buffers are rounded up to.
-static constexpr int64_t kBufferAlignment = 128;
 /// Rows and columns of the squares that fragments are loaded by.
 static constexpr int64_t kMatrixSide = 16;
 
@@ -127,8 +124,8 @@ public:
   int64_t sharedBytes() const override {
     int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kMmaBytes;
     return tile.stages *
-           (alignTo(stagedRows * tile.blockM * kMmaBytes, kBufferAlignment) +
-            alignTo(weights, kBufferAlignment));
+           (countBufferBytes(stagedRows * tile.blockM * kMmaBytes) +
+            countBufferBytes(weights));
   }
   int64_t residentBlocks() const override;
   double microseconds() const override {

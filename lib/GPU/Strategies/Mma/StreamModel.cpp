@@ -17,9 +17,6 @@ using namespace nm;
 static constexpr double kAloneTile = 930;
 static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
 static constexpr double kAloneShare = 1.5;
-static constexpr int64_t kMaxThreads = 2048;
-/// Floats between rows of sums in shared memory.
-static constexpr int64_t kSumPadding = 4;
 
 namespace {
 class Estimate {
@@ -48,10 +45,8 @@ private:
 } // namespace
 
 int64_t Estimate::countResident() const {
-  return std::min(
-      {kRegisters / (alignTo(parts.registers, 8) * threads()),
-       chip.sharedPerMultiprocessor / (tile.sharedBytes + kReservedShared),
-       kMaxThreads / threads()});
+  return countResidentBlocks(chip, threads(), parts.registers,
+                             tile.sharedBytes);
 }
 
 /// The microseconds of `blocks` blocks that run at the same time.
@@ -84,12 +79,11 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
 
 bool Estimate::run() {
   // Sums take the place of the tiles.
-  int64_t sums = tile.sliceK * tile.blockM * (tile.blockN + kSumPadding) * 4;
   tile.sharedBytes =
-      std::max(tile.stages * (alignTo(parts.activationBytes, 128) +
-                              alignTo(parts.valueBytes, 128) +
-                              alignTo(parts.copiedIndexBytes, 128)),
-               sums);
+      std::max(tile.stages * (countBufferBytes(parts.activationBytes) +
+                              countBufferBytes(parts.valueBytes) +
+                              countBufferBytes(parts.copiedIndexBytes)),
+               countSumBytes(tile));
   if (tile.sharedBytes > chip.sharedPerBlock ||
       parts.registers > kMaxRegisters || countResident() < 1)
     return false;

@@ -17,9 +17,6 @@ using namespace nm;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Buffers start at lines of shared memory.
-static int64_t bufferBytes(int64_t bytes) { return alignTo(bytes, 128); }
-
 bool SimtBlock::hasUnreadIndices() const {
   // Lists that name one unit after the other leave those that are kept.
   if (packsRows && stagedRows == keptRows())
@@ -31,11 +28,12 @@ int64_t SimtBlock::stageBytes(const ScheduleFields &copies) const {
   int64_t a = copies.layoutA == TileOrder::RowMajor
                   ? m * k
                   : stagedRows * (m + kRowPadding);
-  int64_t bytes = bufferBytes(4 * a) + bufferBytes(4 * keptRows() * n);
+  int64_t bytes =
+      countBufferBytes(4 * a) + countBufferBytes(4 * keptRows() * n);
   if (copies.prefetch || hasUnreadIndices())
     return bytes;
-  return bytes +
-         bufferBytes(k / pattern.windowRows() * pattern.n * n / pattern.bn);
+  return bytes + countBufferBytes(k / pattern.windowRows() * pattern.n * n /
+                                  pattern.bn);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,6 @@
 
 using namespace nm;
 
-static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 static constexpr int64_t kMovedRegisters = 40;
 /// What a thread counts chains by, and finds promoted sums by.
 static constexpr int64_t kPromotionRegisters = 16;
@@ -278,10 +277,7 @@ int64_t SimtEstimate::blocksPerMultiprocessor() const {
   // there are registers for it.
   int64_t used = std::min(
       kMaxRegisters, registers() + (usesStagingBuffer ? kMovedRegisters : 0));
-  return std::min(
-      {kRegisters / (alignTo(used, 8) * threads),
-       chip.sharedPerMultiprocessor / (tile.sharedBytes + kReservedShared),
-       kMaxThreadsPerMultiprocessor / threads});
+  return countResidentBlocks(chip, threads, used, tile.sharedBytes);
 }
 
 bool SimtEstimate::fits(bool spares) const {

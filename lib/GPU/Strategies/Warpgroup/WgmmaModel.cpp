@@ -44,7 +44,6 @@ static constexpr int64_t kProducers = 4;
 /// blocks that have one tile of C, which is whole; and rows of A whose weights
 /// come from memory.
 static constexpr int64_t kLongRow = 512, kFewRows = 64;
-static constexpr int64_t kLineBytes = 128;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;

@@ -41,9 +41,8 @@ static constexpr int64_t kProducers = 4, kMaxStages = 8;
 /// Tiles in flight at least.
 static constexpr int64_t kMinStages = 3;
 /// Bytes that rows of A start at a multiple of for tensor copies, and indices
-/// of a tile for bulk ones; and those that parts of a stage start at, for which
-/// swizzles count rows.
-static constexpr int64_t kCopyBytes = 16, kStageAlign = 128;
+/// of a tile for bulk ones.
+static constexpr int64_t kCopyBytes = 16;
 /// Columns of a block at most with promotion, for which threads of wider ones
 /// select again for each 64 columns, and of a block of one warpgroup, beside
 /// whose products no other's words are selected: of 256 columns, 1:8 of
@@ -96,9 +95,9 @@ private:
            schedule.packing.bytesPerIndexRow(pattern);
   }
   int64_t bytesOfStage() const {
-    return alignTo(bytesOfRows(), kStageAlign) +
-           alignTo(bytesOfWeights(), kStageAlign) +
-           alignTo(bytesOfIndices(), kStageAlign);
+    return countBufferBytes(bytesOfRows()) +
+           countBufferBytes(bytesOfWeights()) +
+           countBufferBytes(bytesOfIndices());
   }
   double multiplyClocks() const {
     return double(kept * schedule.blockM * schedule.blockN) / chip.rates.tensor;

@@ -3,13 +3,13 @@
 #ifndef NM_DIALECT_NM_IR_BUFFERALIGNMENT_H
 #define NM_DIALECT_NM_IR_BUFFERALIGNMENT_H
 
+#include "nm/Schedule/SharedBytes.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace mlir::nm {
 
-/// A line of shared memory, in bytes: accesses of 16 bytes by a warp start at
-/// bank 0.
-inline constexpr int64_t kLineBytes = 128;
+using ::nm::kLineBytes;
 
 /// The bytes that a buffer of `type` in workgroup memory starts at a multiple
 /// of: a line, or eight rows of a panel that is swizzled, 1024 bytes where
