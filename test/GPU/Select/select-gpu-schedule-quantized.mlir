@@ -26,7 +26,7 @@ func.func @decode(%a: tensor<1x4096xf16>, %v: tensor<2048x4096xi8> {nm.values_of
 // Tensor cores wait for the conversion, but not for as long as a kernel of its
 // own takes.
 // CHECK-LABEL: func.func @some
-// CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{[0-9]+}}, {{[0-9]+}}, 256], {{.*}}bits = 8>
+// CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{[0-9]+}}, {{[0-9]+}}, {{256|512}}], warp = [{{[0-9]+}}, 16], {{.*}}bits = 8>
 // CHECK-SAME: weights stay in 8 bits, which registers convert; weights that are bf16 when they are loaded are estimated to take {{[0-9.]+}} us by strategy wgmma_sp"
 func.func @some(%a: tensor<64x4096xbf16>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %s: tensor<16x4096xbf16>, %c: tensor<64x4096xbf16>) -> tensor<64x4096xbf16> {
   %r = nm.spmm <2:4> quantization <bits = 8, group = 256> ins(%a, %v, %i : tensor<64x4096xbf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)

@@ -48,7 +48,7 @@ double MmaEstimate::clocks() const {
 }
 
 double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {
-  if (tile.splitK == 1)
+  if (tile.splitK == tile.clusterK)
     return 0;
   double bytes = 4.0 * double(product.allRows()) * double(product.n) *
                  double(tile.splitK + 1);

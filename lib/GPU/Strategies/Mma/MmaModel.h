@@ -103,11 +103,12 @@ public:
         consider(tile, Estimate(product, chip, tile));
   }
 
+  /// Considers `tile`, which `estimate` is of.
+  void consider(GpuSchedule tile, const MmaEstimate &estimate);
+
   std::optional<GpuSchedule> best;
 
 private:
-  void consider(GpuSchedule tile, const MmaEstimate &estimate);
-
   const GpuProduct &product;
   const GpuChip &chip;
 };

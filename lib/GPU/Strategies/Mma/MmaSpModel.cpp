@@ -11,6 +11,7 @@
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Mma/StreamModel.h"
 
+#include "nm/Format/MmaFragments.h"
 #include "nm/Format/SparseOperand.h"
 
 #include <algorithm>
@@ -145,6 +146,72 @@ double Estimate::tileClocks(int64_t blocks) const {
   double bound =
       std::max({multiplyClocks(), sharedClocks(), copyClocks(blocks)});
   return double(blocks) * bound + chip.rates.barrier;
+}
+
+//===----------------------------------------------------------------------===//
+// Warpgroups
+//===----------------------------------------------------------------------===//
+
+/// Rows of A of a block whose warps multiply by fours, its columns, the warps
+/// that have slices of its k by the fours, and the parts of k that the blocks
+/// of a cluster have.
+static constexpr int64_t kWarpgroupRows[] = {64, 128, 256};
+/// More rows of A are dequantized before: 1024 rows take 102 and 140 us by
+/// fours where that takes 96 and 107.
+static constexpr int64_t kMostWarpgroupRows = 256;
+static constexpr int64_t kWarpgroupColumns[] = {64, 128};
+static constexpr int64_t kWarpgroupSlices[] = {1, 2};
+static constexpr int64_t kWarpgroupParts[] = {1, 2};
+static constexpr int64_t kColumnsOfWarp = 16, kFourWarps = 4;
+/// Registers of such a thread beside its sums.
+static constexpr int64_t kWarpgroupRegisters = 64;
+/// Instructions by which a warp converts what it has of an instruction's
+/// weights, one a clock.
+static constexpr int64_t kConversion = 32;
+
+namespace {
+/// Warps that multiply by fours, see multipliesByWarpgroups.
+class WarpgroupEstimate : public MmaEstimate {
+public:
+  using MmaEstimate::MmaEstimate;
+
+  int64_t sharedBytes() const override {
+    return std::max(tile.stages * tileBytes(), bytesOfSlices());
+  }
+  int64_t residentBlocks() const override {
+    return countResident(std::min(kMaxRegisters, sums() + kWarpgroupRegisters));
+  }
+  double microseconds() const override {
+    double time =
+        microsecondsAt(kMeasuredMma * clocks(), chip.clockGHz, kSharedIngress);
+    return tile.clusterK > 1 ? time + microsecondsOfLatency(chip) : time;
+  }
+
+private:
+  int64_t tileBytes() const {
+    return tile.blockM * tile.blockK * kMmaBytes +
+           tile.blockN * tile.blockK / 2 * product.bitsOfWeight() / 8 +
+           copiedMetadataBytes(product, tile);
+  }
+  double tileClocks(int64_t blocks) const override;
+};
+} // namespace
+
+double WarpgroupEstimate::tileClocks(int64_t blocks) const {
+  constexpr int64_t kRows = 32;
+  int64_t groups = warps() / kFourWarps;
+  double instructions =
+      double(tile.blockK / kRows * tile.blockN) / double(kWarpgroupM);
+  // An instruction's operations, and its reads of rows of A, take as long.
+  double multiplied = instructions * double(tile.blockM) / 2,
+         converted = instructions * double(kConversion),
+         copied = double(tileBytes()) / kSharedIngress;
+  // From the first conversion to the last product a warpgroup does neither.
+  double alone = 2 * chip.rates.barrier +
+                 instructions / double(groups) *
+                     double(std::max(kConversion, tile.blockM / 2));
+  return std::max({double(blocks) * std::max({multiplied, converted, copied}),
+                   alone, chip.rates.latency / double(tile.stages - 1)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,6 +380,34 @@ static int64_t countTileRows(const GpuProduct &product) {
   return shareOne ? rows : std::max(rows, product.scaleGroup);
 }
 
+/// Shows `choice` the blocks of quantized weights whose warps multiply by
+/// fours.
+static void visitWarpgroups(const GpuProduct &product, const GpuChip &chip,
+                            MmaChoice &choice) {
+  if (product.weightBits == 0 || !chip.hasWgmma ||
+      product.rows() <= kMaxStreamRows || product.rows() > kMostWarpgroupRows)
+    return;
+  int64_t rowsOfTile =
+      std::max(countTileRows(product), 2 * sparseTileRows(product));
+  for (int64_t rows : kWarpgroupRows)
+    for (int64_t columns : kWarpgroupColumns)
+      for (int64_t slices : kWarpgroupSlices)
+        for (int64_t parts : kWarpgroupParts) {
+          MmaTileShape shape{rows, columns, rows, kColumnsOfWarp};
+          GpuSchedule tile = shape.makeSchedule(slices * rowsOfTile);
+          if (isTooLarge(product, tile) || !shape.hasRegisters(product.k / 2) ||
+              parts * 2 * tile.blockK > product.k)
+            continue;
+          tile.sliceK = slices;
+          setSparseFloors(product, chip,
+                          operationsPerClock(product, chip, chip.rates.tensor),
+                          tile);
+          tile.splitK = tile.clusterK = parts;
+          for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
+            choice.consider(tile, WarpgroupEstimate(product, chip, tile));
+        }
+}
+
 /// Why groups of k that share a scale are none of the strategy's, if so.
 static std::optional<std::string> whyNoGroups(const GpuProduct &product) {
   int64_t group = product.scaleGroup;
@@ -349,6 +444,7 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
     bool areMany = ceilDiv(product.n, tile.blockN) >= chip.multiprocessors;
     choice.visit<Estimate>(tile, areMany ? 1 : kMaxMmaSplitK);
   }
+  visitWarpgroups(product, chip, choice);
   if (product.rows() > kMaxStreamRows)
     return choice.best;
   // Where columns are few, parts of k in blocks of their own are faster.
