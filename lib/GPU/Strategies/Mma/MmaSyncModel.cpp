@@ -30,12 +30,13 @@ static constexpr int64_t kOtherRegisters = 76;
 /// Registers that a thread has besides where A comes by single elements.
 static constexpr int64_t kEdgeRegisters = 80;
 /// Instructions that take as long as an element of an image does, which is
-/// loaded by itself and stored with another one.
-static constexpr int64_t kInstructionsOfPixel = 18;
+/// loaded by itself and stored with another one; in blocks of fewer rows, where
+/// a warp takes parts of several rows of k.
+static constexpr int64_t kInstructionsOfPixel = 18, kOfShortRows = 24;
 /// The most elements of an image that a thread has on their way, and rows of a
 /// block: with more, blocks of f16 took up to twice as long. The most parts of
 /// k that a cluster adds up.
-static constexpr int64_t kMostPixels = 40, kMostImageRows = 64,
+static constexpr int64_t kMostPixels = 16, kMostImageRows = 64,
                          kMostPartsOfCluster = 8;
 /// Rows and columns of the squares that fragments are loaded by.
 static constexpr int64_t kMatrixSide = 16;
@@ -214,12 +215,15 @@ double Estimate::ofImage() const {
 
 /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
 double Estimate::tileClocks(int64_t blocks) const {
-  // The numbers of rows are loaded first, then the elements that these name. It
-  // takes twice as many accesses where neighbours along m are apart.
-  if (product.hasImage)
+  // The numbers of rows are loaded first, then the elements that these name.
+  // Channels that are last take as long as planes.
+  if (product.hasImage) {
+    int64_t ofPixel =
+        tile.blockM < kMostImageRows ? kOfShortRows : kInstructionsOfPixel;
     return chip.rates.latency / 2 +
-           double(blocks * stagedRows * tile.blockM * kInstructionsOfPixel) /
-               (4 * kWarpSize) * (product.hasChannelsLast ? 2 : 1);
+           double(blocks * stagedRows * tile.blockM * ofPixel) /
+               (4 * kWarpSize);
+  }
   double multiply = multiplyClocks(), shared = sharedClocks();
   bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;
   double copies =
@@ -279,6 +283,13 @@ private:
   void visitTile(const MmaTileShape &shape, int64_t windows);
   /// Whether blocks that copy an image are to be considered.
   bool fitsImage(const GpuSchedule &tile) const;
+  /// The most parts of k, where blocks leave half of the chip idle.
+  int64_t mostPartsOfImage(const GpuSchedule &tile) const {
+    int64_t blocks = product.batch * ceilDiv(product.rows(), tile.blockM) *
+                     ceilDiv(product.n, tile.blockN);
+    bool isFull = 2 * blocks >= chip.multiprocessors;
+    return chip.hasClusters() && !isFull ? kMostPartsOfCluster : 1;
+  }
   void setFloorsOf(GpuSchedule &tile) const;
   /// Tiles of few rows of a row-major A.
   std::optional<GpuSchedule> runStream() const;
@@ -311,8 +322,7 @@ void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
     if (!product.hasImage)
       choice.visit<Estimate>(tile);
     else if (fitsImage(tile))
-      choice.visit<Estimate>(tile,
-                             chip.hasClusters() ? kMostPartsOfCluster : 1);
+      choice.visit<Estimate>(tile, mostPartsOfImage(tile));
   }
 }
 
@@ -320,7 +330,7 @@ bool Search::fitsImage(const GpuSchedule &tile) const {
   Estimate estimate(product, chip, tile);
   bool isWhole = product.k % tile.blockK == 0;
   // Wide blocks were measured of the most rows alone.
-  bool isMeasured = tile.blockM == kMostImageRows ||
+  bool isMeasured = (tile.blockM == kMostImageRows && tile.warpN >= 32) ||
                     (tile.blockM < kMostImageRows && tile.blockN <= 64);
   bool isLeast =
       tile.blockM == kMatrixSide && tile.blockK == product.pattern.windowRows();
