@@ -176,7 +176,8 @@ public:
   using MmaEstimate::MmaEstimate;
 
   int64_t sharedBytes() const override {
-    return std::max(tile.stages * tileBytes(), bytesOfSlices());
+    return std::max(tile.stages * tileBytes(),
+                    tile.sliceK == 1 ? 0 : countSumBytes(tile));
   }
   int64_t residentBlocks() const override {
     return countResident(std::min(kMaxRegisters, sums() + kWarpgroupRegisters));
