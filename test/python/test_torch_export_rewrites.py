@@ -119,11 +119,183 @@ def test_masks_that_hide_nothing():
 
 @pytest.mark.parametrize("function", [
     lambda q: places()[1] < places()[0] + 2,
-    lambda q: (places()[1] <= places()[0]) & (places()[1] > places()[0] - 3),
-    lambda q: causal(q) & (q[:, :1, :, :6] < 9),
     lambda q: added(places()[0] < places()[1], -2.0),
-    lambda q: (places()[1] <= places()[0])[2:3]],
-    ids=["later by one", "a window", "of an argument", "a number", "one row"])
+    lambda q: (places()[1] <= places()[0])[2:3],
+    lambda q: causal(q) | (q[:, :1, :, :6] < 9)],
+    ids=["later by one", "a number", "one row", "causal or an argument"])
 def test_masks_that_stay(function):
     text = masked(function)
     assert "nm.attention" in text and " causal" not in text and "mask" in text
+
+
+@pytest.mark.parametrize("function", [
+    lambda q: (places()[1] <= places()[0]) & (places()[1] > places()[0] - 3),
+    lambda q: causal(q) & (q[:, :1, :, :6] < 9),
+    lambda q: (q[:, :1, :1, :6] < 9) & causal(q) & (q[:, :1, :, :6] > -9)],
+    ids=["a window", "of an argument", "of two"])
+def test_masks_beside_a_causal_one(function):
+    text = masked(function)
+    assert "nm.attention" in text and " causal" in text and "mask" in text
+
+
+# Sizes that are known when the model is called
+
+
+DYNAMIC = {"batch": {0: "batch"}, "length": {2: "length"}, "both": {0: "batch", 2: "length"}}
+
+
+def of_any_sizes(function, sizes, *others):
+    """The text of attention of 2 heads whose mask is what `function` gives of the queries
+    and others, compared at two sizes."""
+    def attend(query, key, value, *others):
+        return nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=function(query, *others))
+
+    def made(batch, length):
+        return (*(torch.randn(batch, 2, length, 16) for _ in range(3)),
+                *(make(batch, length) for make in others))
+
+    dims = {name: torch.export.Dim(name, min=2, max=64) for name in ("batch", "length")}
+    shape = {dim: dims[name] for dim, name in DYNAMIC[sizes].items()}
+    padding = {0: shape[0]} if 0 in shape else {}
+    padding |= {1: shape[2]} if 2 in shape else {}
+    model = Function(attend)
+    found = nm.torch.export(model, made(3, 6), dynamic_shapes=(
+        (shape, shape, shape, *(padding for _ in others)),))
+    compiled = found.compile(opt_level=1, cache=False)
+    for batch in (3, 2 if 0 in shape else 3):
+        args = made(batch, 9 if 2 in shape else 6)
+        torch.testing.assert_close(compiled(*args), model(*args), rtol=1e-4, atol=1e-5)
+    return found.text
+
+
+def sizes_of(query):
+    return query.shape[0], query.shape[2]
+
+
+def causal_by_places(query):
+    """As transformers has it."""
+    batch, length = sizes_of(query)
+    places = torch.arange(length)[None].expand(batch, -1)
+    sequence, row, column = torch.arange(batch), torch.arange(length), torch.arange(length)
+    sequence, row = sequence[:, None, None, None], row[None, None, :, None]
+    starts = torch.diff(places, prepend=places[:, :1] - 1, dim=-1) != 1
+    number = starts.cumsum(-1)
+    seen = places[sequence, column[None, None, None]] <= places[sequence, row]
+    same = number[sequence, row] == number[sequence, column[None, None, None]]
+    return (seen & same).expand(batch, -1, length, length)
+
+
+def rows_and_columns(query):
+    length = query.shape[2]
+    return torch.arange(length)[:, None], torch.arange(length)[None]
+
+
+def causal_by_number(query):
+    row, column = rows_and_columns(query)
+    return torch.zeros(()).masked_fill(column > row, torch.finfo(torch.float32).min)
+
+
+def causal_by_triangle(query):
+    return torch.ones(query.shape[2], query.shape[2], dtype=torch.bool).tril()
+
+
+@pytest.mark.parametrize("sizes", DYNAMIC)
+@pytest.mark.parametrize("function", [causal_by_places, causal_by_number,
+                                      causal_by_triangle],
+                         ids=["places", "number", "triangle"])
+def test_causal_masks_of_any_sizes(function, sizes):
+    text = of_any_sizes(function, sizes)
+    assert "nm.attention" in text and " causal" in text and "mask" not in text
+
+
+def test_masks_of_any_sizes_that_hide_nothing():
+    text = of_any_sizes(lambda q: rows_and_columns(q)[1] >= 0 * rows_and_columns(q)[0],
+                        "length")
+    assert "nm.attention" in text and " causal" not in text and "mask" not in text
+
+
+@pytest.mark.parametrize("function", [
+    lambda q: rows_and_columns(q)[1] < rows_and_columns(q)[0] + 2,
+    lambda q: rows_and_columns(q)[1] * 2 <= rows_and_columns(q)[0] * 2,
+    lambda q: torch.zeros(()).masked_fill(
+        rows_and_columns(q)[1] > rows_and_columns(q)[0], -2.0),
+    lambda q: rows_and_columns(q)[1] <= rows_and_columns(q)[0].flip(0)],
+    ids=["later by one", "doubled", "a number", "backwards"])
+def test_masks_of_any_sizes_that_stay(function):
+    text = of_any_sizes(function, "both")
+    assert "nm.attention" in text and " causal" not in text and "mask" in text
+
+
+def padded(query, shown):
+    return causal_by_places(query) & shown[:, None, None]
+
+
+def shown(batch, length):
+    """The first key always: a row that sees none has no softmax."""
+    return torch.rand(batch, length).gt(0.5) | (torch.arange(length) == 0)
+
+
+@pytest.mark.parametrize("sizes", DYNAMIC)
+def test_causal_masks_with_padding(sizes):
+    """Of an argument that hides keys the mask stays, without rows."""
+    text = of_any_sizes(padded, sizes, shown)
+    assert "nm.attention" in text and " causal" in text and "mask" in text
+
+
+# Constants
+
+
+def test_what_no_argument_changes_is_computed_once():
+    def turned(x):
+        angles = torch.arange(6)[:, None] * 5e5 ** -(torch.arange(0, 8, 2) / 8)
+        return x * angles.cos() + x * angles.sin()
+
+    text = exported(turned, torch.randn(3, 6, 4))
+    assert "math.cos" not in text and "math.sin" not in text and "known_" in text
+
+
+def test_places_of_any_number_are_computed_in_the_call():
+    model = Function(lambda x: x * torch.arange(x.shape[0]).cos()[:, None])
+    found = nm.torch.export(model, torch.randn(3, 4), dynamic_batch=True)
+    compiled = found.compile(opt_level=1, cache=False)
+    for batch in (3, 5):
+        x = torch.randn(batch, 4)
+        torch.testing.assert_close(compiled(x), model(x))
+    assert "math.cos" in found.text
+
+
+def test_constants_that_loops_have_without_memory():
+    text = exported(lambda x: x + torch.arange(6) + torch.full((6,), 2.5),
+                    torch.randn(3, 6))
+    assert "known_" not in text
+
+
+def test_drawn_numbers_and_written_buffers_are_no_constants():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.ones(4))
+
+        def forward(self, x):
+            found = x * self.count.cos()
+            self.count.add_(1)
+            return found
+
+    model, x = Counter(), torch.randn(2, 4)
+    compiled = nm.torch.export(model, x).compile(opt_level=1, cache=False)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x), model(x))
+
+
+def test_functions_share_constants_that_are_computed_at_export():
+    def function(x):
+        return x + torch.arange(4).cos()
+
+    x = torch.randn(2, 4)
+    both = nm.torch.join(nm.torch.export(Function(function), x, name="first"),
+                         nm.torch.export(Function(function), x[:1], name="second"))
+    assert len(both.resources) == 1
+    compiled = both.compile(opt_level=1, cache=False)
+    torch.testing.assert_close(compiled["first"](x), function(x))
+    torch.testing.assert_close(compiled["second"](x[:1]), function(x[:1]))

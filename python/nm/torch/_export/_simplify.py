@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import fx
 from torch.export import ExportedProgram
 
-from ._constant_masks import simplify_masks
+from ._attention_masks import simplify_masks
 from ._context import name_of
+from ._folding import fold_constants
 
 _VIEWS = ("aten.view", "aten._unsafe_view", "aten.reshape")
 _COPIES = ("aten.clone", "aten.contiguous", "aten.alias")
@@ -19,6 +20,8 @@ def simplify(program: ExportedProgram) -> None:
         if node.op == "call_function" and (
                 name_of(node.target) == "aten.scaled_dot_product_attention"):
             _share_heads(node)
+    program.graph.eliminate_dead_code()
+    fold_constants(program)
     program.graph.eliminate_dead_code()
 
 

@@ -1,0 +1,127 @@
+"""Masks of attention that are causal or hide nothing, as transformers computes a causal one
+from the lengths alone. Attention itself says `is_causal`, and needs no mask of ones."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import sympy
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from ._context import name_of
+from ._known import KnownValues
+from ._symbolic import ALWAYS, Condition, condition_of, place
+
+_ATTENTION = "aten.scaled_dot_product_attention"
+_AND = ("aten.bitwise_and", "aten.logical_and")
+#: What a mask of all batches and heads is of one: it runs along them as before without.
+_WIDENS = ("aten.expand", "aten.alias", "aten.clone")
+
+
+def simplify_masks(program: ExportedProgram) -> None:
+    """Rewrites attention of the program's graph in place."""
+    masks = _Masks(program)
+    for node in list(program.graph.nodes):
+        if node.op != "call_function" or name_of(node.target) != _ATTENTION:
+            continue
+        mask, dropout, is_causal = _options(node)
+        if not isinstance(mask, fx.Node) or is_causal:
+            continue
+        rest, is_causal = masks.split(mask)
+        if rest is not mask:
+            # nm.attention takes both, unlike PyTorch's.
+            node.args = (*node.args[:3], rest, dropout, is_causal)
+            node.kwargs = {name: each for name, each in node.kwargs.items()
+                           if name not in ("attn_mask", "dropout_p", "is_causal")}
+
+
+def _options(node: fx.Node) -> tuple[Any, float, bool]:
+    given = dict(zip(("attn_mask", "dropout_p", "is_causal"), node.args[3:]))
+    given |= node.kwargs
+    return (given.get("attn_mask"), given.get("dropout_p", 0.0),
+            given.get("is_causal", False))
+
+
+class _Masks:
+    def __init__(self, program: ExportedProgram):
+        self._values = KnownValues(program)
+        self._graph = program.graph
+        self._split: dict[fx.Node, tuple[fx.Node | None, bool]] = {}
+
+    def split(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
+        """What the mask hides beside what causal attention hides, and whether it hides
+        that: the mask itself, if neither is known."""
+        if mask not in self._split:
+            self._split[mask] = self._split_of(mask)
+        return self._split[mask]
+
+    def _split_of(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
+        rows_and_columns = tuple(mask.meta["val"].shape[-2:])
+        kind = self._kind_of(mask)
+        if kind:
+            return None, kind == "causal"
+        parts = _parts(mask)
+        kinds = [self._kind_of(part) if tuple(part.meta["val"].shape[-2:]) == (
+            rows_and_columns) else None for part in parts]
+        rest = [part for part, kind in zip(parts, kinds) if not kind]
+        if len(rest) == len(parts):
+            return mask, False
+        return functools.reduce(self._both, rest), "causal" in kinds
+
+    def _both(self, first: fx.Node, second: fx.Node) -> fx.Node:
+        last = max(first, second)
+        with self._graph.inserting_after(last):
+            both = self._graph.call_function(torch.ops.aten.bitwise_and.Tensor,
+                                             (first, second))
+        both.meta = {**last.meta, "val": first.meta["val"] & second.meta["val"]}
+        return both
+
+    def _kind_of(self, mask: fx.Node) -> str | None:
+        """"causal" where the mask hides what is behind the diagonal, "whole" where it
+        hides nothing, and None for other masks and for one that is not known."""
+        if mask.meta["val"].dim() < 2:
+            return None
+        value = self._values.value_of(mask)
+        return self._kind_by_formula(mask) if value is None else _kind_of_value(value)
+
+    def _kind_by_formula(self, mask: fx.Node) -> str | None:
+        row, column = place("row"), place("column")
+        found = condition_of(mask, self._values.constant_of, row, column)
+        if found == ALWAYS:
+            return "whole"
+        rows, columns = mask.meta["val"].shape[-2:]
+        is_square = sympy.sympify(_expr(rows) - _expr(columns)) == 0
+        causal = Condition(frozenset([column - row]))
+        return "causal" if found == causal and is_square else None
+
+
+def _expr(size: Any) -> Any:
+    return size if isinstance(size, int) else size.node.expr
+
+
+def _parts(mask: fx.Node) -> list[fx.Node]:
+    """Masks that all have to show a key."""
+    while mask.op == "call_function" and name_of(mask.target) in _WIDENS:
+        mask = mask.args[0]
+    is_and = mask.op == "call_function" and name_of(mask.target) in _AND
+    if not is_and or not all(isinstance(each, fx.Node) and (
+            each.meta["val"].dtype == torch.bool) for each in mask.args):
+        return [mask]
+    return [part for each in mask.args for part in _parts(each)]
+
+
+def _kind_of_value(mask: torch.Tensor) -> str | None:
+    if mask.dtype != torch.bool:
+        # transformers adds the least number, and others -inf.
+        if not ((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all():
+            return None
+        mask = mask == 0
+    if mask.all():
+        return "whole"
+    rows, columns = mask.shape[-2:]
+    is_causal = rows == columns and bool(
+        (mask == torch.ones(rows, columns, dtype=torch.bool).tril()).all())
+    return "causal" if is_causal else None
