@@ -62,7 +62,7 @@ class KnownValues:
             math.prod(value.shape) <= _MOST)
 
     def constant_of(self, node: fx.Node) -> torch.Tensor | None:
-        """The tensor of a placeholder that is a constant of the model."""
+        """The tensor of an input of the graph that is a constant of the model."""
         name = self._given.get(node.name)
         return None if name is None else constant_of(self._program, name).cpu()
 

@@ -102,7 +102,7 @@ class _Elements:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return _number(value)
-        if node.op == "placeholder":
+        if node.op != "call_function":
             return self._of_constant(node, at)
         rule = _RULES.get(name_of(node.target))
         if rule is None:
