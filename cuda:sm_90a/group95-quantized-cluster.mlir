@@ -1,0 +1,21 @@
+func.func @case95(%a: tensor<43x36xbf16>, %q: tensor<170x43xi8, #nm.encoding<2:4, block = 1x4, dim = 1>>, %c: tensor<36x170xbf16>, %scales: tensor<1x170xbf16>) -> tensor<36x170xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %start = linalg.fill ins(%zero : bf16) outs(%c : tensor<36x170xbf16>) -> tensor<36x170xbf16>
+  %dense = tensor.empty() : tensor<170x43xbf16>
+  %w = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1 floordiv 16384, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+    ins(%q, %scales : tensor<170x43xi8, #nm.encoding<2:4, block = 1x4, dim = 1>>, tensor<1x170xbf16>) outs(%dense : tensor<170x43xbf16>) {
+  ^bb0(%value: i8, %scale: bf16, %old: bf16):
+    %bits = arith.trunci %value : i8 to i4
+    %exact = arith.sitofp %bits : i4 to bf16
+    %weight = arith.mulf %exact, %scale : bf16
+    linalg.yield %weight : bf16
+  } -> tensor<170x43xbf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %w : tensor<43x36xbf16>, tensor<170x43xbf16>) outs(%start : tensor<36x170xbf16>) {
+  ^bb0(%x: bf16, %y: bf16, %z: bf16):
+    %p = arith.mulf %x, %y : bf16
+    %s = arith.addf %z, %p : bf16
+    linalg.yield %s : bf16
+  } -> tensor<36x170xbf16>
+  return %r : tensor<36x170xbf16>
+}
