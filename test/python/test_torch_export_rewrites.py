@@ -227,6 +227,17 @@ def test_masks_of_any_sizes_that_stay(function):
     assert "nm.attention" in text and " causal" not in text and "mask" in text
 
 
+def test_a_known_causal_mask_beside_one_of_any_batch_that_hides_nothing():
+    """One part is known by its elements, the other by a formula, the whole by neither."""
+    def mask(query):
+        places = torch.arange(6).flip(0).flip(0)
+        return (places[None] <= places[:, None]) & torch.ones(
+            query.shape[0], 1, 6, 6, dtype=torch.bool)
+
+    text = of_any_sizes(mask, "batch")
+    assert "nm.attention" in text and " causal" in text and "mask" not in text
+
+
 def padded(query, shown):
     return causal_by_places(query) & shown[:, None, None]
 

@@ -17,7 +17,7 @@ from ._symbolic import ALWAYS, Condition, condition_of, place
 
 _ATTENTION = "aten.scaled_dot_product_attention"
 _AND = ("aten.bitwise_and", "aten.logical_and")
-#: What a mask of all batches and heads is of one: it runs along them as before without.
+#: Operators that repeat or copy a mask of one batch and head for all.
 _WIDENS = ("aten.expand", "aten.alias", "aten.clone")
 
 
@@ -52,8 +52,8 @@ class _Masks:
         self._split: dict[fx.Node, tuple[fx.Node | None, bool]] = {}
 
     def split(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
-        """What the mask hides beside what causal attention hides, and whether it hides
-        that: the mask itself, if neither is known."""
+        """The part of the mask that stays a mask, None where nothing does, and whether
+        the mask hides what causal attention hides."""
         if mask not in self._split:
             self._split[mask] = self._split_of(mask)
         return self._split[mask]
@@ -69,7 +69,8 @@ class _Masks:
         rest = [part for part, kind in zip(parts, kinds) if not kind]
         if len(rest) == len(parts):
             return mask, False
-        return functools.reduce(self._both, rest), "causal" in kinds
+        return (functools.reduce(self._both, rest) if rest else None,
+                "causal" in kinds)
 
     def _both(self, first: fx.Node, second: fx.Node) -> fx.Node:
         last = max(first, second)
