@@ -457,31 +457,30 @@ NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {
   return copyMessage(packWeights(*function));
 }
 
+/// Writes what `take` answers, whether `function` takes weights of `other`.
+static char *takeWeights(NmFunction *function, NmFunction *other,
+                         int32_t *answer,
+                         Result<bool> (*take)(NmFunction &, NmFunction &)) {
+  if (char *message = refuseNull({{"a function", function},
+                                  {"another function", other},
+                                  {"a place for the answer", answer}}))
+    return message;
+  Result<bool> taken = take(*function, *other);
+  if (!taken)
+    return copyMessage(taken.error());
+  *answer = *taken;
+  return nullptr;
+}
+
 NM_RUNTIME_API char *nmFunctionShareWeights(NmFunction *function,
                                             NmFunction *other,
                                             int32_t *shared) {
-  if (char *message = refuseNull({{"a function", function},
-                                  {"another function", other},
-                                  {"a place for the answer", shared}}))
-    return message;
-  Result<bool> areShared = shareWeights(*function, *other);
-  if (!areShared)
-    return copyMessage(areShared.error());
-  *shared = *areShared;
-  return nullptr;
+  return takeWeights(function, other, shared, shareWeights);
 }
 
 NM_RUNTIME_API char *nmFunctionMakeWeights(NmFunction *function,
                                            NmFunction *other, int32_t *made) {
-  if (char *message = refuseNull({{"a function", function},
-                                  {"another function", other},
-                                  {"a place for the answer", made}}))
-    return message;
-  Result<bool> areMade = makeWeights(*function, *other);
-  if (!areMade)
-    return copyMessage(areMade.error());
-  *made = *areMade;
-  return nullptr;
+  return takeWeights(function, other, made, makeWeights);
 }
 
 NM_RUNTIME_API char *nmFunctionGetPackedWeight(NmFunction *function,

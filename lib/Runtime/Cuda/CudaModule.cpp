@@ -136,6 +136,18 @@ KernelModule::~KernelModule() {
   }
 }
 
+Result<Kernel *> RuntimeKernel::get() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!module) {
+    Result<std::unique_ptr<KernelModule>> made =
+        KernelModule::create(ptx, /*size=*/0, /*optLevel=*/-1);
+    if (!made)
+      return made.error();
+    module = made->release();
+  }
+  return &module->kernel(name);
+}
+
 const std::string &Kernel::intern(const std::string &name) {
   static std::mutex mutex;
   static auto *names = new std::set<std::string>();

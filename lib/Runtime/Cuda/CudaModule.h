@@ -114,6 +114,21 @@ private:
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
 };
 
+/// A kernel that the runtime carries as PTX. The module is made when the kernel
+/// is first asked for, and never destroyed: launches may be queued to the end
+/// of the process.
+class RuntimeKernel {
+public:
+  RuntimeKernel(const char *ptx, const char *name) : ptx(ptx), name(name) {}
+
+  Result<Kernel *> get();
+
+private:
+  const char *ptx, *name;
+  std::mutex mutex;
+  KernelModule *module = nullptr;
+};
+
 } // namespace nm::cuda
 
 #endif // NM_LIB_RUNTIME_CUDA_CUDAMODULE_H

@@ -7,7 +7,6 @@
 #include "Cuda/StreamMemory.h"
 
 #include <limits>
-#include <mutex>
 #include <string_view>
 
 using namespace nm;
@@ -70,21 +69,6 @@ bool cuda::canSplitWeight(const TensorType &type, const PackedWeightInfo &from,
 // Calls
 //===----------------------------------------------------------------------===//
 
-static Result<Kernel *> getKernel() {
-  static std::mutex mutex;
-  // Never destroyed: calls may be queued to the end of the process.
-  static KernelModule *module = nullptr;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!module) {
-    Result<std::unique_ptr<KernelModule>> made =
-        KernelModule::create(kSplitWeightPtx, /*size=*/0, /*optLevel=*/-1);
-    if (!made)
-      return made.error();
-    module = made->release();
-  }
-  return &module->kernel("nm_split_weight");
-}
-
 static uintptr_t addressOf(const Tensor &tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data);
 }
@@ -92,7 +76,8 @@ static uintptr_t addressOf(const Tensor &tensor) {
 static Status launchSplit(const ContextScope &scope, Stream stream,
                           const Weight &weight, uintptr_t splits,
                           uintptr_t metadata) {
-  Result<Kernel *> kernel = getKernel();
+  static RuntimeKernel ofRuntime(kSplitWeightPtx, "nm_split_weight");
+  Result<Kernel *> kernel = ofRuntime.get();
   if (!kernel)
     return kernel.error();
   const Weight &from = *weight.madeOf;

@@ -65,21 +65,6 @@ void Layout::append(const Dim &dim) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-static Result<Kernel *> getKernel() {
-  static std::mutex mutex;
-  // Never destroyed: copies may be queued to the end of the process.
-  static KernelModule *module = nullptr;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!module) {
-    Result<std::unique_ptr<KernelModule>> made =
-        KernelModule::create(kStridedCopyPtx, /*size=*/0, /*optLevel=*/-1);
-    if (!made)
-      return made.error();
-    module = made->release();
-  }
-  return &module->kernel("nm_strided_copy");
-}
-
 static int64_t divideUp(int64_t size, int64_t by) {
   return (size + by - 1) / by;
 }
@@ -149,7 +134,8 @@ Status cuda::copyStrided(const ContextScope &scope, const Tensor &from,
         scope.api().cuMemcpyAsync(addressOf(to), addressOf(from), from.bytes(),
                                   stream),
         "of " + std::to_string(from.bytes()) + " bytes");
-  Result<Kernel *> kernel = getKernel();
+  static RuntimeKernel ofRuntime(kStridedCopyPtx, "nm_strided_copy");
+  Result<Kernel *> kernel = ofRuntime.get();
   if (!kernel)
     return kernel.error();
   return copyDims(scope, **kernel, layout, 0, addressOf(from), addressOf(to),

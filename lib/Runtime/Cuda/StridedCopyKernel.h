@@ -6,7 +6,7 @@
 |*   clang-22 -x c --target=nvptx64-nvidia-cuda -march=sm_80
 |*     --cuda-feature=+ptx70 -O2 -S StridedCopyKernel.h -o StridedCopyKernel.ptx
 |*
-|* test/Tools/strided-copy-kernel.test compares the two. Tests without a GPU
+|* test/Tools/runtime-kernels.test compares the two. Tests without a GPU
 |* compile it for the host.
 |*
 \*===----------------------------------------------------------------------===*/

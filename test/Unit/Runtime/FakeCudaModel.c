@@ -177,14 +177,18 @@ void byChip(Memref1 *x, Memref1 *y) {
 
 /* @same: y = x, of six dimensions. */
 
+static void launchSame(void *from, void *to, size_t bytes) {
+  void *params[] = {&from, &to, &bytes};
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, "same"), 1, 1, 1, 32, 1, 1, 0,
+                   nmGetStream(), params, NULL, 3);
+}
+
 void same(Memref6 *x, Memref6 *y) EXPORT("_mlir_ciface_same");
 void same(Memref6 *x, Memref6 *y) {
   size_t bytes = sizeof(uint16_t);
   for (int d = 0; d < 6; ++d)
     bytes *= x->sizes[d];
-  void *params[] = {&x->aligned, &y->aligned, &bytes};
-  mgpuLaunchKernel(mgpuModuleGetFunction(module, "same"), 1, 1, 1, 32, 1, 1, 0,
-                   nmGetStream(), params, NULL, 3);
+  launchSame(x->aligned, y->aligned, bytes);
 }
 
 /* @ffn: C[? x 3] = A[? x 4] * W[4 x 3], W 2:4; packed: the values negated. */
@@ -224,13 +228,9 @@ void ffnReference(Memref2 *a, Memref2 *w, Memref2 *c) {
 /* @few and @many: the parts of a packed W[72 x 70], W 2:4. */
 
 static void copyPart(const Memref3 *from, const Memref3 *to, size_t bytes) {
-  const void *const *source = (const void *const *)&from->aligned;
   for (int d = 0; d < 3; ++d)
     bytes *= (size_t)from->sizes[d];
-  void *params[] = {(void *)(uintptr_t)source, (void *)(uintptr_t)&to->aligned,
-                    &bytes};
-  mgpuLaunchKernel(mgpuModuleGetFunction(module, "same"), 1, 1, 1, 32, 1, 1, 0,
-                   nmGetStream(), params, NULL, 3);
+  launchSame(from->aligned, to->aligned, bytes);
 }
 
 void many(Memref3 *values, Memref3 *indices, Memref3 *toValues,
