@@ -112,16 +112,17 @@ int64_t mlir::nm::choosePadding(SparseProductOpInterface op,
   return isWhole ? 0 : chunk;
 }
 
-/// Says of what image A is made.
+/// Describes the image that threads could read in place of an A in `form`.
 static void setImage(SparseProductOpInterface op, ActivationForm form,
                      GpuProduct &product) {
-  bool transposes = form == ActivationForm::Transposed;
-  product.hasImage =
-      form != ActivationForm::Copied && canReadImage(op, transposes);
-  if (!product.hasImage)
+  std::optional<ReadableImage> image;
+  if (form != ActivationForm::Copied)
+    image = findReadableImage(op, form == ActivationForm::Transposed);
+  product.hasImage = image.has_value();
+  if (!image)
     return;
-  product.imageElements = countImageElements(op, transposes);
-  product.hasChannelsLast = hasChannelsLast(op, transposes);
+  product.imageElements = image->elements;
+  product.hasChannelsLast = image->hasChannelsLast;
 }
 
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,

@@ -57,7 +57,7 @@ public:
   }
 
   /// Whether threads read the image themselves where A [k x m] are patches of
-  /// one, see canReadImage; for others a kernel writes A.
+  /// one, see findReadableImage; for others a kernel writes A.
   virtual bool readsImages() const { return false; }
 
   /// Whether these include images whose channels are last, of which neighbours

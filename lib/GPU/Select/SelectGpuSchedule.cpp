@@ -141,8 +141,10 @@ LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
 static void takeImageForSchedule(RewriterBase &rewriter,
                                  SparseProductOpInterface op) {
   const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
-  if (strategy && strategy->readsImages() && canReadImage(op) &&
-      (strategy->readsChannelsLast() || !hasChannelsLast(op)))
+  if (!strategy || !strategy->readsImages())
+    return;
+  std::optional<ReadableImage> image = findReadableImage(op);
+  if (image && (strategy->readsChannelsLast() || !image->hasChannelsLast))
     takeImage(rewriter, op);
 }
 

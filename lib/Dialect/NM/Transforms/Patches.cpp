@@ -292,24 +292,19 @@ static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
   return found;
 }
 
-bool mlir::nm::canReadImage(SparseProductOpInterface op, bool transposes) {
+std::optional<ReadableImage>
+mlir::nm::findReadableImage(SparseProductOpInterface op, bool transposes) {
   std::optional<ImageOfPatches> found = findImage(op, transposes);
-  return found &&
-         findTapLoops(
-             found->map, found->loops, found->groups,
-             cast<RankedTensorType>(found->image.getType()).getShape());
-}
-
-int64_t mlir::nm::countImageElements(SparseProductOpInterface op,
-                                     bool transposes) {
-  return cast<RankedTensorType>(findImage(op, transposes)->image.getType())
-      .getNumElements();
-}
-
-bool mlir::nm::hasChannelsLast(SparseProductOpInterface op, bool transposes) {
-  ImageOfPatches found = *findImage(op, transposes);
-  unsigned dims = found.map.getNumResults();
-  return getFactors(found.map, dims - 1)[found.loops.size() - 1] == 0;
+  if (!found)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(found->image.getType());
+  if (!findTapLoops(found->map, found->loops, found->groups, type.getShape()))
+    return std::nullopt;
+  SmallVector<int64_t> ofLast =
+      getFactors(found->map, found->map.getNumResults() - 1);
+  return ReadableImage{type.getNumElements(),
+                       /*hasChannelsLast=*/ofLast[found->loops.size() - 1] ==
+                           0};
 }
 
 /// Whether memory of `image` has strides that are known.
@@ -323,7 +318,7 @@ static bool isPlain(Value image) {
 
 bool mlir::nm::canReadImageRows(SparseProductOpInterface op) {
   std::optional<ImageOfPatches> found = findImage(op);
-  if (!found || !canReadImage(op) || !isPlain(found->image) ||
+  if (!found || !findReadableImage(op) || !isPlain(found->image) ||
       found->loops.back() < kLeastPixels)
     return false;
   // Of the innermost places, and taps, which may be in other dimensions, too.

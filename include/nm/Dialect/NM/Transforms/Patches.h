@@ -38,26 +38,27 @@ bool transposePatches(RewriterBase &rewriter,
 LogicalResult makePatchesOfTile(RewriterBase &rewriter, Patches patches,
                                 tensor::ExtractSliceOp slice);
 
-/// Whether a strategy can read the image of `op` itself, whose A [k x m] are
-/// patches: each is copied from the image alone, and findTapLoops has an
-/// answer.
-/// If `transposes`, of a row-major A that a kernel would transpose.
-bool canReadImage(SparseProductOpInterface op, bool transposes = false);
+/// An image that a strategy can read in place of the patches of it.
+struct ReadableImage {
+  int64_t elements;
+  /// Whether the image's channels are neighbours in memory, rather than its
+  /// pixels.
+  bool hasChannelsLast;
+};
 
-/// Elements of the image that canReadImage says so of.
-int64_t countImageElements(SparseProductOpInterface op,
-                           bool transposes = false);
+/// The image of the patches that `op` has as its A [k x m], where each patch is
+/// copied from that image alone, and findTapLoops has an answer; none
+/// otherwise. With `transposes`, of a row-major A that a kernel would
+/// transpose.
+std::optional<ReadableImage> findReadableImage(SparseProductOpInterface op,
+                                               bool transposes = false);
 
-/// Whether pixels of the image that canReadImage says so of are further apart
-/// than its channels.
-bool hasChannelsLast(SparseProductOpInterface op, bool transposes = false);
-
-/// Whether canReadImage is so and the pixels of a row of places are neighbours
-/// in the image, or every other one: these can be loaded as vectors.
+/// Whether findReadableImage finds one and the pixels of a row of places are
+/// neighbours in the image, or every other one: these can be loaded as vectors.
 bool canReadImageRows(SparseProductOpInterface op);
 
-/// Gives `op`, of which canReadImage says so, an nm.patches as its A: of the
-/// image without its padding, where that is zeros.
+/// Gives `op`, whose image findReadableImage finds, an nm.patches as its A: of
+/// the image without its padding, where that is zeros.
 void takeImage(RewriterBase &rewriter, SparseProductOpInterface op);
 
 } // namespace mlir::nm
