@@ -38,7 +38,7 @@ struct BenchOptions {
   int64_t candidates = 0;
   /// The schedules of a product that are drawn at random.
   int64_t draws = 0;
-  /// How often the fastest are measured again.
+  /// How often the fastest schedules of a product are measured again.
   int64_t rounds = 2;
   /// A file for what tuning found, a line a product; empty writes none.
   std::string summary;

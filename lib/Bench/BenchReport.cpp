@@ -134,7 +134,8 @@ const char *CaseResult::rooflineBound() const {
   return computeFloor() > memoryFloor() ? "compute" : "memory";
 }
 
-/// Nothing where no roofline was measured, as beside candidates of tuning.
+/// The share of the roofline that the product reaches; `-` where no roofline
+/// was measured, as for candidates of tuning.
 static std::string rooflineText(const CaseResult &result) {
   double share = result.rooflineShare();
   return share > 0 ? format("%.1f%% %s", 100 * share, result.rooflineBound())

@@ -269,7 +269,7 @@ Status Tuning::round(const std::string &name, std::vector<BenchCase> candidates,
 
 Status Tuning::measure(const std::vector<BenchCase> &candidates, size_t jobs,
                        bool repeats) {
-  // What an earlier run measured is not there to be measured again.
+  // The folder has no kernels of candidates that an earlier run measured.
   std::vector<BenchCase> missing;
   for (const BenchCase &candidate : candidates)
     if (compiles && !folder.has(candidate))

@@ -24,9 +24,10 @@ struct Weight {
   /// Lists of rows, of packed weights whose form has them.
   std::optional<Tensor> lists = {};
   std::shared_ptr<void> listsOwner = {};
-  /// Of a packed weight that each call makes: the one that it is made of, whose
-  /// addresses and owners this one has; and its kept rows of k, and columns.
+  /// The packed weight that each call makes this one of, if calls make it.
+  /// `values`, `indices` and the owners are then those of `madeOf`.
   std::shared_ptr<const Weight> madeOf = {};
+  /// Kept rows of k, and columns, of a weight that calls make.
   int64_t keptRows = 0, columns = 0;
 
   /// Calls `fn` with each part there is, in the order that functions take them.

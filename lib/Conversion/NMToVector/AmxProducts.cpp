@@ -13,9 +13,9 @@
 // panel's weights of a tile of k stay in L1 for all subtiles.
 //
 // Products of i8 have no tiles: 16 vector registers keep the sums of 16 columns
-// by 16 rows of m, of 8 by 32, or of 4 by 64. vpdpbusd
-// multiplies four kept rows of k of one column, which are in all lanes, by
-// these rows of A for 16 rows of m.
+// by 16 rows of m, of 8 by 32, or of 4 by 64. vpdpbusd multiplies four kept
+// rows of k of one column, which are in all lanes, by these rows of A for 16
+// rows of m.
 //
 //===----------------------------------------------------------------------===//
 

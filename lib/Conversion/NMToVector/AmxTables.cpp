@@ -88,8 +88,8 @@ static Value unpack(VectorEmitter &e, Value first, Value second, int64_t unit,
   return vector::ShuffleOp::create(e.b, first, second, mask);
 }
 
-/// Four rows of k of i8, of which each lane has the same four rows of m of each
-/// vector: no byte leaves its lane.
+/// Interleaves four rows of k of i8. A lane has the same four rows of m of all
+/// vectors before and after, so that no byte leaves its lane.
 Value AmxTables::interleaveFour(ArrayRef<Value> rows, int64_t vector) {
   bool isUpper = vector >= 2;
   return unpack(e, unpack(e, rows[0], rows[1], 1, isUpper),
@@ -115,7 +115,7 @@ Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
 /// The inverse: row `ofWord` of the words of all vectors of m.
 Value AmxTables::takeRow(ArrayRef<Value> words, int64_t ofWord) {
   if (vectors == kMostVectors) {
-    // Of each lane the four bytes of one vector behind those of another.
+    // In each lane the four bytes of one vector follow those of another.
     SmallVector<int64_t> bytes, halves;
     for (int64_t lane = 0; lane < kLongRowValues; lane += kLaneBytes)
       for (int64_t place = 0; place < kLaneBytes; ++place) {

@@ -13,8 +13,8 @@ namespace mlir::nm {
 /// Where an access is in the tile that is copied to, and in the source.
 struct CopyAddress {
   SmallVector<Value> tile, source;
-  /// Of a row of a list: the row in the source where its window begins, and the
-  /// distance from there. Null of others.
+  /// The row in the source where the window of this row begins, and the row's
+  /// distance from there. Null unless a list names the rows.
   Value window, inWindow;
 
   explicit CopyAddress(size_t rank = 0) : tile(rank), source(rank) {}

@@ -13,9 +13,9 @@
 
 using namespace nm;
 
-/// What it reaches under load of the rate of the tensor cores, and of that of
-/// the multipliers, or of the tensor cores where sums of 8-bit floats are
-/// promoted.
+/// The shares that cuBLAS reaches under load of the tensor cores' rate, and of
+/// the multipliers' rate; the second also of the tensor cores' rate where sums
+/// of 8-bit floats are promoted.
 static constexpr double kTensorEfficiency = 0.93, kEfficiency = 0.855;
 /// Before the first and after the last tile.
 static constexpr double kStartMicroseconds = 2.75;

@@ -38,13 +38,14 @@ struct MmaTileShape {
 /// of mma.sync 27 without weights in place, on an H200 (2026-11-22).
 inline constexpr double kMeasuredMma = 1.9;
 
-/// What kernels take over their estimate where nothing hides what warps do
-/// beside instructions of the tensor cores, on an H200: of few rows, to gather
-/// rows for mma.sync, 1.04 to 1.5 of ten, and more than 16 rows of bitmaps
-/// where a block has a multiprocessor to itself (2026-11-27); of wgmma_sp at
-/// most 32 rows, 1.1 to 1.23 of ten, and 300 to 777 rows that end inside of a
-/// block, 1.13 to 1.27 (2026-11-23); and of mma_sp quantized weights that more
-/// than one warp converts, 1.21 to 1.30 of 1024 and 4096 rows (2026-11-23).
+/// How many times their estimate kernels take where nothing hides the
+/// instructions that warps issue beside those of the tensor cores. Measured on
+/// an H200: mma_sync of few rows, which gathers, 1.04 to 1.5 (ten products),
+/// and mma_bitmap of more than 16 rows where a block has a multiprocessor to
+/// itself (2026-11-27); wgmma_sp of at most 32 rows 1.1 to 1.23 (ten), and of
+/// 300 to 777 rows that end inside of a block 1.13 to 1.27 (2026-11-23); mma_sp
+/// of quantized weights that more than one warp converts 1.21 to 1.30, of 1024
+/// and 4096 rows (2026-11-23).
 inline constexpr double kMeasured = 1.2;
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
