@@ -397,6 +397,16 @@ static AttributeKind scheduleKind() {
   return kindOf<AttrTy>(getByText, getFieldsOfSchedule);
 }
 
+template <SourceKind source>
+static AttributeKind warpgroupKind() {
+  return {stringifySourceKind(source),
+          [](Attribute attribute) {
+            auto schedule = dyn_cast<ScheduleAttrInterface>(attribute);
+            return schedule && schedule.getSource() == source;
+          },
+          getByText, getFieldsOfSchedule};
+}
+
 ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
   static const AttributeKind kinds[] = {
       kindOf<PatternAttr>(getPattern, getFieldsOfPattern),
@@ -426,9 +436,9 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       scheduleKind<MmaSyncScheduleAttr>(),
       scheduleKind<MmaSpScheduleAttr>(),
       scheduleKind<MmaBitmapScheduleAttr>(),
-      scheduleKind<WgmmaScheduleAttr>(),
-      scheduleKind<WgmmaSelectScheduleAttr>(),
-      scheduleKind<WgmmaSpScheduleAttr>(),
+      warpgroupKind<SourceKind::Gathered>(),
+      warpgroupKind<SourceKind::Selected>(),
+      warpgroupKind<SourceKind::Sparse>(),
       scheduleKind<CublasScheduleAttr>(),
   };
   return kinds;

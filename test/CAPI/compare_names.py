@@ -23,7 +23,9 @@ def reference(text):
         if kind:
             words = re.findall("[A-Z][a-z]*", kind.group(1))
             sigil = "#" if kind.group(2) == "Attr" else "!"
-            lines.add(sigil + "nm." + "_".join(words).lower())
+            # An attribute of several mnemonics has a heading for each.
+            mnemonics = re.findall(r"^#### `(#nm\.\w+)`", section, flags=re.M)
+            lines.update(mnemonics or [sigil + "nm." + "_".join(words).lower()])
     return lines
 
 

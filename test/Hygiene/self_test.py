@@ -104,7 +104,7 @@ class Violations(unittest.TestCase):
                  {test: None}, "no test of that name"),
             Case(hygiene.check_schedules_are_asked_by_their_interface,
                  {"lib/GPU/Stage/Roles.cpp": "bool b() {\n  return "
-                  + " || ".join(["isa<WgmmaScheduleAttr>(s)"]
+                  + " || ".join(["isa<WarpgroupScheduleAttr>(s)"]
                                 * (hygiene.MAX_SCHEDULE_CASTS + 1)) + ";\n}\n"},
                  "casts to a strategy's schedule"),
             Case(hygiene.check_models_have_few_constants,

@@ -66,6 +66,19 @@ struct Schedule {
   std::string className, strategy;
   const Record *record;
   SmallVector<Field> fields;
+
+  /// The cases of `source` that lack the field, as a condition of the values
+  /// `source`; empty where all have it.
+  std::string listSourcesWithout(const Field &field) const {
+    SmallVector<std::string> conditions;
+    if (record->isSubClassOf("NM_SourcedScheduleAttr"))
+      for (const Record *source : record->getValueAsListOfDefs("sources"))
+        if (llvm::is_contained(source->getValueAsListOfStrings("lacks"),
+                               field.parameter))
+          conditions.push_back("source == SourceKind::" +
+                               source->getValueAsString("symbol").str());
+    return llvm::join(conditions, " || ");
+  }
 };
 } // namespace
 
@@ -190,7 +203,7 @@ static void emitToPlain(const Field &field, raw_ostream &os) {
 }
 
 /// Makes a variable of the parameter's name and type of the field.
-static void emitFromPlain(const Field &field, const Record *record,
+static void emitFromPlain(const Field &field, const Schedule &schedule,
                           raw_ostream &os) {
   std::string name = field.getName();
   SmallVector<std::string> names = field.listNames();
@@ -202,12 +215,16 @@ static void emitFromPlain(const Field &field, const Record *record,
                   name, names.front());
     return;
   }
-  StringRef condition = field.get("writtenIf");
+  std::string condition = field.get("writtenIf").str();
+  if (condition.empty())
+    condition = "true";
+  if (std::string without = schedule.listSourcesWithout(field);
+      !without.empty())
+    condition = formatv("!({0}) && ({1})", without, condition);
   os << formatv("  {0} {1};\n", field.get("cppType"), name);
   os << formatv("  if ([[maybe_unused]] auto field = fields.{0}; {1})\n"
                 "    {0} = {2};\n",
-                name, condition.empty() ? "true" : condition,
-                field.get("fromPlain"));
+                name, condition, field.get("fromPlain"));
 }
 
 /// The same of fields of which some are given, and no others are written.
@@ -215,8 +232,9 @@ static void emitFromGiven(const Field &field, raw_ostream &os) {
   std::string name = field.getName();
   SmallVector<std::string> names = field.listNames();
   if (field.hasSizes()) {
-    os << formatv("  ::llvm::SmallVector<int64_t> {0};\n"
-                  "  if (fields.{1})\n    {0} = {{*fields.{2}};\n",
+    os << formatv("  ::llvm::SmallVector<int64_t> {0}Sizes;\n"
+                  "  if (fields.{1})\n    {0}Sizes = {{*fields.{2}};\n"
+                  "  ::llvm::ArrayRef<int64_t> {0}({0}Sizes);\n",
                   name, names.front(), llvm::join(names, ", *fields."));
     return;
   }
@@ -261,7 +279,20 @@ static void emitVerifier(const Schedule &schedule, raw_ostream &os) {
                 "    ::llvm::function_ref<::mlir::InFlightDiagnostic()> "
                 "emitError,\n    {1}) {{\n",
                 schedule.className, parameters);
+  bool isWhole = !schedule.record->isSubClassOf("NM_SourcedScheduleAttr");
   for (const Field &field : schedule.fields) {
+    // Readers rely on the numbers of sizes alone; the rest is checked once the
+    // dialect's parser has added the source.
+    if (!isWhole && !field.hasSizes() && field.parameter != "source") {
+      os << "  if (!source)\n    return ::mlir::success();\n";
+      isWhole = true;
+    }
+    if (std::string without = schedule.listSourcesWithout(field);
+        !without.empty())
+      os << getIfGiven(field)
+         << formatv("\n    if ({0})\n      return refuseParameter(emitError, "
+                    "\"{1}\", *source);\n",
+                    without, field.parameter);
     if (field.get("check").empty())
       continue;
     FmtContext context;
@@ -295,18 +326,19 @@ static bool emitConversions(const RecordKeeper &records, raw_ostream &os) {
                   schedule.className);
     std::string names;
     for (const Field &field : schedule.fields) {
-      emitFromPlain(field, schedule.record, os);
+      emitFromPlain(field, schedule, os);
       names += ", " + field.getName();
     }
     os << formatv("  return {0}::getChecked(emitError, context{1});\n}\n\n"
                   "template <>\n{0} mlir::nm::getSchedule<{0}>(\n"
-                  "    ::mlir::MLIRContext *context, const ::nm::GivenFields "
-                  "&fields) {{\n",
+                  "    ::llvm::function_ref<::mlir::InFlightDiagnostic()> "
+                  "emitError,\n    ::mlir::MLIRContext *context, const "
+                  "::nm::GivenFields &fields) {{\n",
                   schedule.className, names);
     for (const Field &field : schedule.fields)
       emitFromGiven(field, os);
-    os << formatv("  return {0}::get(context{1});\n}\n\n", schedule.className,
-                  names);
+    os << formatv("  return {0}::getChecked(emitError, context{1});\n}\n\n",
+                  schedule.className, names);
   }
   os << "::nm::GivenFields mlir::nm::getGivenFields(ScheduleAttrInterface "
         "schedule) {\n"

@@ -4,6 +4,7 @@
 #include "VerifyStorage.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,6 +12,16 @@
 
 using namespace mlir;
 using namespace mlir::nm;
+
+/// The source is a part of the mnemonic, which the dialect parses.
+static ParseResult parseSource(AsmParser &, std::optional<SourceKind> &) {
+  return success();
+}
+
+static void printSource(AsmPrinter &printer, std::optional<SourceKind> source) {
+  StringRef name = stringifySourceKind(source.value_or(SourceKind::Gathered));
+  printer << name.drop_front(WarpgroupScheduleAttr::getMnemonic().size());
+}
 
 #define GET_ATTRDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMAttributes.cpp.inc"
@@ -20,6 +31,35 @@ void NMDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "nm/Dialect/NM/IR/NMAttributes.cpp.inc"
       >();
+}
+
+Attribute NMDialect::parseAttribute(DialectAsmParser &parser, Type type) const {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef mnemonic = WarpgroupScheduleAttr::getMnemonic();
+  Attribute attribute;
+  bool isGenerated =
+      generatedAttributeParser(parser, &mnemonic, type, attribute).has_value();
+  std::optional<SourceKind> source = symbolizeSourceKind(mnemonic);
+  if (!isGenerated && source)
+    attribute = WarpgroupScheduleAttr::parse(parser, type);
+  else if (!isGenerated)
+    parser.emitError(loc) << "unknown attribute `" << mnemonic
+                          << "` in dialect `" << getNamespace() << "`";
+  // A schedule of warpgroups has the first of their mnemonics until its source
+  // is added.
+  auto schedule = dyn_cast_or_null<ScheduleAttrInterface>(attribute);
+  if (!schedule ||
+      schedule.getStrategyName() != WarpgroupScheduleAttr::getMnemonic())
+    return attribute;
+  ::nm::GivenFields given = getGivenFields(schedule);
+  given.source = static_cast<::nm::SourceKind>(*source);
+  return getSchedule<WarpgroupScheduleAttr>(
+      [&] { return parser.emitError(loc); }, getContext(), given);
+}
+
+void NMDialect::printAttribute(Attribute attribute,
+                               DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attribute, printer);
 }
 
 //===----------------------------------------------------------------------===//

@@ -188,7 +188,9 @@ template <typename AttrTy>
 static AttrTy clearPack(AttrTy schedule) {
   ::nm::GivenFields fields = getGivenFields(schedule);
   fields.pack = false;
-  return getSchedule<AttrTy>(schedule.getContext(), fields);
+  MLIRContext *context = schedule.getContext();
+  return getSchedule<AttrTy>(mlir::detail::getDefaultDiagnosticEmitFn(context),
+                             context, fields);
 }
 
 ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {

@@ -76,6 +76,12 @@ LogicalResult mlir::nm::verifyWgmmaPacking(EmitError emitError,
                      << packing;
 }
 
+LogicalResult mlir::nm::refuseParameter(EmitError emitError, StringRef name,
+                                        SourceKind source) {
+  return emitError() << "expected no '" << name << "' of strategy "
+                     << stringifySourceKind(source);
+}
+
 //===----------------------------------------------------------------------===//
 // Of the fields of several strategies
 //===----------------------------------------------------------------------===//
@@ -184,8 +190,9 @@ LogicalResult mlir::nm::verifyPairs(EmitError emitError,
 /// Rows of the instruction's first operand, and the most columns of its second.
 static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
 
-LogicalResult mlir::nm::verifyWarpgroupRows(EmitError emitError,
-                                            const GivenFields &fields) {
+/// Checks the rows of A where A is the second operand.
+static LogicalResult verifyRowsOfA(EmitError emitError,
+                                   const GivenFields &fields) {
   if (fields.warpgroupM.value_or(0) <= kMaxWgmmaColumns)
     return success();
   return emitError() << "expected at most " << kMaxWgmmaColumns
@@ -193,8 +200,10 @@ LogicalResult mlir::nm::verifyWarpgroupRows(EmitError emitError,
                      << *fields.warpgroupM;
 }
 
-LogicalResult mlir::nm::verifySelectedTile(EmitError emitError,
-                                           const GivenFields &fields) {
+/// Checks the rows of A, which threads select for the first operand, and the
+/// columns.
+static LogicalResult verifySelectedTile(EmitError emitError,
+                                        const GivenFields &fields) {
   if (!fields.warpgroupM || (*fields.warpgroupM == kWgmmaStep &&
                              *fields.warpgroupN <= kMaxWgmmaColumns))
     return success();
@@ -203,8 +212,17 @@ LogicalResult mlir::nm::verifySelectedTile(EmitError emitError,
                      << *fields.warpgroupM << " and " << *fields.warpgroupN;
 }
 
+LogicalResult mlir::nm::verifyWarpgroupTile(EmitError emitError,
+                                            const GivenFields &fields) {
+  return fields.source == ::nm::SourceKind::Selected
+             ? verifySelectedTile(emitError, fields)
+             : verifyRowsOfA(emitError, fields);
+}
+
 LogicalResult mlir::nm::verifySplits(EmitError emitError,
                                      const GivenFields &fields) {
+  if (fields.source != ::nm::SourceKind::Sparse)
+    return success();
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   if (!fields.splits)
     return fields.stages ? verifyCount(emitError, "stages", *fields.stages,

@@ -52,6 +52,10 @@ LogicalResult verifyUnlistedPacking(EmitError emitError, PackingAttr packing);
 LogicalResult verifyAmxPacking(EmitError emitError, PackingAttr packing);
 LogicalResult verifyWgmmaPacking(EmitError emitError, PackingAttr packing);
 
+/// Says that schedules of warpgroups with `source` have no parameter `name`.
+LogicalResult refuseParameter(EmitError emitError, StringRef name,
+                              SourceKind source);
+
 //===----------------------------------------------------------------------===//
 // Of all fields
 //===----------------------------------------------------------------------===//
@@ -83,15 +87,12 @@ LogicalResult verifyMmaPromotion(EmitError emitError,
 /// and are not quantized.
 LogicalResult verifyPairs(EmitError emitError, const ::nm::GivenFields &fields);
 
-/// Checks the rows of A where A is the second operand of a warpgroup.
-LogicalResult verifyWarpgroupRows(EmitError emitError,
+/// Checks a warpgroup's tile: the rows of A where A is the second operand, and
+/// the rows of A and the columns where A is the first, which threads select.
+LogicalResult verifyWarpgroupTile(EmitError emitError,
                                   const ::nm::GivenFields &fields);
-/// Checks the rows of A, which threads select for the first operand, and the
-/// columns.
-LogicalResult verifySelectedTile(EmitError emitError,
-                                 const ::nm::GivenFields &fields);
-/// Checks that a block of split floats has one step of k, and that other types
-/// have kMinWgmmaStages stages.
+/// Checks that a block with splits of a sparse operand has one step of k, and
+/// one without kMinWgmmaStages stages.
 LogicalResult verifySplits(EmitError emitError,
                            const ::nm::GivenFields &fields);
 /// Checks the warps that copy, the blocks that take turns, and the order of

@@ -68,85 +68,92 @@ static void addPromotedSums(BlockTiling &tiling) {
 }
 
 //===----------------------------------------------------------------------===//
-// Wgmma
+// What all say
 //===----------------------------------------------------------------------===//
 
-BlockTiling WgmmaScheduleAttr::getTiling() const {
+int64_t WarpgroupScheduleAttr::countProducers() const {
+  return getProducers().value_or(
+      getSource() == SourceKind::Selected ? kWarpgroupWarps : 0);
+}
+
+int64_t WarpgroupScheduleAttr::countSplits() const {
+  if (getSource() == SourceKind::Gathered)
+    return getPacking() ? getPacking().getSplits() : 1;
+  return getSplits().value_or(1);
+}
+
+BlockTiling WarpgroupScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
-  if (isPromoted() || (getPacking() && getPacking().getSplits() > 1))
+  tiling.loadsByThread = getSource() != SourceKind::Gathered;
+  // Threads wait for products of what they select, whose registers the next
+  // ones take.
+  if (getSource() == SourceKind::Selected)
+    tiling.productsInFlight = 0;
+  if (countSplits() > 1 || (isPromoted() && getSource() != SourceKind::Sparse))
     addPromotedSums(tiling);
   return tiling;
 }
 
 PackedFormAttrInterface
-WgmmaScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return getPacking();
+WarpgroupScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  if (getSource() != SourceKind::Sparse)
+    return getPacking();
+  // With producers, threads store pairs of columns from their registers.
+  return SparseOperandAttr::get(getContext(),
+                                countProducers() != 0 ? SparseOrder::WgmmaPairs
+                                                      : SparseOrder::Wgmma,
+                                /*bits=*/0, countSplits());
 }
 
-LogicalResult
-WgmmaScheduleAttr::verifyPattern(EmitError emitError,
-                                 const ::nm::Pattern &pattern) const {
+//===----------------------------------------------------------------------===//
+// Of one source
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyGathered(EmitError emitError,
+                                    WarpgroupScheduleAttr schedule,
+                                    const ::nm::Pattern &pattern) {
   // (C4).
-  if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
+  if (schedule.getBlock().empty() || schedule.getWarpgroup().empty() ||
+      !schedule.getPacking())
     return emitError() << "expected 'block', 'warpgroup' and 'packing' of "
                           "strategy wgmma, but got "
-                       << *this;
-  if (getBlock()[1] != getPacking().getPanel())
+                       << schedule;
+  if (schedule.getBlock()[1] != schedule.getPacking().getPanel())
     return emitError() << "expected the block tile's n to be the panel's "
-                       << getPacking().getPanel() << " columns, but got "
-                       << getBlock()[1];
-  if (getPacking().getPanel() > pattern.bn)
+                       << schedule.getPacking().getPanel()
+                       << " columns, but got " << schedule.getBlock()[1];
+  if (schedule.getPacking().getPanel() > pattern.bn)
     return emitError() << "expected columns of a block that share a unit of "
                        << pattern.bn << ", but got a panel of "
-                       << getPacking().getPanel();
-  if ((getPacking().getTileRows() != 0) != (countProducers() != 0))
+                       << schedule.getPacking().getPanel();
+  if ((schedule.getPacking().getTileRows() != 0) !=
+      (schedule.countProducers() != 0))
     return emitError() << "expected a packing with tile_rows where there are "
                           "producers, and only there, but got "
-                       << *this;
+                       << schedule;
   // (C5), (C7), (C10).
-  if (failed(verifyHasProducers(emitError, getTiling())) ||
-      failed(verifySplitC(emitError, getTiling())))
+  if (failed(verifyHasProducers(emitError, schedule.getTiling())) ||
+      failed(verifySplitC(emitError, schedule.getTiling())))
     return failure();
   // (C6).
-  if ((isPromoted() || hasTensorCopies() || hasPanelsOfA()) &&
-      (countProducers() == 0 || getPacking().getSplits() > 1))
+  if ((schedule.isPromoted() || schedule.hasTensorCopies() ||
+       schedule.hasPanelsOfA()) &&
+      (schedule.countProducers() == 0 || schedule.getPacking().getSplits() > 1))
     return emitError()
            << "expected producers, and no splits, for 'promote' and "
               "'copy_a = tensor' or 'bulk', but got "
-           << *this;
+           << schedule;
   // (C8).
-  if (isCompensated() && getPacking().getSplits() != ::nm::kMaxSplits)
+  if (schedule.isCompensated() &&
+      schedule.getPacking().getSplits() != ::nm::kMaxSplits)
     return emitError() << "expected a packing of " << ::nm::kMaxSplits
-                       << " splits for 'compensated', but got " << *this;
+                       << " splits for 'compensated', but got " << schedule;
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// WgmmaSelect
-//===----------------------------------------------------------------------===//
-
-int64_t WgmmaSelectScheduleAttr::countProducers() const {
-  return getProducers().value_or(kWarpgroupWarps);
-}
-
-/// Threads wait for their products, whose registers the next ones take.
-BlockTiling WgmmaSelectScheduleAttr::getTiling() const {
-  BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
-  tiling.productsInFlight = 0;
-  tiling.loadsByThread = true;
-  if (isPromoted())
-    addPromotedSums(tiling);
-  return tiling;
-}
-
-PackedFormAttrInterface
-WgmmaSelectScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return getPacking();
-}
-
-LogicalResult
-WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
-                                       const ::nm::Pattern &pattern) const {
+static LogicalResult verifySelected(EmitError emitError,
+                                    WarpgroupScheduleAttr schedule,
+                                    const ::nm::Pattern &pattern) {
   using ::nm::SelectedBytes;
   // (C5).
   std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern);
@@ -157,63 +164,60 @@ WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
            << SelectedBytes::kLeastColumns
            << " columns, for strategy wgmma_select, but got " << pattern.str();
   // (C4).
-  if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
+  if (schedule.getBlock().empty() || schedule.getWarpgroup().empty() ||
+      !schedule.getPacking())
     return emitError() << "expected 'block', 'warpgroup' and 'packing' of "
                           "strategy wgmma_select, but got "
-                       << *this;
-  ::nm::PanelPacking packing = getPacking().getPacking();
-  if (getBlock()[1] != packing.panel || packing.colInfo != 0 ||
+                       << schedule;
+  ::nm::PanelPacking packing = schedule.getPacking().getPacking();
+  if (schedule.getBlock()[1] != packing.panel || packing.colInfo != 0 ||
       packing.splits != 1 || packing.indexBits != SelectedBytes::kFieldBits ||
       packing.indexRows != SelectedBytes::kWord || packing.tileRows == 0 ||
       packing.tileRows % bytes->tileStep() != 0 ||
       packing.laneWords != bytes->wordsOfRun() ||
-      bytes->rowsOf(packing.tileRows) != getBlock()[2])
+      bytes->rowsOf(packing.tileRows) != schedule.getBlock()[2])
     return emitError() << "expected a packing with the block's columns as the "
                           "panel, index_bits = 4, index_rows = 4, lane_words = "
                        << bytes->wordsOfRun()
                        << ", and as tile_rows what the block's k keeps, a "
                           "multiple of "
-                       << bytes->tileStep() << ", but got " << *this;
+                       << bytes->tileStep() << ", but got " << schedule;
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// WgmmaSp
-//===----------------------------------------------------------------------===//
-
-BlockTiling WgmmaSpScheduleAttr::getTiling() const {
-  BlockTiling tiling = getWarpgroupTiling(*this, countProducers());
-  tiling.loadsByThread = true;
-  if (countSplits() > 1)
-    addPromotedSums(tiling);
-  return tiling;
-}
-
-PackedFormAttrInterface
-WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  // With producers, threads store pairs of columns from their registers.
-  return SparseOperandAttr::get(getContext(),
-                                countProducers() != 0 ? SparseOrder::WgmmaPairs
-                                                      : SparseOrder::Wgmma,
-                                /*bits=*/0, countSplits());
-}
-
-LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
-                                                 const ::nm::Pattern &) const {
+static LogicalResult verifySparse(EmitError emitError,
+                                  WarpgroupScheduleAttr schedule) {
   // (C5).
-  if (countSplits() > 1 && countProducers() == 0)
+  if (schedule.countSplits() > 1 && schedule.countProducers() == 0)
     return emitError() << "expected producers for splits, but got none";
   // (C7).
-  if (isCompensated() && countSplits() != ::nm::kMaxSplits)
+  if (schedule.isCompensated() && schedule.countSplits() != ::nm::kMaxSplits)
     return emitError() << "expected " << ::nm::kMaxSplits
-                       << " splits for 'compensated', but got " << *this;
+                       << " splits for 'compensated', but got " << schedule;
   // (C8).
-  if (getOrdered().value_or(false) && !getPromote().value_or(true))
-    return emitError() << "expected 'promote' for 'ordered', but got " << *this;
-  if (getOverlap().value_or(false) && countSplits() > 1)
-    return emitError() << "expected no splits for 'overlap', but got " << *this;
+  if (schedule.getOrdered().value_or(false) &&
+      !schedule.getPromote().value_or(true))
+    return emitError() << "expected 'promote' for 'ordered', but got "
+                       << schedule;
+  if (schedule.getOverlap().value_or(false) && schedule.countSplits() > 1)
+    return emitError() << "expected no splits for 'overlap', but got "
+                       << schedule;
   // (C4), (C6).
-  if (failed(verifyHasProducers(emitError, getTiling())))
+  if (failed(verifyHasProducers(emitError, schedule.getTiling())))
     return failure();
-  return verifySplitC(emitError, getTiling());
+  return verifySplitC(emitError, schedule.getTiling());
+}
+
+LogicalResult
+WarpgroupScheduleAttr::verifyPattern(EmitError emitError,
+                                     const ::nm::Pattern &pattern) const {
+  switch (*getSource()) {
+  case SourceKind::Gathered:
+    return verifyGathered(emitError, *this, pattern);
+  case SourceKind::Selected:
+    return verifySelected(emitError, *this, pattern);
+  case SourceKind::Sparse:
+    return verifySparse(emitError, *this);
+  }
+  llvm_unreachable("unknown source");
 }

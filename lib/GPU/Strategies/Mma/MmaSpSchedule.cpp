@@ -49,7 +49,9 @@ private:
 } // namespace
 
 ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
-  return getSchedule<MmaSpScheduleAttr>(context, ::nm::GivenFields());
+  return getSchedule<MmaSpScheduleAttr>(
+      mlir::detail::getDefaultDiagnosticEmitFn(context), context,
+      ::nm::GivenFields());
 }
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {

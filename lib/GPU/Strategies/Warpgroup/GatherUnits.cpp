@@ -17,7 +17,7 @@ using namespace mlir::nm;
 /// Whether strategy wgmma multiplies operands of 8 bits, whose tiles may have
 /// several units of a window.
 static bool hasBytes(SparseProductOpInterface op) {
-  return isa<WgmmaScheduleAttr>(op.getScheduleAttr()) &&
+  return op.getScheduleAttr().getSource() == SourceKind::Gathered &&
          op.getAType().getElementTypeBitWidth() == 8;
 }
 
@@ -40,8 +40,9 @@ static int64_t rowsOfTile(SparseProductOpInterface op) {
 bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPanelPacking();
-  bool isWgmma = isa<WgmmaScheduleAttr>(op.getScheduleAttr());
-  if (!isWgmma && !isa<SimtScheduleAttr>(op.getScheduleAttr()))
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  bool isWgmma = schedule.getSource() == SourceKind::Gathered;
+  if (!isWgmma && !isa<SimtScheduleAttr>(schedule))
     return false;
   if (getBlockK(op) >= pattern.windowRows())
     return false;

@@ -34,11 +34,8 @@ static bool readsNoOutput(SparseProductOpInterface op) {
 
 bool mlir::nm::canOverlapTiles(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  ::nm::GivenFields given = getGivenFields(schedule);
-  return given.warpgroupM && isa<SpMMOp>(*op) &&
-         isa_and_present<SparseOperandAttr>(
-             schedule.getPackedForm(op.getPattern())) &&
-         given.overlap.value_or(true) &&
+  return schedule.getSource() == SourceKind::Sparse && isa<SpMMOp>(*op) &&
+         getGivenFields(schedule).overlap.value_or(true) &&
          wantsOverlap(op, cast<SpMMOp>(*op).getTransposeA(),
                       op.countSplits()) &&
          readsNoOutput(op);

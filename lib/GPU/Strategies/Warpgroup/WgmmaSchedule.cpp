@@ -12,7 +12,7 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 
 namespace {
-class WgmmaStrategy : public ModelledStrategy<WgmmaScheduleAttr> {
+class WgmmaStrategy : public ModelledStrategy<WarpgroupScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
   bool storesSplitsOfC() const override { return true; }

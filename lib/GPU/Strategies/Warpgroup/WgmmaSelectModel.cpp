@@ -152,6 +152,7 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   groups = groupsOfBlock;
   kept = rowsOfTile;
   start(columns, bytes.rowsOf(kept), kGroupM, columns, groups);
+  schedule.source = SourceKind::Selected;
   schedule.producers = kProducers;
   schedule.promote = product.promotesFloat8();
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);

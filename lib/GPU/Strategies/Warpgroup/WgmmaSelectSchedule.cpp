@@ -13,7 +13,7 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 
 namespace {
-class WgmmaSelectStrategy : public ModelledStrategy<WgmmaSelectScheduleAttr> {
+class WgmmaSelectStrategy : public ModelledStrategy<WarpgroupScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
 

@@ -153,6 +153,7 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape, int64_t together, int64_t lines)
     : WarpgroupBlock(product, chip), together(together) {
   schedule = shape.makeWarpgroupSchedule(lines * sparseTileRows(product));
+  schedule.source = SourceKind::Sparse;
   setSparseFloors(product, chip,
                   2 * chip.rates.tensor * kMmaBytes /
                       double(sparseBytes(product)),

@@ -15,7 +15,7 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 
 namespace {
-class WgmmaSpStrategy : public ModelledStrategy<WgmmaSpScheduleAttr> {
+class WgmmaSpStrategy : public ModelledStrategy<WarpgroupScheduleAttr> {
 public:
   bool tellsLayoutsApart() const override { return true; }
   bool storesSplitsOfC() const override { return true; }

@@ -75,6 +75,7 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape)
     : WarpgroupBlock(product, chip) {
   schedule = shape.makeWarpgroupSchedule(kRows);
+  schedule.source = SourceKind::Sparse;
   schedule.splits = product.splits;
   schedule.compensated = wantsCompensation(
       product, schedule.splits, product.pattern.condensedRows(kRows));

@@ -12,6 +12,8 @@
 
 namespace mlir::nm {
 
+enum class SourceKind : uint32_t;
+
 /// How a strategy cuts a product: its fields, where what is left out is as the
 /// attribute says, and what follows from the strategy.
 struct BlockTiling : ::nm::ScheduleFields {

@@ -62,6 +62,11 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
     InterfaceMethod<"The same for an A that is staged whole.",
                     "::mlir::nm::ScheduleAttrInterface", "withoutPack", (ins),
                     "", "return $_attr;">,
+    InterfaceMethod<[{
+        Where an operand of a warpgroup comes from; none of a strategy without
+        warpgroups.
+      }], "::std::optional<::mlir::nm::SourceKind>", "getSource", (ins), "",
+      "return ::std::nullopt;">,
     InterfaceMethod<"Checks that products of `pattern` can have the schedule.",
       "::llvm::LogicalResult", "verifyPattern",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,

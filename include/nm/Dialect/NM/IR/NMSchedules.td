@@ -38,10 +38,34 @@ class NM_ScheduleAttr<string name, string strategy>
     ::mlir::DictionaryAttr $cppClass::getParameters() const {
       ParameterList list(getContext());
   }] # !interleave(!foreach(i, !range(!size(parameters)),
-           "list.add(\"" # !getdagname(parameters, i) # "\", getImpl()->"
-                         # !getdagname(parameters, i) # ");"), "\n") # [{
+           !if(!eq(!getdagname(parameters, i), "source"), "",
+             "list.add(\"" # !getdagname(parameters, i) # "\", getImpl()->"
+                           # !getdagname(parameters, i) # ");")), "\n") # [{
       return list.take();
     }
+  }];
+}
+
+/// A case of the parameter `source`, with the parameters that schedules lack then.
+class NM_SourceOf<string name, list<string> names> {
+  string symbol = name;
+  list<string> lacks = names;
+}
+
+/// A schedule that has a mnemonic for each case of its first parameter, `source`,
+/// in place of its name and value. The dialect's parser adds it.
+class NM_SourcedScheduleAttr<string name, string strategy>
+    : NM_ScheduleAttr<name, strategy> {
+  let assemblyFormat = "`` custom<Source>($source) (`<` struct("
+      # !interleave(!foreach(i, !range(1, !size(parameters)),
+                             "$" # !getdagname(parameters, i)), ", ")
+      # ")^ `>`)?";
+  list<NM_SourceOf> sources;
+  let ofAll = [{
+    ::llvm::StringRef getStrategyName() const {
+      return stringifySourceKind(getSource().value_or(SourceKind(0)));
+    }
+    ::mlir::DictionaryAttr getParameters() const;
   }];
 }
 

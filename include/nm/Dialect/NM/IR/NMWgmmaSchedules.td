@@ -9,7 +9,8 @@
 
 /// Warps that copy; blocks that take turns beside such warps; and groups of
 /// tiles of such blocks, along m and along n.
-def NM_Producers : NM_CountUnless<0, "0, 16, 4">;
+def NM_Producers : NM_CountUnless<0, "source == SourceKind::Selected ? 4 : 0, "
+                                     "16, 4">;
 def NM_Turns : NM_CountIf<"field != 0 && fields.producers != 0", 0>;
 def NM_GroupM : NM_CountIf<"fields.producers != 0", 1>;
 /// Registers of the threads of a role; 0 where they keep those that they start
@@ -22,6 +23,17 @@ def NM_Ordered : NM_ChoiceIf<"fields.producers != 0 && fields.promote && "
                              "fields.splits == 1">;
 def NM_GroupN : NM_CountIf<"field != 1 && fields.producers != 0", 1>;
 def NM_StoreBuffers : NM_CountUnless<0, "0, 16">;
+/// Fields that are checked by where an operand comes from.
+def NM_WarpgroupBlock : NM_BlockOf<1> {
+  let check = "verifySizes(emitError, \"$_name\", given, {1, 1, source == "
+              "SourceKind::Sparse ? 64 : 1}, ::nm::kMaxSize)";
+}
+def NM_WarpgroupStages : NM_CountIn<"source == SourceKind::Gathered ? "
+                                    "kMinWgmmaStages : 2, kMaxParts">;
+def NM_WarpgroupPacking : NM_PackingOf<""> {
+  let check = "source == SourceKind::Gathered ? verifyWgmmaPacking(emitError, "
+              "given) : ::mlir::success()";
+}
 /// The tile of four warps.
 def NM_Warpgroup : NM_PartOf<64, 64>;
 /// The kinds of copies that producer warps start.
@@ -30,9 +42,29 @@ def NM_RoleCopy : NM_CaseUnless<"CopyKind", "Direct"> {
               "CopyKind::Tensor, CopyKind::Bulk})";
 }
 
-def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
-  let summary = "exact gather: kept rows of A on a GPU's tensor cores";
+def NM_SourceKind : I32EnumAttr<"SourceKind",
+    "where an operand of a warpgroup comes from", [
+    I32EnumAttrCase<"Gathered", 0, "wgmma">,
+    I32EnumAttrCase<"Selected", 1, "wgmma_select">,
+    I32EnumAttrCase<"Sparse", 2, "wgmma_sp">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+/// The mnemonic.
+def NM_Source : NM_Case<"SourceKind", "Gathered">;
+
+def NM_WarpgroupScheduleAttr : NM_SourcedScheduleAttr<"Warpgroup", "wgmma"> {
+  let summary = "a GPU's tensor cores, by wgmma (sm_90a)";
   let description = [{
+    The mnemonic says where an operand comes from: `#nm.wgmma` gathers rows of A,
+    `#nm.wgmma_select` selects bytes of A, and of `#nm.wgmma_sp` the weights are
+    a sparse operand. `#nm.wgmma` has no `cluster_k`, `splits`, `ordered`,
+    `overlap` and `box_rows`; `#nm.wgmma_sp` no `copy_a` and `packing`; and
+    `#nm.wgmma_select` only `block`, `warpgroup`, `stages`, `producers`, `blocks`,
+    `group_m`, `promote`, the registers of roles, `box_rows` and `packing`.
+
+    #### `#nm.wgmma`: exact gather
+
     A block copies just the rows of an m-major A that its columns keep, which
     makes the rest a dense product, C^T = B^T·A: the weights, contiguous along
     n, are wgmma's first operand of 64 rows, and the rows of A, contiguous along
@@ -136,35 +168,9 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               packing = <panel = 128, index_bits = 8>>
     ```
-  }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Warpgroup:$warpgroup,
-                        NM_CountIn<"3, kMaxParts">:$stages, NM_Count:$split_k,
-                        NM_Producers:$producers, NM_Turns:$blocks,
-                        NM_GroupM:$group_m, NM_GroupN:$group_n,
-                        NM_RoleCopy:$copy_a, NM_Flag:$promote,
-                        NM_Flag:$compensated, NM_StoreBuffers:$store_buffers,
-                        NM_Registers:$producer_registers,
-                        NM_Registers:$consumer_registers, NM_Flag:$split_c,
-                        NM_Padding:$pad_a, NM_PackingOf<"Wgmma">:$packing);
-  let checks = ["WarpgroupRows", "Part", "Roles", "Registers",
-                "StoreBuffers"];
-  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
-    int64_t countProducers() const { return getProducers().value_or(0); }
-    bool isPromoted() const { return getPromote().value_or(false); }
-    bool isCompensated() const { return getCompensated().value_or(false); }
-    bool hasTensorCopies() const {
-      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Tensor;
-    }
-    /// Whether A is in panels.
-    bool hasPanelsOfA() const {
-      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Bulk;
-    }
-  }]);
-}
 
-def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> {
-  let summary = "kept bytes of A that threads of a Hopper select";
-  let description = [{
+    #### `#nm.wgmma_select`: kept bytes of A that threads select
+
     Products of i8 with sums of i32, and of f8E4M3FN and f8E5M2 with sums of f32,
     for patterns with windows of 2, 4 or 8 rows, in units of one row: 2:8, 3:8, 1:4
     and so on. A block copies whole rows of A, of which each thread
@@ -210,24 +216,9 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
     #nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = 3,
                      packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
     ```
-  }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Warpgroup:$warpgroup,
-                        NM_CountIn<"2, kMaxParts">:$stages,
-                        NM_CountUnless<0, "4, 16, 4">:$producers,
-                        NM_Turns:$blocks, NM_GroupM:$group_m,
-                        NM_Flag:$promote, NM_Registers:$producer_registers,
-                        NM_Registers:$consumer_registers, NM_BoxRows:$box_rows,
-                        NM_OptionalPacking:$packing);
-  let checks = ["SelectedTile", "Part", "Registers"];
-  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
-    int64_t countProducers() const;
-    bool isPromoted() const { return getPromote().value_or(false); }
-  }]);
-}
 
-def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
-  let summary = "weights that a Hopper's tensor cores skip the zeros of";
-  let description = [{
+    #### `#nm.wgmma_sp`: weights that the tensor cores skip the zeros of
+
     Products of f16, bf16, f8E4M3FN and f8E5M2 with sums of f32, and of i8 with
     sums of i32, by `wgmma.mma_async.sp` (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
     wgmma.mma_async.sp instruction"; sm_90a), for the patterns of `#nm.mma_sp`,
@@ -301,25 +292,41 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                  producers = 4, blocks = 132, splits = 3>
     ```
   }];
-  let parameters = (ins NM_BlockOf<64>:$block, NM_Warpgroup:$warpgroup,
-                        NM_CountIn<"2, kMaxParts">:$stages, NM_Count:$split_k,
-                        NM_ClusterK:$cluster_k, NM_Producers:$producers,
-                        NM_Turns:$blocks, NM_GroupM:$group_m,
-                        NM_GroupN:$group_n,
+  let parameters = (ins NM_Source:$source, NM_WarpgroupBlock:$block,
+                        NM_Warpgroup:$warpgroup, NM_WarpgroupStages:$stages,
+                        NM_Count:$split_k, NM_ClusterK:$cluster_k,
+                        NM_Producers:$producers, NM_Turns:$blocks,
+                        NM_GroupM:$group_m, NM_GroupN:$group_n,
+                        NM_RoleCopy:$copy_a,
                         NM_CountUnless<1, "2, ::nm::kMaxSplits">:$splits,
                         NM_Flag:$compensated, NM_StoreBuffers:$store_buffers,
-                        NM_Flag:$promote,
-                        NM_Ordered:$ordered,
+                        NM_Flag:$promote, NM_Ordered:$ordered,
                         NM_Registers:$producer_registers,
                         NM_Registers:$consumer_registers,
                         NM_Choice:$overlap, NM_BoxRows:$box_rows,
-                        NM_Flag:$split_c, NM_Padding:$pad_a);
-  let checks = ["WarpgroupRows", "Part", "Cluster", "Splits", "Roles",
+                        NM_Flag:$split_c, NM_Padding:$pad_a,
+                        NM_WarpgroupPacking:$packing);
+  let sources = [
+    NM_SourceOf<"Gathered",
+      ["cluster_k", "splits", "ordered", "overlap", "box_rows"]>,
+    NM_SourceOf<"Selected",
+      ["split_k", "cluster_k", "group_n", "copy_a", "splits", "compensated",
+       "store_buffers", "ordered", "overlap", "split_c", "pad_a"]>,
+    NM_SourceOf<"Sparse", ["copy_a", "packing"]>];
+  let checks = ["WarpgroupTile", "Part", "Cluster", "Splits", "Roles",
                 "Registers", "StoreBuffers"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
-    int64_t countProducers() const { return getProducers().value_or(0); }
-    int64_t countSplits() const { return getSplits().value_or(1); }
+    int64_t countProducers() const;
+    int64_t countSplits() const;
+    bool isPromoted() const { return getPromote().value_or(false); }
     bool isCompensated() const { return getCompensated().value_or(false); }
+    bool hasTensorCopies() const {
+      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Tensor;
+    }
+    /// Whether A is in panels.
+    bool hasPanelsOfA() const {
+      return getCopyA().value_or(CopyKind::Direct) == CopyKind::Bulk;
+    }
   }]);
 }
 

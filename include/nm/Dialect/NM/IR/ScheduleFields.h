@@ -20,9 +20,10 @@ template <typename AttrTy>
 AttrTy getSchedule(function_ref<InFlightDiagnostic()> emitError,
                    MLIRContext *context, const ::nm::ScheduleFields &fields);
 
-/// The schedule that has just those of `fields` that are given.
+/// The same of one that has just those of `fields` that are given.
 template <typename AttrTy>
-AttrTy getSchedule(MLIRContext *context, const ::nm::GivenFields &fields);
+AttrTy getSchedule(function_ref<InFlightDiagnostic()> emitError,
+                   MLIRContext *context, const ::nm::GivenFields &fields);
 
 } // namespace mlir::nm
 
