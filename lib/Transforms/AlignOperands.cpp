@@ -109,23 +109,6 @@ static OperandsToCopy collectOperands(scf::ForallOp loop) {
   return operands;
 }
 
-/// Replaces `before`, whose layout is another, in `loop`.
-static void replaceInLoop(RewriterBase &rewriter, scf::ForallOp loop,
-                          Value before, Value after) {
-  for (OpOperand &use : llvm::make_early_inc_range(before.getUses())) {
-    Operation *user = use.getOwner();
-    if (!loop->isProperAncestor(user))
-      continue;
-    if (!mlir::nm::getViewType(user, cast<MemRefType>(after.getType()))) {
-      rewriter.modifyOpInPlace(user, [&] { use.set(after); });
-      continue;
-    }
-    replaceInLoop(rewriter, loop, user->getResult(0),
-                  mlir::nm::createView(rewriter, user, after));
-    rewriter.eraseOp(user);
-  }
-}
-
 /// Memory for a copy of `memref` whose rows start at multiples of `bytes`.
 static mlir::nm::PaddedRows allocateCopy(RewriterBase &rewriter, Location loc,
                                          Value memref, int64_t bytes) {
@@ -153,7 +136,7 @@ static void replaceByCopy(RewriterBase &rewriter, scf::ForallOp loop,
   mlir::nm::PaddedRows copy = allocateCopy(rewriter, loc, memref, bytes);
   memref::CopyOp::create(rewriter, loc, memref, copy.rows);
   bool written = isWritten(memref, loop);
-  replaceInLoop(rewriter, loop, memref, copy.rows);
+  mlir::nm::replaceInViews(rewriter, memref, copy.rows, loop);
   rewriter.setInsertionPointAfter(loop);
   if (written)
     memref::CopyOp::create(rewriter, loc, copy.rows, memref);

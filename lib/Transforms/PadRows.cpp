@@ -95,19 +95,6 @@ static bool canTake(Value memref, MemRefType type) {
 // Padding
 //===----------------------------------------------------------------------===//
 
-static void replaceUses(RewriterBase &rewriter, Value from, Value to) {
-  for (OpOperand &use : llvm::make_early_inc_range(from.getUses())) {
-    Operation *user = use.getOwner();
-    if (!mlir::nm::getViewType(user, cast<MemRefType>(to.getType()))) {
-      rewriter.modifyOpInPlace(user, [&] { use.set(to); });
-      continue;
-    }
-    replaceUses(rewriter, user->getResult(0),
-                mlir::nm::createView(rewriter, user, to));
-    rewriter.eraseOp(user);
-  }
-}
-
 static void pad(RewriterBase &rewriter, memref::AllocOp alloc) {
   rewriter.setInsertionPoint(alloc);
   // What it would become, to be asked about first.
@@ -127,7 +114,7 @@ static void pad(RewriterBase &rewriter, memref::AllocOp alloc) {
        llvm::make_early_inc_range(alloc.getResult().getUsers()))
     if (auto dealloc = dyn_cast<memref::DeallocOp>(user))
       dealloc.getMemrefMutable().set(padded.memory);
-  replaceUses(rewriter, alloc.getResult(), padded.rows);
+  mlir::nm::replaceInViews(rewriter, alloc.getResult(), padded.rows);
   rewriter.eraseOp(alloc);
 }
 

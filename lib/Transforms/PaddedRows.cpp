@@ -70,8 +70,8 @@ MemRefType mlir::nm::getViewType(Operation *op, MemRefType source) {
   return {};
 }
 
-Value mlir::nm::createView(RewriterBase &rewriter, Operation *op,
-                           Value source) {
+/// That view of `source`, before `op`.
+static Value createView(RewriterBase &rewriter, Operation *op, Value source) {
   MemRefType type = getViewType(op, cast<MemRefType>(source.getType()));
   Location loc = op->getLoc();
   rewriter.setInsertionPoint(op);
@@ -88,4 +88,20 @@ Value mlir::nm::createView(RewriterBase &rewriter, Operation *op,
   return memref::ExpandShapeOp::create(rewriter, loc, type, source,
                                        view.getReassociationIndices(),
                                        view.getMixedOutputShape());
+}
+
+void mlir::nm::replaceInViews(RewriterBase &rewriter, Value before, Value after,
+                              Operation *loop) {
+  for (OpOperand &use : llvm::make_early_inc_range(before.getUses())) {
+    Operation *user = use.getOwner();
+    if (loop && !loop->isProperAncestor(user))
+      continue;
+    if (!getViewType(user, cast<MemRefType>(after.getType()))) {
+      rewriter.modifyOpInPlace(user, [&] { use.set(after); });
+      continue;
+    }
+    replaceInViews(rewriter, user->getResult(0),
+                   createView(rewriter, user, after), loop);
+    rewriter.eraseOp(user);
+  }
 }

@@ -25,8 +25,10 @@ PaddedRows allocatePadded(RewriterBase &rewriter, Location loc, MemRefType type,
 /// it is none, or there is none.
 MemRefType getViewType(Operation *op, MemRefType source);
 
-/// That view of `source`, before `op`.
-Value createView(RewriterBase &rewriter, Operation *op, Value source);
+/// Gives the ops that take `before`, in `loop` alone where there is one,
+/// `after`, whose layout is another; and makes its views anew.
+void replaceInViews(RewriterBase &rewriter, Value before, Value after,
+                    Operation *loop = nullptr);
 
 } // namespace mlir::nm
 

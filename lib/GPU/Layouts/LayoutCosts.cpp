@@ -346,7 +346,8 @@ void LayoutCosts::addView(Operation *op) {
   for (OpOperand &size : op->getOpOperands().drop_front())
     takeAsIs(size);
   if (has(from.get()) && has(to) &&
-      ArrayRef<int64_t>(getOrderOfResult(op, layouts.getOrder(from.get()))) ==
+      ArrayRef<int64_t>(getOrderBehind(op, layouts.getOrder(from.get()),
+                                       /*isResult=*/true)) ==
           layouts.getOrder(to))
     return tie(take(from), get(to).isOther);
   takeAsIs(from);

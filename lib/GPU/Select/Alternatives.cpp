@@ -29,6 +29,7 @@ class Enumeration {
 public:
   explicit Enumeration(const AlternativesQuery &query)
       : query(query), op(query.op), options(query.options),
+        product(getGpuProduct(op, query.form)),
         isLibraryDemanded(isLibraryCall(options.given)),
         mayKeepZeros(options.denseFallback && !options.given) {}
 
@@ -49,6 +50,8 @@ private:
   const AlternativesQuery &query;
   SparseProductOpInterface op;
   const SelectionOptions &options;
+  /// `op` with the A that is asked about.
+  const ::nm::GpuProduct product;
   const bool isLibraryDemanded;
   /// Whether zeros may be kept that are not asked for.
   const bool mayKeepZeros;
@@ -59,7 +62,7 @@ private:
 Alternative Enumeration::describe(Operands operands) {
   Alternative own;
   own.operands = operands;
-  own.product = getGpuProduct(op, query.form);
+  own.product = product;
   own.product.avoidsPrunedWeights = options.avoidsPrunedWeights(own.product);
   if (findPatches(op))
     own.product.patchMicroseconds =
@@ -76,11 +79,8 @@ Alternative Enumeration::describe(Operands operands) {
   // A schedule that is given in part may have none with other operands.
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
-  ScheduleAttrInterface given = options.given;
-  if (own.operands == Operands::InRegisters && !given)
-    given = getEmptyMmaSpSchedule(op->getContext());
-  return chooseGpuSchedule({op, own.product, query.chip, given, own.packs,
-                            /*asksTables=*/!options.given});
+  return chooseGpuSchedule(
+      {op, own.product, query.chip, options.given, own.packs});
 }
 
 /// A strategy whose model does not tell layouts of A apart well enough is taken
@@ -121,7 +121,7 @@ void Enumeration::addOfWeights(Alternative own) {
 
 std::string Enumeration::whyNotLibrary(double estimate) {
   if (std::optional<std::string> reason =
-          whyNotCublas(op, estimate, isLibraryDemanded, query.form))
+          whyNotCublas(op, product, estimate, isLibraryDemanded))
     return *reason;
   if (ScheduleAttrInterface own = options.getOwnOfLibrary();
       own && needsColumns(op))
@@ -138,7 +138,7 @@ void Enumeration::addDense(Alternative dense) {
   if (!mayKeepZeros && !isLibraryDemanded)
     return;
   dense.weights = Weights::Dense;
-  double estimate = estimateLibrary(op, query.chip, query.form);
+  double estimate = estimateLibrary(op, product, query.chip, query.form);
   if (dense.operands == Operands::Widened) {
     estimate = ::nm::estimateCublas(dense.product, query.chip);
     if (dense.obstacle.empty() && isBatchInvariant(op))
@@ -152,7 +152,7 @@ void Enumeration::addDense(Alternative dense) {
                   "each, and dequantized in estimated " +
                   describeTime(dense.extraCost) + " before";
   } else if (dense.operands == Operands::AsTheyAre && isOfBytes(op)) {
-    std::optional<StringRef> rowMajor = whyRowMajor(op, options, query.form);
+    std::optional<StringRef> rowMajor = whyRowMajor(op, product, options);
     dense.inColumns = !rowMajor;
     if (rowMajor)
       dense.steps = "; slow, for the columns of its weights are not "
@@ -182,7 +182,7 @@ void Enumeration::addWidened() {
     return other.isDense() && other.isPossible();
   });
   for (bool isMMajor : {true, false}) {
-    std::optional<Alternative> wide = widenProduct(query, isMMajor);
+    std::optional<Alternative> wide = widenProduct(query, product, isMMajor);
     if (!wide)
       return;
     addOfWeights(*wide);

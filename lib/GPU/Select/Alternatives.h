@@ -120,12 +120,13 @@ std::optional<Alternative> overlapGroups(const AlternativesQuery &query,
 void overlapWindows(RewriterBase &rewriter, SparseProductOpInterface op,
                     const ::nm::Pattern &kept);
 
-/// The product with 8-bit operands as one of f16, which has all of their
+/// `product`, with 8-bit operands, as one of f16, which has all of their
 /// values, and what a kernel takes that widens A: to an m-major one or to a
 /// row-major one, whatever it was before. Weights are widened when they are
 /// loaded. It has no schedule yet. None where the product has no operands of 8
 /// bits, or its weights may not change.
 std::optional<Alternative> widenProduct(const AlternativesQuery &query,
+                                        const ::nm::GpuProduct &product,
                                         bool isMMajor);
 
 /// Makes `op`, on tensors, one of f16. Returns the product.

@@ -251,19 +251,18 @@ bool mlir::nm::needsColumns(SparseProductOpInterface op) {
   return isFloat8(op.getAType().getElementType());
 }
 
-bool mlir::nm::isMMajorIn(SparseProductOpInterface op, ActivationForm form) {
-  return cast<SpMMOp>(*op).getTransposeA() !=
-         (form == ActivationForm::Transposed);
-}
-
-std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
-                                                   ActivationForm form) {
+/// Why the weights of a product of cuBLAS with operands of 8 bits cannot be
+/// packed so that both operands are contiguous along k; none where they can. Of
+/// 8-bit floats it has no other products, and of i8 that one is many times
+/// faster.
+static std::optional<StringRef> whyNotInColumns(SparseProductOpInterface op,
+                                                const GpuProduct &product) {
   constexpr int64_t kMostIndexRows = 1 << 16;
-  if (isMMajorIn(op, form))
+  if (product.isMMajor)
     return StringRef("its activations are m-major");
   if (!areWeightsLoaded(op))
     return StringRef("its weights come with each call");
-  if (op.getStaticK() < 1 || op.getStaticK() > kMostIndexRows)
+  if (product.k < 1 || product.k > kMostIndexRows)
     return StringRef("its k is not in 1..65536");
   return std::nullopt;
 }
@@ -273,15 +272,15 @@ ScheduleAttrInterface SelectionOptions::getOwnOfLibrary() const {
   return isReference(own) ? nullptr : own;
 }
 
-std::optional<StringRef> mlir::nm::whyRowMajor(SparseProductOpInterface op,
-                                               const SelectionOptions &options,
-                                               ActivationForm form) {
+std::optional<StringRef>
+mlir::nm::whyRowMajor(SparseProductOpInterface op, const GpuProduct &product,
+                      const SelectionOptions &options) {
   if (isLibraryCall(options.given) &&
       options.given.getPackedForm(op.getPattern()))
     return std::nullopt;
   if (options.getOwnOfLibrary())
     return StringRef("so our own product wants them");
-  return whyNotInColumns(op, form);
+  return whyNotInColumns(op, product);
 }
 
 PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
@@ -302,10 +301,9 @@ static int64_t getRowOfC(SparseProductOpInterface op) {
 /// on an H200 whatever its documentation says: of layouts that do not have both
 /// operands contiguous along k it has all where it sees fewer than 32 rows, and
 /// the rest from k = 136. Its rows are our columns, unless C is transposed.
-static bool isRefusedInBytes(SparseProductOpInterface op, ActivationForm form) {
-  if (!whyNotInColumns(op, form))
-    return false;
-  return getRowOfC(op) >= 32 && op.getStaticK() < 136;
+static bool isRefusedInBytes(SparseProductOpInterface op,
+                             const GpuProduct &product) {
+  return whyNotInColumns(op, product) && getRowOfC(op) >= 32 && product.k < 136;
 }
 
 /// Whether `size` is known and a multiple of `factor`.
@@ -318,21 +316,21 @@ static bool isMultiple(int64_t size, int64_t factor) {
 /// of C is free (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use IMMA
 /// kernels").
 static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
-                                                 bool isDemanded,
-                                                 ActivationForm form) {
+                                                 const GpuProduct &product,
+                                                 bool isDemanded) {
   constexpr int64_t kWord = 4;
-  if (!isMultiple(op.getStaticK(), kWord) || !isMultiple(getRowOfC(op), kWord))
+  if (!isMultiple(product.k, kWord) || !isMultiple(getRowOfC(op), kWord))
     return "cuBLAS multiplies i8 where k and the length of C's rows are known "
            "multiples of 4";
-  std::optional<StringRef> notInColumns = whyNotInColumns(op, form);
+  std::optional<StringRef> notInColumns = whyNotInColumns(op, product);
   bool areAllMultiples =
-      isMultiple(op.getStaticM(), kWord) && isMultiple(op.getStaticN(), kWord);
+      isMultiple(op.getStaticM(), kWord) && isMultiple(product.n, kWord);
   if (notInColumns && !areAllMultiples)
     return "cuBLAS multiplies i8 that is contiguous along k, or whose sizes "
            "are all known multiples of 4, but of this product " +
            notInColumns->str();
   // On demand it is asked, and what it refuses our own product makes.
-  if (!isDemanded && isRefusedInBytes(op, form))
+  if (!isDemanded && isRefusedInBytes(op, product))
     return "cuBLAS refuses sums of i8 that are as short";
   return std::nullopt;
 }
@@ -341,18 +339,16 @@ static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
 /// contiguous along k, and all rows are whole 16 bytes
 /// (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use FP8 kernels").
 static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
-                                                    ActivationForm form) {
+                                                    const GpuProduct &product) {
   constexpr int64_t kRowBytes = 16;
   std::string type = debugString(op.getAType().getElementType());
-  if (isFloat8(getGpuProduct(op).outputType))
+  if (isFloat8(product.outputType))
     return "the runtime calls cuBLAS for no sums of " + type;
-  if (std::optional<StringRef> reason = whyNotInColumns(op, form))
+  if (std::optional<StringRef> reason = whyNotInColumns(op, product))
     return "cuBLAS multiplies " + type +
            " that is contiguous along k, but of this product " + reason->str();
-  auto elements =
-      kRowBytes / int64_t(elementSize(getGpuProduct(op).outputType));
-  if (!isMultiple(op.getStaticK(), kRowBytes) ||
-      !isMultiple(getRowOfC(op), elements))
+  auto elements = kRowBytes / int64_t(elementSize(product.outputType));
+  if (!isMultiple(product.k, kRowBytes) || !isMultiple(getRowOfC(op), elements))
     return "cuBLAS multiplies " + type +
            " where k is known to be a multiple of 16, and the length of C's "
            "rows of " +
@@ -361,9 +357,9 @@ static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
 }
 
 std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
+                                                  const GpuProduct &product,
                                                   double estimate,
-                                                  bool isDemanded,
-                                                  ActivationForm form) {
+                                                  bool isDemanded) {
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
   if (!isDemanded && isBatchInvariant(op))
@@ -371,14 +367,14 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
   if (!isOfBytes(op))
     return std::nullopt;
   return isFloat8(op.getAType().getElementType())
-             ? whyNotSmallFloats(op, form)
-             : whyNotIntegers(op, isDemanded, form);
+             ? whyNotSmallFloats(op, product)
+             : whyNotIntegers(op, product, isDemanded);
 }
 
 double mlir::nm::estimateLibrary(SparseProductOpInterface op,
+                                 const GpuProduct &product,
                                  const ::nm::GpuChip &chip,
                                  ActivationForm form) {
-  GpuProduct product = getGpuProduct(op, form);
   double dense = ::nm::estimateCublas(product, chip);
   if (dense >= 0)
     dense = findMeasuredDense(op, product).value_or(dense);

@@ -36,14 +36,12 @@ enum class ActivationForm { AsIs, Transposed, Copied };
 ::nm::GpuProduct getGpuProduct(SparseProductOpInterface op,
                                ActivationForm form);
 
-/// Whether A is m-major once it has `form`.
-bool isMMajorIn(SparseProductOpInterface op, ActivationForm form);
-
-/// The microseconds of cuBLAS with A in that form, and of the copy that it
-/// takes of an A whose elements of a row are apart; negative where it is not
-/// known.
-double estimateLibrary(SparseProductOpInterface op, const ::nm::GpuChip &chip,
-                       ActivationForm form = ActivationForm::AsIs);
+/// The microseconds of cuBLAS for `product`, which is `op` with A in `form`,
+/// and of the copy that it takes of an A whose elements of a row are apart;
+/// negative where it is not known.
+double estimateLibrary(SparseProductOpInterface op,
+                       const ::nm::GpuProduct &product,
+                       const ::nm::GpuChip &chip, ActivationForm form);
 
 /// Why a batch-invariant module calls cuBLAS for no product of floats.
 inline constexpr StringLiteral
@@ -53,12 +51,12 @@ inline constexpr StringLiteral
 /// are.
 bool isBatchInvariant(SparseProductOpInterface op);
 
-/// Why cuBLAS has no product like `op` with A in another form, if so.
-/// `estimate` is that of estimateLibrary; on demand, cuBLAS is asked at run
-/// time.
-std::optional<std::string>
-whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded,
-             ActivationForm form = ActivationForm::AsIs);
+/// Why cuBLAS has no product like `product`, which is `op` with an A that may
+/// be another, if so. `estimate` is that of estimateLibrary; on demand, cuBLAS
+/// is asked at run time.
+std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
+                                        const ::nm::GpuProduct &product,
+                                        double estimate, bool isDemanded);
 
 /// Whether weights are a dense matrix that comes with each call, which is best
 /// left as it is.
@@ -73,14 +71,6 @@ bool needsColumns(SparseProductOpInterface op);
 
 /// Whether the operands have 8 bits.
 bool isOfBytes(SparseProductOpInterface op);
-
-/// Why the weights of a product of cuBLAS with operands of 8 bits cannot be
-/// packed so that both operands are contiguous along k; none where they can. Of
-/// 8-bit floats it has no other products, and of i8 that one is many times
-/// faster.
-std::optional<StringRef>
-whyNotInColumns(SparseProductOpInterface op,
-                ActivationForm form = ActivationForm::AsIs);
 
 /// Dense weights with the k of each column side by side.
 PackingAttr getColumnPacking(SparseProductOpInterface op);
@@ -104,10 +94,11 @@ struct SelectionOptions {
   ScheduleAttrInterface getOwnOfLibrary() const;
 };
 
-/// Why the weights of cuBLAS' product of bytes stay row-major, if so.
+/// Why the weights of cuBLAS' product of bytes, `product`, stay row-major, if
+/// so.
 std::optional<StringRef> whyRowMajor(SparseProductOpInterface op,
-                                     const SelectionOptions &options,
-                                     ActivationForm form);
+                                     const ::nm::GpuProduct &product,
+                                     const SelectionOptions &options);
 
 /// Whether a copy of A would have other rows than A has, or may have.
 bool canBeCopied(SparseProductOpInterface op);

@@ -106,7 +106,8 @@ chooseByModel(const ScheduleRequest &request) {
     if (best)
       break;
     for (const GpuStrategy *strategy : getGpuStrategies()) {
-      if (strategy->isLastResort(request.product) != isLast)
+      if (strategy->isLastResort(request.product) != isLast ||
+          (request.product.weightBits != 0 && !strategy->convertsWeights()))
         continue;
       ::nm::Result<ScheduleChoice> found = choose(*strategy, request);
       if (!found)

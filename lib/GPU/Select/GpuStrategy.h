@@ -20,9 +20,6 @@ struct ScheduleRequest {
   /// Whether weights may be packed before the product: not those that are dense
   /// and come with each call.
   bool packs = true;
-  /// Whether tables of measured schedules are asked first: no option says
-  /// anything.
-  bool asksTables = !given;
 };
 
 /// A schedule, and the estimate that it was chosen by.
@@ -64,7 +61,8 @@ public:
   /// along m are apart.
   virtual bool readsChannelsLast() const { return false; }
 
-  /// Whether threads convert quantized weights in their registers.
+  /// Whether threads convert quantized weights in their registers. Others have
+  /// no product of them.
   virtual bool convertsWeights() const { return false; }
 
   /// Whether a block can make columns of two products, which are combined
@@ -112,10 +110,6 @@ const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
 /// The fastest schedule by estimate, of the strategy that `request.given` is
 /// of, or of all. The error says why each of them cannot take the product.
 ::nm::Result<ScheduleChoice> chooseGpuSchedule(const ScheduleRequest &request);
-
-/// A schedule of #nm.mma_sp that says nothing, for a product that no other
-/// strategy takes.
-ScheduleAttrInterface getEmptyMmaSpSchedule(MLIRContext *context);
 
 } // namespace mlir::nm
 

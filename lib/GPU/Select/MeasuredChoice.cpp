@@ -74,7 +74,7 @@ std::optional<ScheduleChoice>
 mlir::nm::chooseMeasured(const ScheduleRequest &request,
                          ChooseByModel byModel) {
   SparseProductOpInterface op = request.op;
-  if (!request.asksTables || !request.packs)
+  if (request.given || !request.packs)
     return std::nullopt;
   std::optional<MeasuredSchedule> found = find(op, request.product);
   if (!found)

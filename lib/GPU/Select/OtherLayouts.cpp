@@ -129,22 +129,14 @@ static SmallVector<ReassociationIndices> getGroups(Operation *op) {
   return cast<tensor::CollapseShapeOp>(op).getReassociationIndices();
 }
 
-OtherLayouts::Order mlir::nm::getOrderOfResult(Operation *view,
-                                               ArrayRef<int64_t> order) {
+OtherLayouts::Order mlir::nm::getOrderBehind(Operation *view,
+                                             ArrayRef<int64_t> order,
+                                             bool isResult) {
   if (order.empty() || isa<tensor::CastOp>(view))
     return OtherLayouts::Order(order);
-  return isa<tensor::ExpandShapeOp>(view)
+  return isa<tensor::ExpandShapeOp>(view) == isResult
              ? expandOrder(getGroups(view), order)
              : collapseOrder(getGroups(view), order);
-}
-
-OtherLayouts::Order mlir::nm::getOrderOfSource(Operation *view,
-                                               ArrayRef<int64_t> order) {
-  if (order.empty() || isa<tensor::CastOp>(view))
-    return OtherLayouts::Order(order);
-  return isa<tensor::ExpandShapeOp>(view)
-             ? collapseOrder(getGroups(view), order)
-             : expandOrder(getGroups(view), order);
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,6 +214,6 @@ void OtherLayouts::propagate(Operation *op) {
   if (!isView(op))
     return;
   Value from = op->getOperand(0), to = op->getResult(0);
-  set(to, getOrderOfResult(op, getOrder(from)));
-  set(from, getOrderOfSource(op, getOrder(to)));
+  set(to, getOrderBehind(op, getOrder(from), /*isResult=*/true));
+  set(from, getOrderBehind(op, getOrder(to), /*isResult=*/false));
 }

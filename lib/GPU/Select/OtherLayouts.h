@@ -69,10 +69,10 @@ Value getValueOf(linalg::LinalgOp op, OpOperand &operand);
 /// casts.
 bool isView(Operation *op);
 
-/// The other layout of a view's result where its source's has `order`, and the
-/// other way round; empty where it has none.
-OtherLayouts::Order getOrderOfResult(Operation *view, ArrayRef<int64_t> order);
-OtherLayouts::Order getOrderOfSource(Operation *view, ArrayRef<int64_t> order);
+/// The other layout of a view's result where its source's has `order`, or, not
+/// `isResult`, the other way round; empty where it has none.
+OtherLayouts::Order getOrderBehind(Operation *view, ArrayRef<int64_t> order,
+                                   bool isResult);
 
 } // namespace mlir::nm
 

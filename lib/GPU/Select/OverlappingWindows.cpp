@@ -25,7 +25,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -128,16 +127,12 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Positions in windows as positions in groups; null where the bytes of
-/// `attribute` are not known.
-static TypedAttr moveConstant(const Groups &groups, Attribute attribute) {
-  std::optional<ConstantArray> indices = ConstantArray::get(attribute);
-  if (!indices)
-    return {};
-  auto type = cast<RankedTensorType>(indices->getType());
+/// Positions in windows as positions in groups.
+static TypedAttr moveConstant(const Groups &groups,
+                              const ConstantArray &indices) {
+  auto type = cast<RankedTensorType>(indices.getType());
   int64_t columns = type.getDimSize(1);
-  std::vector<char> moved(indices->getBytes().begin(),
-                          indices->getBytes().end());
+  std::vector<char> moved(indices.getBytes().begin(), indices.getBytes().end());
   for (int64_t i = 0; i < int64_t(moved.size()); ++i)
     moved[i] = char(uint8_t(moved[i]) - groups.firstRowOfKept(i / columns));
   return getConstant(type, moved);
@@ -145,10 +140,9 @@ static TypedAttr moveConstant(const Groups &groups, Attribute attribute) {
 
 static Value moveIndices(OpBuilder &builder, Location loc, const Groups &groups,
                          Value indices) {
-  Attribute constant;
-  if (matchPattern(indices, m_Constant(&constant)))
-    if (TypedAttr moved = moveConstant(groups, constant))
-      return arith::ConstantOp::create(builder, loc, moved);
+  if (std::optional<ConstantArray> constant = ConstantArray::get(indices))
+    return arith::ConstantOp::create(builder, loc,
+                                     moveConstant(groups, *constant));
   auto type = cast<RankedTensorType>(indices.getType());
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());

@@ -30,13 +30,6 @@ using namespace mlir::nm;
 // What can be paired
 //===----------------------------------------------------------------------===//
 
-static std::optional<ConstantArray> getArray(Value value) {
-  Attribute constant;
-  if (!value || !matchPattern(value, m_Constant(&constant)))
-    return std::nullopt;
-  return ConstantArray::get(constant);
-}
-
 /// Whether the product may be one of two, whatever the other is.
 static bool canBePaired(SpMMOp op) {
   auto product = cast<SparseProductOpInterface>(op.getOperation());
@@ -53,8 +46,9 @@ static bool canBePaired(SpMMOp op) {
                    matchPattern(fill.value(), m_Zero())))
       return false;
   }
-  return getArray(op.getValues()) && getArray(op.getIndices()) &&
-         (!op.getScales() || getArray(op.getScales()));
+  return ConstantArray::get(op.getValues()) &&
+         ConstantArray::get(op.getIndices()) &&
+         (!op.getScales() || ConstantArray::get(op.getScales()));
 }
 
 /// The type that each sum is rounded to before anything else happens to it.
@@ -217,7 +211,8 @@ private:
 
 /// The columns of both constants in turns, as many as half a block has of n.
 Value PairedProduct::join(Value ofFirst, Value ofSecond) {
-  ConstantArray arrays[] = {*getArray(ofFirst), *getArray(ofSecond)};
+  ConstantArray arrays[] = {*ConstantArray::get(ofFirst),
+                            *ConstantArray::get(ofSecond)};
   int64_t columns = arrays[0].getType().getShape().back();
   return arith::ConstantOp::create(rewriter, loc,
                                    joinColumns(arrays, columns * half / n));

@@ -164,7 +164,8 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
                              ProductRecord &record) {
   if (whyUnknown(op))
     return;
-  double dense = estimateLibrary(op, gpu);
+  double dense =
+      estimateLibrary(op, getGpuProduct(op), gpu, ActivationForm::AsIs);
   if (dense < 0)
     return;
   // The dense estimate of operands before they are widened stays.

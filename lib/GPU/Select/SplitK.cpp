@@ -13,6 +13,7 @@
 #include "GPU/Tile/TileToGpuBlocks.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 #include "nm/Dialect/NM/IR/PartialSums.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
@@ -487,37 +488,17 @@ FailureOr<Value> SplitProduct::merge(Value partials) {
   return result;
 }
 
-/// The map from (batch..., m, n) to the dimensions of C.
-static AffineMap getMapToC(SparseProductOpInterface op) {
-  MLIRContext *context = op.getContext();
-  AffineMap map =
-      AffineMap::getMultiDimIdentityMap(op.getNumOutputLoops(), context);
-  std::optional<int64_t> m = op.getMDimOfC();
-  if (!m || *m < op.getNDimOfC())
-    return map;
-  SmallVector<AffineExpr> dims(map.getResults());
-  std::swap(dims[*m], dims[op.getNDimOfC()]);
-  return AffineMap::get(map.getNumDims(), 0, dims, context);
-}
-
 /// Lets an epilogue add what C had, in C's place a new tensor: a C that callers
 /// pass is read where it is, and no copy of it is made to be written.
 static SparseProductOpInterface addCInEpilogue(RewriterBase &rewriter,
                                                SparseProductOpInterface op) {
   Location loc = op.getLoc();
-  Type sumType = op.getAccumulatorType(), type = op.getCType().getElementType();
   Value empty = tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()), type);
-  OperationState state = createProductState(op, op.getC(), empty);
-  state.addRegion();
-  auto added = cast<SparseProductOpInterface>(rewriter.create(state));
-  added.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(getMapToC(op)));
-  OpBuilder::InsertionGuard guard(rewriter);
-  Block *body = rewriter.createBlock(&added->getRegion(0), {}, {sumType, type},
-                                     {loc, loc});
-  YieldOp::create(rewriter, loc,
-                  emitRoundedSum(rewriter, loc, body->getArgument(1),
-                                 body->getArgument(0)));
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
+      op.getCType().getElementType());
+  EpilogueBuilder builder(rewriter, op, loc, op.getAccumulatorType());
+  Value stored = builder.emitOwn(builder.getSum());
+  SparseProductOpInterface added = builder.create(op, stored, empty);
   rewriter.replaceOp(op, added);
   return added;
 }

@@ -17,12 +17,12 @@
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
@@ -43,10 +43,7 @@ static constexpr int64_t kMostExactColumn = kMostExactRows * 128;
 /// The largest sum of absolute values that a column of constant weights of i8
 /// has; none of others.
 static std::optional<int64_t> findLargestColumn(SparseProductOpInterface op) {
-  Attribute constant;
-  if (!matchPattern(op.getValues(), m_Constant(&constant)))
-    return std::nullopt;
-  std::optional<ConstantArray> values = ConstantArray::get(constant);
+  std::optional<ConstantArray> values = ConstantArray::get(op.getValues());
   if (!values)
     return std::nullopt;
   auto columns = size_t(values->getType().getDimSize(1));
@@ -68,7 +65,8 @@ static bool isWidenedExact(SparseProductOpInterface op) {
 }
 
 std::optional<Alternative>
-mlir::nm::widenProduct(const AlternativesQuery &query, bool isMMajor) {
+mlir::nm::widenProduct(const AlternativesQuery &query,
+                       const ::nm::GpuProduct &product, bool isMMajor) {
   SparseProductOpInterface op = query.op;
   if (!isa<SpMMOp>(op) || !isOfBytes(op) || op.getScales() || whyNotDense(op))
     return std::nullopt;
@@ -88,9 +86,8 @@ mlir::nm::widenProduct(const AlternativesQuery &query, bool isMMajor) {
       roundsToF16 ? ::nm::ElementType::F16 : ::nm::ElementType::F32;
   wide.product.avoidsPrunedWeights =
       query.options.avoidsPrunedWeights(wide.product);
-  wide.extraCost =
-      estimateWidening(cast<RankedTensorType>(op.getA().getType()),
-                       isMMajor != isMMajorIn(op, query.form), query.chip);
+  wide.extraCost = estimateWidening(cast<RankedTensorType>(op.getA().getType()),
+                                    isMMajor != product.isMMajor, query.chip);
   std::string type = debugString(op.getAType().getElementType());
   wide.steps =
       "; operands of " + type +
@@ -160,31 +157,28 @@ static APInt widenElement(uint8_t bits, Type type) {
   return value.bitcastToAPInt();
 }
 
-/// `attribute`, elements of 8 bits, as f16; null where its bytes are not known.
-static TypedAttr widenConstant(Attribute attribute) {
-  std::optional<ConstantArray> narrow = ConstantArray::get(attribute);
-  if (!narrow)
-    return {};
-  Type element = narrow->getType().getElementType();
+/// `narrow`, elements of 8 bits, as f16.
+static TypedAttr widenConstant(const ConstantArray &narrow) {
+  Type element = narrow.getType().getElementType();
   SmallVector<uint16_t> all;
   for (unsigned bits = 0; bits < 256; ++bits)
     all.push_back(
         uint16_t(widenElement(uint8_t(bits), element).getZExtValue()));
   std::vector<uint16_t> wide;
-  wide.reserve(narrow->getBytes().size());
-  for (char byte : narrow->getBytes())
+  wide.reserve(narrow.getBytes().size());
+  for (char byte : narrow.getBytes())
     wide.push_back(all[uint8_t(byte)]);
-  auto type = RankedTensorType::get(narrow->getType().getShape(),
-                                    Float16Type::get(attribute.getContext()));
+  auto type = RankedTensorType::get(narrow.getType().getShape(),
+                                    Float16Type::get(element.getContext()));
   return getConstant(type, {reinterpret_cast<const char *>(wide.data()),
                             wide.size() * sizeof(uint16_t)});
 }
 
 static Value widenWeights(OpBuilder &builder, SparseProductOpInterface op) {
-  Attribute constant;
-  if (matchPattern(op.getValues(), m_Constant(&constant)))
-    if (TypedAttr wide = widenConstant(constant))
-      return arith::ConstantOp::create(builder, op.getLoc(), wide);
+  if (std::optional<ConstantArray> constant =
+          ConstantArray::get(op.getValues()))
+    return arith::ConstantOp::create(builder, op.getLoc(),
+                                     widenConstant(*constant));
   return createWidened(builder, op.getLoc(), op.getValues(),
                        /*isTransposed=*/false);
 }
@@ -193,91 +187,37 @@ static Value widenWeights(OpBuilder &builder, SparseProductOpInterface op) {
 // The product
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Builds the product of f16, whose epilogue makes what `op` stores.
-class WideProduct {
-public:
-  WideProduct(RewriterBase &rewriter, SparseProductOpInterface op)
-      : rewriter(rewriter), op(op), loc(op.getLoc()),
-        isOfIntegers(!isa<FloatType>(op.getAccumulatorType())) {}
-
-  SpMMOp create();
-
-private:
-  /// Whether a product of f16 stores what `op` does without another epilogue.
-  bool keepsBody();
-  Value addOperand(Value value, AffineMap map);
-  Value emitBody();
-  Value getDestination();
-
-  RewriterBase &rewriter;
-  SparseProductOpInterface op;
-  Location loc;
-  bool isOfIntegers;
-  Region region;
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-};
-} // namespace
-
-/// Sums of either are f32, and C may be, too.
-bool WideProduct::keepsBody() {
-  return !isOfIntegers &&
+/// Whether a product of f16 stores what `op` does without another epilogue:
+/// sums of either are f32, and C may be, too.
+static bool keepsEpilogue(SparseProductOpInterface op) {
+  return op.getAccumulatorType().isF32() &&
          (op.hasEpilogue() || op.getCType().getElementType().isF32());
 }
 
-Value WideProduct::addOperand(Value value, AffineMap map) {
-  operands.push_back(value);
-  maps.push_back(map);
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  return region.front().addArgument(element, loc);
-}
-
-/// What `op` stores for a sum of f32; sums of integers are exact.
-Value WideProduct::emitBody() {
-  Block &body = region.emplaceBlock();
-  Value sum = body.addArgument(rewriter.getF32Type(), loc);
-  rewriter.setInsertionPointToStart(&body);
-  if (isOfIntegers)
+/// A product like `op` of sums of f32, whose epilogue makes what `op` stores.
+static SparseProductOpInterface createOfFloats(RewriterBase &rewriter,
+                                               SparseProductOpInterface op) {
+  if (keepsEpilogue(op))
+    return cast<SparseProductOpInterface>(rewriter.clone(*op));
+  Location loc = op.getLoc();
+  EpilogueBuilder builder(rewriter, op, loc, rewriter.getF32Type());
+  Value sum = builder.getSum();
+  // Sums of integers are exact.
+  if (!op.getAccumulatorType().isF32())
     sum = arith::FPToSIOp::create(rewriter, loc, op.getAccumulatorType(), sum);
-  if (!op.hasEpilogue())
-    return emitSumWithC(rewriter, loc, op, sum, [&] {
-      AffineMap map = rewriter.getMultiDimIdentityMap(op.getNumOutputLoops());
-      SmallVector<AffineExpr> dims(map.getResults());
-      if (cast<SpMMOp>(*op).getTransposeC())
-        std::swap(dims[dims.size() - 2], dims.back());
-      return addOperand(op.getC(), AffineMap::get(map.getNumDims(), 0, dims,
-                                                  rewriter.getContext()));
-    });
-  SmallVector<Value> arguments = {sum};
-  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
-    arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
-  return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);
-}
-
-/// What is written to, which an epilogue does not read.
-Value WideProduct::getDestination() {
-  if (op.hasEpilogue())
-    return op.getC();
-  // C is among the operands, unless it is filled with a constant.
-  if (operands.empty())
-    return op.getC().getDefiningOp<linalg::FillOp>().getOutputs()[0];
-  return tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
-      op.getCType().getElementType());
-}
-
-SpMMOp WideProduct::create() {
-  if (keepsBody())
-    return cast<SpMMOp>(rewriter.clone(*op));
-  Value stored = emitBody();
-  YieldOp::create(rewriter, loc, stored);
+  Value stored = builder.emitOwn(sum);
   rewriter.setInsertionPoint(op);
-  OperationState state = createProductState(op, operands, getDestination());
-  state.addRegion()->takeBody(region);
-  auto product = cast<SpMMOp>(rewriter.create(state));
-  product.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-  return product;
+  // An epilogue does not read what is written to. C is among its operands,
+  // unless C is filled with a constant.
+  Value c = op.getC();
+  if (!op.hasEpilogue())
+    c = builder.hasOperands()
+            ? tensor::EmptyOp::create(rewriter, loc,
+                                      tensor::getMixedSizes(rewriter, loc, c),
+                                      op.getCType().getElementType())
+                  .getResult()
+            : c.getDefiningOp<linalg::FillOp>().getOutputs()[0];
+  return builder.create(op, stored, c);
 }
 
 SparseProductOpInterface mlir::nm::widenOperands(RewriterBase &rewriter,
@@ -288,7 +228,7 @@ SparseProductOpInterface mlir::nm::widenOperands(RewriterBase &rewriter,
   Value a = createWidened(rewriter, op.getLoc(), op.getA(),
                           narrow.getTransposeA() != isMMajor);
   Value values = widenWeights(rewriter, op);
-  SpMMOp product = WideProduct(rewriter, op).create();
+  auto product = cast<SpMMOp>(*createOfFloats(rewriter, op));
   rewriter.modifyOpInPlace(product, [&] {
     product.getAMutable().assign(a);
     product.getValuesMutable().assign(values);

@@ -78,7 +78,6 @@ TEST(SimtColumnsModel, RefusesWhatItHasNot) {
   EXPECT_FALSE(refuses([](GpuProduct &) {}));
   EXPECT_TRUE(refuses([](GpuProduct &product) { product.kept = 0; }));
   EXPECT_TRUE(refuses([](GpuProduct &product) { product.isMMajor = false; }));
-  EXPECT_TRUE(refuses([](GpuProduct &product) { product.weightBits = 4; }));
   EXPECT_TRUE(refuses([](GpuProduct &product) { product.k = 30000; }));
   EXPECT_TRUE(
       refuses([](GpuProduct &product) { product.type = ElementType::I8; }));

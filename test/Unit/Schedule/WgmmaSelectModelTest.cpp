@@ -169,11 +169,6 @@ TEST(WgmmaSelectModel, SaysWhyNot) {
   EXPECT_EQ(whyNot(product), "strategy wgmma_select multiplies i8, f8E4M3FN "
                              "and f8E5M2, but got f16");
   product.type = ElementType::I8;
-  product.weightBits = 4;
-  EXPECT_EQ(whyNot(product),
-            "strategy wgmma_select multiplies weights of the type of A, but "
-            "got quantized ones of 4 bits");
-  product.weightBits = 0;
   product.isMMajor = true;
   EXPECT_EQ(whyNot(product),
             "strategy wgmma_select cannot transpose an m-major A of i8");

@@ -8,6 +8,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -31,6 +32,13 @@ std::optional<size_t> mlir::nm::getConstantBytes(ShapedType type) {
   if (bytes > kMostConstantBytes)
     return std::nullopt;
   return bytes;
+}
+
+std::optional<ConstantArray> ConstantArray::get(Value value) {
+  Attribute constant;
+  if (!value || !matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  return get(constant);
 }
 
 /// `count` copies of `element`.

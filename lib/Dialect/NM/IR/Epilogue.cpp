@@ -1,6 +1,7 @@
 //===- Epilogue.cpp - What a product does with its sums -------------------===//
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 
 #include "VerifyStorage.h"
 
@@ -292,6 +293,68 @@ Value mlir::nm::emitSumWithC(OpBuilder &builder, Location loc,
           : takeC();
   return emitRoundedSum(builder, loc, before, sum);
 }
+
+//===----------------------------------------------------------------------===//
+// Another epilogue
+//===----------------------------------------------------------------------===//
+
+EpilogueBuilder::EpilogueBuilder(RewriterBase &rewriter,
+                                 SparseProductOpInterface op, Location loc,
+                                 Type sumType)
+    : rewriter(rewriter), op(op), loc(loc) {
+  Block &body = region.emplaceBlock();
+  body.addArgument(sumType, loc);
+  rewriter.setInsertionPointToStart(&body);
+}
+
+Value EpilogueBuilder::addOperand(Value value, AffineMap map) {
+  // A broadcast is the operand's map, and need not be made.
+  if (auto broadcast = value.getDefiningOp<linalg::BroadcastOp>()) {
+    SmallVector<AffineExpr> kept;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      if (!llvm::is_contained(broadcast.getDimensions(), int64_t(dim)))
+        kept.push_back(expr);
+    value = broadcast.getInput();
+    map = AffineMap::get(map.getNumDims(), 0, kept, op.getContext());
+  }
+  operands.push_back(value);
+  maps.push_back(map);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return region.front().addArgument(element, loc);
+}
+
+Value EpilogueBuilder::emitOwn(Value sum) {
+  if (!op.hasEpilogue())
+    return emitSumWithC(rewriter, loc, op, sum, [&] {
+      SmallVector<int64_t> dims = getDimsOfC(op);
+      SmallVector<AffineExpr> loops(dims.size());
+      for (auto [loop, dim] : llvm::enumerate(dims))
+        loops[size_t(dim)] = rewriter.getAffineDimExpr(unsigned(loop));
+      return addOperand(op.getC(), AffineMap::get(unsigned(dims.size()), 0,
+                                                  loops, op.getContext()));
+    });
+  SmallVector<Value> arguments = {sum};
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
+    arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
+  return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);
+}
+
+SparseProductOpInterface EpilogueBuilder::create(Operation *place, Value stored,
+                                                 Value c) {
+  rewriter.setInsertionPointToEnd(&region.front());
+  YieldOp::create(rewriter, loc, stored);
+  rewriter.setInsertionPoint(place);
+  OperationState state = createProductState(op, operands, c);
+  state.location = loc;
+  state.addRegion()->takeBody(region);
+  auto product = cast<SparseProductOpInterface>(rewriter.create(state));
+  product.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  return product;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
 
 Type mlir::nm::getFirstRounding(SparseProductOpInterface op) {
   Type rounded;

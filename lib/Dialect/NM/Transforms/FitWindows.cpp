@@ -22,11 +22,6 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
-static std::optional<ConstantArray> getConstantArray(Value value) {
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  return constant ? ConstantArray::get(constant.getValue()) : std::nullopt;
-}
-
 namespace {
 /// The dense elements of constant unstructured weights.
 struct DenseConstant {
@@ -38,8 +33,8 @@ struct DenseConstant {
 } // namespace
 
 std::optional<DenseConstant> DenseConstant::get(SparseProductOpInterface op) {
-  std::optional<ConstantArray> values = getConstantArray(op.getValues()),
-                               indices = getConstantArray(op.getIndices());
+  std::optional<ConstantArray> values = ConstantArray::get(op.getValues()),
+                               indices = ConstantArray::get(op.getIndices());
   if (!values || !indices)
     return std::nullopt;
   int64_t k = op.getStaticK(), n = op.getStaticN();

@@ -6,7 +6,7 @@
 
 #include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,53 +93,9 @@ static const char *whyNotFused(linalg::LinalgOp consumer, Value sums) {
 // The fused product
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Builds the product that makes what `consumer` makes of the result of `op`.
-class FusedProduct {
-public:
-  FusedProduct(RewriterBase &rewriter, SparseProductOpInterface op,
-               linalg::LinalgOp consumer)
-      : rewriter(rewriter), op(op), consumer(consumer),
-        loc(FusedLoc::get(op.getContext(), {op.getLoc(), consumer.getLoc()})) {}
-
-  SparseProductOpInterface create();
-
-private:
-  Value addOperand(Value value, AffineMap map);
-  AffineMap getMapFromLoops(AffineMap map);
-  Value emitSum();
-  Value emitConsumer(Value sum);
-  SparseProductOpInterface createProduct(Value yielded);
-
-  RewriterBase &rewriter;
-  SparseProductOpInterface op;
-  linalg::LinalgOp consumer;
-  Location loc;
-  Region region;
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-};
-} // namespace
-
-/// The element of an operand, in the region.
-Value FusedProduct::addOperand(Value value, AffineMap map) {
-  // A broadcast is the operand's map, and need not be made.
-  if (auto broadcast = value.getDefiningOp<linalg::BroadcastOp>()) {
-    SmallVector<AffineExpr> kept;
-    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
-      if (!llvm::is_contained(broadcast.getDimensions(), int64_t(dim)))
-        kept.push_back(expr);
-    value = broadcast.getInput();
-    map = AffineMap::get(map.getNumDims(), 0, kept, op.getContext());
-  }
-  operands.push_back(value);
-  maps.push_back(map);
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  return region.front().addArgument(element, loc);
-}
-
-/// `map`, of the consumer's loops, from (batch..., m, n).
-AffineMap FusedProduct::getMapFromLoops(AffineMap map) {
+/// `map`, of the consumer's loops, from (batch..., m, n) of `op`.
+static AffineMap getMapFromLoops(SparseProductOpInterface op,
+                                 linalg::LinalgOp consumer, AffineMap map) {
   AffineMap output =
       consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
   int64_t loops = op.getNumOutputLoops();
@@ -148,40 +104,27 @@ AffineMap FusedProduct::getMapFromLoops(AffineMap map) {
     int64_t dimOfC = loop < op.getNumBatchDims() ? loop
                      : loop == loops - 1         ? op.getNDimOfC()
                                                  : *op.getMDimOfC();
-    dims[output.getDimPosition(dimOfC)] = rewriter.getAffineDimExpr(loop);
+    dims[output.getDimPosition(dimOfC)] =
+        getAffineDimExpr(loop, op.getContext());
   }
   return map.replaceDimsAndSymbols(dims, {}, loops, /*numResultSyms=*/0);
 }
 
-/// The element that `op` gives.
-Value FusedProduct::emitSum() {
-  Block &body = region.emplaceBlock();
-  rewriter.setInsertionPointToStart(&body);
-  SmallVector<Value> arguments = {
-      body.addArgument(op.getAccumulatorType(), loc)};
-  if (!op.hasEpilogue())
-    return emitSumWithC(rewriter, loc, op, arguments.front(), [&] {
-      AffineMap map =
-          consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
-      return addOperand(op.getC(), getMapFromLoops(map));
-    });
-  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
-    arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
-  return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);
-}
-
-/// What `consumer` makes of it.
-Value FusedProduct::emitConsumer(Value sum) {
+/// What `consumer` makes of `stored`, which `op` would store.
+static Value emitConsumer(RewriterBase &rewriter, EpilogueBuilder &builder,
+                          SparseProductOpInterface op,
+                          linalg::LinalgOp consumer, Value stored) {
   IRMapping mapping;
   for (OpOperand &operand : consumer->getOpOperands()) {
     BlockArgument element = consumer.getMatchingBlockArgument(&operand);
     if (operand.get() == op->getResult(0))
-      mapping.map(element, sum);
+      mapping.map(element, stored);
     else if (!element.use_empty())
-      mapping.map(element,
-                  addOperand(operand.get(),
-                             getMapFromLoops(
-                                 consumer.getMatchingIndexingMap(&operand))));
+      mapping.map(element, builder.addOperand(
+                               operand.get(),
+                               getMapFromLoops(
+                                   op, consumer,
+                                   consumer.getMatchingIndexingMap(&operand))));
   }
   auto cloneConstant = [&](Value value) {
     if (value.getParentBlock() != consumer.getBlock() &&
@@ -196,20 +139,17 @@ Value FusedProduct::emitConsumer(Value sum) {
   return mapping.lookup(consumer.getBlock()->getTerminator()->getOperand(0));
 }
 
-SparseProductOpInterface FusedProduct::createProduct(Value yielded) {
-  YieldOp::create(rewriter, loc, yielded);
-  rewriter.setInsertionPoint(consumer);
-  Value c = consumer.getDpsInits()[0];
-  OperationState state = createProductState(op, operands, c);
-  state.location = loc;
-  state.addRegion()->takeBody(region);
-  auto fused = cast<SparseProductOpInterface>(rewriter.create(state));
-  fused.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-  return fused;
-}
-
-SparseProductOpInterface FusedProduct::create() {
-  SparseProductOpInterface fused = createProduct(emitConsumer(emitSum()));
+/// The product that makes what `consumer` makes of the result of `op`.
+static SparseProductOpInterface fuse(RewriterBase &rewriter,
+                                     SparseProductOpInterface op,
+                                     linalg::LinalgOp consumer) {
+  Location loc =
+      FusedLoc::get(op.getContext(), {op.getLoc(), consumer.getLoc()});
+  EpilogueBuilder builder(rewriter, op, loc, op.getAccumulatorType());
+  Value own = builder.emitOwn(builder.getSum());
+  SparseProductOpInterface fused = builder.create(
+      consumer, emitConsumer(rewriter, builder, op, consumer, own),
+      consumer.getDpsInits()[0]);
   rewriter.replaceOp(consumer, fused->getResults());
   rewriter.eraseOp(op);
   return fused;
@@ -274,41 +214,15 @@ static LogicalResult takeBeforeReshape(RewriterBase &rewriter,
 // What C starts as
 //===----------------------------------------------------------------------===//
 
-/// From (batch..., m, n) to the dimensions of C that are not `left`.
-static AffineMap getMapOfC(SparseProductOpInterface op,
-                           ArrayRef<int64_t> left) {
-  int64_t loops = op.getNumOutputLoops();
-  SmallVector<AffineExpr> dims;
-  for (int64_t dim = 0; dim < op.getCType().getRank(); ++dim) {
-    int64_t loop = dim < op.getNumBatchDims() ? dim
-                   : dim == op.getNDimOfC()   ? loops - 1
-                                              : loops - 2;
-    if (!llvm::is_contained(left, dim))
-      dims.push_back(getAffineDimExpr(unsigned(loop), op.getContext()));
-  }
-  return AffineMap::get(unsigned(loops), 0, dims, op.getContext());
-}
-
 /// A product that is added to a broadcast takes that as its epilogue's operand,
 /// so that the broadcast need not be made.
 static SparseProductOpInterface
 takeBroadcastOfC(RewriterBase &rewriter, SparseProductOpInterface op,
                  linalg::BroadcastOp broadcast) {
-  Location loc = op.getLoc();
-  Region region;
-  Block &body = region.emplaceBlock();
-  Value sum = body.addArgument(op.getAccumulatorType(), loc),
-        start = body.addArgument(op.getCType().getElementType(), loc);
-  rewriter.setInsertionPointToStart(&body);
-  YieldOp::create(rewriter, loc,
-                  emitSumWithC(rewriter, loc, op, sum, [&] { return start; }));
-  rewriter.setInsertionPoint(op);
-  OperationState state =
-      createProductState(op, broadcast.getInput(), broadcast.getInit());
-  state.addRegion()->takeBody(region);
-  auto fused = cast<SparseProductOpInterface>(rewriter.create(state));
-  fused.setEpilogueMapsAttr(
-      rewriter.getAffineMapArrayAttr(getMapOfC(op, broadcast.getDimensions())));
+  EpilogueBuilder builder(rewriter, op, op.getLoc(), op.getAccumulatorType());
+  Value stored = builder.emitOwn(builder.getSum());
+  SparseProductOpInterface fused =
+      builder.create(op, stored, broadcast.getInit());
   rewriter.replaceOp(op, fused->getResults());
   return fused;
 }
@@ -333,7 +247,7 @@ fuseConsumer(RewriterBase &rewriter, SparseProductOpInterface op) {
         op, "its result is not used by just one linalg op");
   if (const char *reason = whyNotFused(consumer, sums))
     return rewriter.notifyMatchFailure(op, Twine("what follows it ") + reason);
-  return FusedProduct(rewriter, op, consumer).create();
+  return fuse(rewriter, op, consumer);
 }
 
 FailureOr<SparseProductOpInterface>

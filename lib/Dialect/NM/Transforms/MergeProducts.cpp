@@ -34,13 +34,6 @@ static bool isDense(SparseProductOpInterface op) {
          pattern.getBn() == op.getStaticN();
 }
 
-static Attribute getConstantOf(Value value) {
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant)))
-    return {};
-  return constant;
-}
-
 //===----------------------------------------------------------------------===//
 // What can be merged
 //===----------------------------------------------------------------------===//
@@ -79,7 +72,10 @@ static bool canBeSlice(Value value, bool isOneRow) {
 /// The constant that all of C has; null where C is read and has none.
 static Attribute getFill(SparseProductOpInterface op) {
   auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  return fill ? getConstantOf(fill.value()) : Attribute();
+  Attribute constant;
+  if (!fill || !matchPattern(fill.value(), m_Constant(&constant)))
+    return {};
+  return constant;
 }
 
 /// Whether the product may be one of several, whatever the others are.
@@ -93,7 +89,7 @@ static bool canBeMerged(SparseProductOpInterface op) {
       n * op.getCType().getElementTypeBitWidth() % (8 * kSliceBytes) != 0)
     return false;
   for (Value part : {op.getValues(), op.getIndices(), op.getScales()})
-    if (part && !ConstantArray::get(getConstantOf(part)))
+    if (part && !ConstantArray::get(part))
       return false;
   ShapedType type = op.getCType();
   bool isOneRow = type.hasStaticShape() && type.getNumElements() == n;
@@ -112,8 +108,8 @@ static bool isOneOperand(SparseProductOpInterface a, SparseProductOpInterface b,
     return false;
   if (!map.isFunctionOfDim(unsigned(a.getNumOutputLoops() - 1)))
     return ofA == ofB;
-  return map.getNumResults() == 1 && ConstantArray::get(getConstantOf(ofA)) &&
-         ConstantArray::get(getConstantOf(ofB));
+  return map.getNumResults() == 1 && ConstantArray::get(ofA) &&
+         ConstantArray::get(ofB);
 }
 
 static bool haveOneEpilogue(SparseProductOpInterface a,
@@ -194,7 +190,7 @@ Value MergedProduct::concatenate(
     function_ref<Value(SparseProductOpInterface)> valueOf) {
   SmallVector<ConstantArray> arrays;
   for (SparseProductOpInterface part : parts)
-    arrays.push_back(*ConstantArray::get(getConstantOf(valueOf(part))));
+    arrays.push_back(*ConstantArray::get(valueOf(part)));
   return arith::ConstantOp::create(rewriter, loc, joinColumns(arrays));
 }
 

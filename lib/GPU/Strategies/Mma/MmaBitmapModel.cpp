@@ -52,8 +52,6 @@ static constexpr int64_t kOtherRegisters = 72;
 static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.isVector)
     return "a matrix, but got a vector";
-  if (product.weightBits != 0)
-    return "weights of f16 or bf16, but got quantized ones";
   if (Status status = BitmapForm::verify(product.pattern, product.type);
       !status)
     return status.error().message.substr(std::string("expected ").size());

@@ -48,12 +48,6 @@ private:
 };
 } // namespace
 
-ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
-  return getSchedule<MmaSpScheduleAttr>(
-      mlir::detail::getDefaultDiagnosticEmitFn(context), context,
-      ::nm::GivenFields());
-}
-
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {
   static const MmaSpStrategy strategy;
   return strategy;

@@ -153,8 +153,6 @@ static std::string whyNot(const GpuProduct &product) {
   if (product.type != ElementType::F32 && product.type != ElementType::F16 &&
       product.type != ElementType::BF16)
     return "simt_columns: expected operands of f32, f16 or bf16";
-  if (product.weightBits != 0)
-    return "simt_columns: its weights are quantized";
   if (product.k > ColumnsForm::kMostRows || product.k > kLongSumRows ||
       product.k * product.rows() > kMaxElements)
     return "simt_columns: k is too large";

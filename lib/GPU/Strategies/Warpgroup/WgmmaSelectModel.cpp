@@ -231,10 +231,6 @@ static std::optional<Error> whyNot(const GpuProduct &product,
     return refuse("multiplies matrices");
   if (product.type != ElementType::I8 && !isFloat8(product.type))
     return refuse("multiplies i8, f8E4M3FN and f8E5M2, but got " + type);
-  if (product.weightBits != 0)
-    return refuse("multiplies weights of the type of A, but got quantized ones "
-                  "of " +
-                  std::to_string(product.weightBits) + " bits");
   if (product.isMMajor)
     return refuse("cannot transpose an m-major A of " + type);
   if (std::optional<Error> reason = whyNotPattern(product.pattern))

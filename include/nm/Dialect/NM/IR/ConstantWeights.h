@@ -28,6 +28,8 @@ public:
   /// anything else, for a resource whose size does not match its type, and for
   /// more than kMostConstantBytes.
   static std::optional<ConstantArray> get(Attribute attribute);
+  /// That of a constant `value`, which may be null.
+  static std::optional<ConstantArray> get(Value value);
 
   ShapedType getType() const { return type; }
   ::nm::ElementType getElementType() const { return elementType; }
