@@ -47,9 +47,9 @@ namespace {
 class BulkCopy {
 public:
   BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
-           RoleBarriers &barriers, int64_t partialBoxRows)
+           RoleBarriers &barriers, const BlockTiling &tiling)
       : rewriter(rewriter), emitter{rewriter, op.getLoc()}, op(op), role(role),
-        barriers(barriers), partialBoxRows(partialBoxRows) {}
+        barriers(barriers), partialBoxRows(tiling.boxRows) {}
 
   LogicalResult expand();
 
@@ -313,8 +313,8 @@ LogicalResult BulkCopy::expand() {
 
 LogicalResult mlir::nm::expandBulkCopy(RewriterBase &rewriter, CopyOp op,
                                        WarpsOp role, RoleBarriers &barriers,
-                                       int64_t boxRows) {
-  return BulkCopy(rewriter, op, role, barriers, boxRows).expand();
+                                       const BlockTiling &tiling) {
+  return BulkCopy(rewriter, op, role, barriers, tiling).expand();
 }
 
 /// How many copies the roles's steps have, where they are all bulk copies;

@@ -10,10 +10,10 @@ namespace mlir::nm {
 
 /// Expands `op`, a bulk or tensor copy of `role` that is signalled: one thread
 /// tells the barrier how many bytes come, and starts the copies. Makes the
-/// tensor map in front of the role's blocks, on the host. Tiles of A that A may
-/// end in have boxes of at most `boxRows` rows, if that is not 0.
+/// tensor map in front of the role's blocks, on the host. `tiling` says what
+/// boxes it has.
 LogicalResult expandBulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
-                             RoleBarriers &barriers, int64_t boxRows);
+                             RoleBarriers &barriers, const BlockTiling &tiling);
 
 /// Keeps the threads of `role` that start no copies from its steps, where all
 /// copies are bulk copies. Such threads arrive at no barrier, and might lag

@@ -13,7 +13,7 @@ using namespace mlir::nm;
 LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
                                              WarpsOp role,
                                              RoleBarriers &barriers,
-                                             int64_t boxRows) {
+                                             const BlockTiling &tiling) {
   auto copies = collectOps<CopyOp>(role);
   for (CopyOp op : copies) {
     if (!op.getToken() || !op.getToken().hasOneUse() ||
@@ -30,7 +30,7 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
   keepStarters(rewriter, role);
   for (CopyOp op : copies) {
     if (op.isBulk()) {
-      if (failed(expandBulkCopy(rewriter, op, role, barriers, boxRows)))
+      if (failed(expandBulkCopy(rewriter, op, role, barriers, tiling)))
         return failure();
       continue;
     }

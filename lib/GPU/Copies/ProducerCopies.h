@@ -8,10 +8,11 @@
 namespace mlir::nm {
 
 /// Expands the copies of `role`, whose tokens are signalled, to what its
-/// threads do. Entries of lists are loaded a step ahead. Boxes of
-/// a tile that A may end in have at most `boxRows` rows, if that is not 0.
+/// threads do, by the product's `tiling`. Entries of lists are loaded a step
+/// ahead.
 LogicalResult expandProducerCopies(RewriterBase &rewriter, WarpsOp role,
-                                   RoleBarriers &barriers, int64_t boxRows);
+                                   RoleBarriers &barriers,
+                                   const BlockTiling &tiling);
 
 } // namespace mlir::nm
 

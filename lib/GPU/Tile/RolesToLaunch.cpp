@@ -173,7 +173,7 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
   SmallVector<WarpsOp> roles(blocks.getOps<WarpsOp>());
   for (WarpsOp role : roles)
     if (failed(expandProducerCopies(rewriter, role, *barriers,
-                                    schedule.getTiling().boxRows)))
+                                    schedule.getTiling())))
       return failure();
   for (WarpsOp role : roles)
     awaitBufferedStores(rewriter, role);
