@@ -11,6 +11,7 @@
 #include "GPU/Attention/AttentionParts.h"
 #include "GPU/Attention/AttentionPlace.h"
 #include "GPU/Attention/AttentionTiles.h"
+#include "GPU/Tile/CreateLaunch.h"
 
 #include "nm/Support/Warp.h"
 
@@ -427,17 +428,10 @@ void AttentionKernel::launch() {
   std::optional<AttentionParts> parts;
   if (hasFewRows)
     parts.emplace(e, place, splits);
-  Value one = e.index(1);
-  Value shared = arith::ConstantIntOp::create(
-      builder, loc,
+  int64_t bytes =
       std::max(tiles.getBytes(),
-               hasFewRows ? AttentionParts::getBytes(place.getWidth()) : 0),
-      32);
-  auto launch = gpu::LaunchOp::create(builder, loc, blocks, one, one,
-                                      e.index(kThreads), one, one, shared);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
+               hasFewRows ? AttentionParts::getBytes(place.getWidth()) : 0);
+  gpu::LaunchOp launch = createLaunch(builder, loc, blocks, kThreads, bytes);
   Value thread = launch.getThreadIds().x;
   lane.emplace(e, thread);
   placeBlock(launch.getBlockIds().x);

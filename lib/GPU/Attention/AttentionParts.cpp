@@ -2,6 +2,8 @@
 
 #include "GPU/Attention/AttentionParts.h"
 
+#include "GPU/Tile/CreateLaunch.h"
+
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -263,15 +265,10 @@ void AttentionParts::storeRow(Value lane, Value row, ArrayRef<Value> results) {
 /// the sums of their columns.
 void AttentionParts::launch() {
   OpBuilder &b = e.builder;
-  Value one = e.index(1);
   Value rows = b.createOrFold<arith::MulIOp>(e.loc, place.heads, place.allRows);
-  auto launch = gpu::LaunchOp::create(b, e.loc, rows, one, one,
-                                      e.index(kWarpSize), one, one);
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&launch.getBody().front());
-    gpu::TerminatorOp::create(b, e.loc);
-    b.setInsertionPointToStart(&launch.getBody().front());
+    gpu::LaunchOp launch = createLaunch(b, e.loc, rows, kWarpSize);
     Value row = launch.getBlockIds().x, lane = launch.getThreadIds().x;
     Value weight = findWeight(lane, row);
     storeRow(lane, row, addParts(lane, row, weight));

@@ -11,6 +11,7 @@
 #include "GPU/Layouts/SplitFloatTiles.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
@@ -93,13 +94,7 @@ SplitFloatTile::SplitFloatTile(OpBuilder &builder, SplitFloatsOp op)
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, batchSizes[dim]);
   }
   int64_t bytes = op.getTranspose() ? kTileK * kSharedRow * 4 : 0;
-  Value one = e.index(1);
-  auto launch =
-      gpu::LaunchOp::create(builder, loc, blocks, one, one, e.index(kThreads),
-                            one, one, bytes == 0 ? Value() : e.i32(bytes));
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::LaunchOp launch = createLaunch(builder, loc, blocks, kThreads, bytes);
   thread = launch.getThreadIds().x;
   // Neighbouring blocks read one after the other along rows of A.
   Value block = launch.getBlockIds().x;

@@ -4,6 +4,7 @@
 
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Sums/TileEpilogue.h"
+#include "GPU/Tile/CreateLaunch.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
@@ -183,19 +184,15 @@ TileLaunch::TileLaunch(OpBuilder &builder, Location loc, Value output,
                        int64_t threads, int64_t sharedBytes) {
   ThreadEmitter emit{builder, loc};
   SmallVector<Value> counts;
-  Value one = emit.index(1), blocks = one;
+  Value blocks = emit.index(1);
   for (unsigned loop = 0; loop < tiles.size(); ++loop) {
     sizes.push_back(builder.createOrFold<memref::DimOp>(loc, output, loop));
     counts.push_back(builder.createOrFold<arith::CeilDivUIOp>(
         loc, sizes.back(), emit.index(tiles[loop])));
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, counts.back());
   }
-  Value shared = sharedBytes == 0 ? Value() : emit.i32(sharedBytes);
-  auto launch = gpu::LaunchOp::create(builder, loc, blocks, one, one,
-                                      emit.index(threads), one, one, shared);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::LaunchOp launch =
+      createLaunch(builder, loc, blocks, threads, sharedBytes);
   thread = launch.getThreadIds().x;
   first.resize(tiles.size());
   // A grid has less than 2^31 blocks, and i32 is divided in a fourth of i64's

@@ -15,6 +15,7 @@
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Rows/LaneSums.h"
 #include "GPU/Rows/RowBody.h"
+#include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -61,7 +62,6 @@ private:
   using Carried = SmallVector<Value>;
   using Pass = llvm::function_ref<Carried(Chunk &, Carried)>;
 
-  gpu::LaunchOp createLaunch(Value blocks, Value shared);
   void countSizes();
   bool hasFewElements() const;
   void placeElement(Value block, Value thread);
@@ -220,43 +220,24 @@ void RowKernel::makeChunks() {
   }
 }
 
-/// Moves the builder into the launch.
-gpu::LaunchOp RowKernel::createLaunch(Value blocks, Value shared) {
-  Value one = e.index(1), threads = e.index(shape.threads());
-  Value cluster = shape.cluster > 1 ? e.index(shape.cluster) : Value(),
-        other = shape.cluster > 1 ? one : Value();
-  auto launch = gpu::LaunchOp::create(
-      builder, loc, blocks, one, one, threads, one, one, shared,
-      /*asyncTokenType=*/nullptr, /*asyncDependencies=*/ValueRange(),
-      /*workgroupAttributions=*/{}, /*privateAttributions=*/{}, cluster, other,
-      other);
-  // The builder leaves out the cluster's ids and sizes.
-  if (cluster)
-    for (int64_t i = 0; i < 6; ++i)
-      launch.getBody().addArgument(builder.getIndexType(), loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  return launch;
-}
-
 void RowKernel::launch() {
   OpBuilder::InsertionGuard guard(builder);
   countSizes();
   int64_t reductions = 0;
   for (const RowOp &op : group.ops)
     reductions += op.combiners.size();
-  Value blocks, shared;
+  Value blocks;
+  int64_t sharedBytes = 0;
   if (shape.lanes == 0) {
     Value accesses = e.div(sizes.back(), shape.width);
     Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
     blocks = e.ceilDiv(total, kElementThreads);
   } else {
     blocks = e.mul(e.ceilDiv(rows, shape.rowsOfBlock), shape.cluster);
-    if (int64_t bytes = LaneSums::getBytes(shape.lanes, reductions))
-      shared = arith::ConstantIntOp::create(builder, loc, bytes, 32);
+    sharedBytes = LaneSums::getBytes(shape.lanes, reductions);
   }
-  gpu::LaunchOp launch = createLaunch(blocks, shared);
+  gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
+                                      sharedBytes, shape.cluster);
   Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
   if (shape.lanes == 0) {
     placeElement(block, thread);

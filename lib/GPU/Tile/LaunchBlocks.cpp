@@ -8,6 +8,7 @@
 
 #include "GPU/Tile/LaunchBlocks.h"
 
+#include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/BufferAlignment.h"
@@ -87,25 +88,6 @@ static int64_t placeBuffers(RewriterBase &rewriter, scf::ForallOp loop) {
   return bytes;
 }
 
-static gpu::LaunchOp createLaunch(OpBuilder &builder, Location loc,
-                                  Value blocks, Value threads, Value shared,
-                                  int64_t cluster) {
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  if (cluster == 1)
-    return gpu::LaunchOp::create(builder, loc, blocks, one, one, threads, one,
-                                 one, shared);
-  Value width = arith::ConstantIndexOp::create(builder, loc, cluster);
-  auto launch = gpu::LaunchOp::create(
-      builder, loc, blocks, one, one, threads, one, one, shared,
-      /*asyncTokenType=*/nullptr, /*asyncDependencies=*/{},
-      /*workgroupAttributions=*/{}, /*privateAttributions=*/{}, width, one,
-      one);
-  // The builder leaves out the cluster's ids and sizes.
-  for (int64_t i = 0; i < 6; ++i)
-    launch.getBody().addArgument(builder.getIndexType(), loc);
-  return launch;
-}
-
 void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
                             int64_t threads, ScheduleAttrInterface schedule) {
   Location loc = loop.getLoc();
@@ -119,13 +101,8 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
   if (cluster > 1)
     blocks = rewriter.createOrFold<arith::MulIOp>(
         loc, blocks, arith::ConstantIndexOp::create(rewriter, loc, cluster));
-  Value size = arith::ConstantIndexOp::create(rewriter, loc, threads);
-  Value shared =
-      bytes == 0
-          ? Value()
-          : arith::ConstantIntOp::create(rewriter, loc, bytes, 32).getResult();
-  auto launch = createLaunch(rewriter, loc, blocks, size, shared, cluster);
-  rewriter.setInsertionPointToStart(&launch.getBody().front());
+  gpu::LaunchOp launch =
+      createLaunch(rewriter, loc, blocks, threads, bytes, cluster);
   Value iteration = launch.getBlockIds().x;
   if (cluster > 1)
     iteration = arith::DivUIOp::create(
@@ -138,8 +115,8 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
   SmallVector<Value> ivs =
       getBlockInductionVars(rewriter, loop, trips, iteration, groups);
   rewriter.eraseOp(loop.getTerminator());
-  auto terminator = gpu::TerminatorOp::create(rewriter, loc);
-  rewriter.inlineBlockBefore(loop.getBody(), terminator, ivs);
+  rewriter.inlineBlockBefore(loop.getBody(),
+                             launch.getBody().front().getTerminator(), ivs);
   rewriter.eraseOp(loop);
 }
 

@@ -2,6 +2,7 @@
 
 #include "nm/GPU/Tile/LinalgToGPU.h"
 
+#include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/ElementAccesses.h"
 #include "GPU/Tile/MatrixRowCopies.h"
 #include "GPU/Tile/ShortRows.h"
@@ -34,18 +35,6 @@ static constexpr int64_t kThreads = 256;
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
-
-static gpu::LaunchOp createLaunch(OpBuilder &builder, Location loc,
-                                  Value blocks, int64_t threads) {
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value size = arith::ConstantIndexOp::create(builder, loc, threads);
-  auto launch =
-      gpu::LaunchOp::create(builder, loc, blocks, one, one, size, one, one);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  return launch;
-}
 
 /// The trip count of each dimension.
 static SmallVector<Value> countTrips(OpBuilder &builder, scf::ParallelOp loop) {
@@ -90,7 +79,8 @@ void mlir::nm::convertParallelToLaunch(RewriterBase &rewriter,
     total = rewriter.createOrFold<arith::MulIOp>(loc, total, count);
   Value threads = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
   Value blocks = rewriter.createOrFold<arith::CeilDivSIOp>(loc, total, threads);
-  gpu::LaunchOp launch = createLaunch(rewriter, loc, blocks, kThreads);
+  gpu::LaunchOp launch =
+      mlir::nm::createLaunch(rewriter, loc, blocks, kThreads);
   Value first = arith::MulIOp::create(rewriter, loc, launch.getBlockIds().x,
                                       launch.getBlockSize().x);
   Value id =
@@ -130,7 +120,7 @@ static SmallVector<unsigned> getOrder(linalg::GenericOp op) {
 static LogicalResult launchOnce(RewriterBase &rewriter, linalg::GenericOp op) {
   rewriter.setInsertionPoint(op);
   Value one = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 1);
-  gpu::LaunchOp launch = createLaunch(rewriter, op.getLoc(), one, 1);
+  gpu::LaunchOp launch = mlir::nm::createLaunch(rewriter, op.getLoc(), one, 1);
   rewriter.moveOpBefore(op, launch.getBody().front().getTerminator());
   rewriter.setInsertionPoint(op);
   if (failed(linalg::linalgOpToLoops(rewriter, op)))

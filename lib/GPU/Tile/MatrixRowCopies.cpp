@@ -12,6 +12,7 @@
 #include "GPU/Tile/MatrixRowCopies.h"
 
 #include "GPU/Expand/ThreadEmitter.h"
+#include "GPU/Tile/CreateLaunch.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -167,7 +168,7 @@ private:
 void RowCopies::launch() {
   OpBuilder::InsertionGuard guard(builder);
   int64_t rank = type.getRank();
-  Value one = e.index(1), blocks = one;
+  Value blocks = e.index(1);
   for (int64_t dim = 0; dim < rank; ++dim) {
     int64_t ofTile = dim == rank - 1   ? columnsOfTile()
                      : dim == rank - 2 ? rowsOfTile()
@@ -176,11 +177,7 @@ void RowCopies::launch() {
     tiles.push_back(e.ceilDiv(sizes.back(), ofTile));
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, tiles.back());
   }
-  auto launch = gpu::LaunchOp::create(builder, loc, blocks, one, one,
-                                      e.index(kWarps * kWarpSize), one, one);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  gpu::TerminatorOp::create(builder, loc);
-  builder.setInsertionPointToStart(&launch.getBody().front());
+  gpu::LaunchOp launch = createLaunch(builder, loc, blocks, kWarps * kWarpSize);
   copyRows(launch.getBlockIds().x, launch.getThreadIds().x);
 }
 
