@@ -175,6 +175,8 @@ def _forget_oldest(w: SparseTensor, device: tuple[int, int]) -> None:
 def _forget(w: SparseTensor, key: Any) -> None:
     w._drop_calls()
     bound = w._bound.pop(key, None)
+    if w._retired is not None and bound is not None and bound.device[0] == lib.CUDA:
+        w._retired.append(bound)
     for key, call in list(w._prepared.items()):
         if call._bound is bound:
             w._prepared.pop(key, None)

@@ -30,7 +30,7 @@ def packed_bytes(*weights: SparseTensor) -> int:
     none is given. A form that several kernels of a weight share counts once."""
     parts: dict[int, int] = {}
     for w in weights or living_weights():
-        for bound in list(w._bound.values()):
+        for bound in [*w._bound.values(), *(w._retired or ())]:
             parts.update(bound.packed_parts())
     return sum(parts.values())
 
@@ -47,6 +47,7 @@ def free_packed(*weights: SparseTensor) -> int:
         w._drop_calls()
         w._prepared.clear()
         w._bound.clear()
+        w._retired = None
     return before
 
 

@@ -60,6 +60,9 @@ class SparseTensor:
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}
+        # Bound functions of a GPU that are not called any more, where someone wants to
+        # write to all packed forms that CUDA graphs may read.
+        self._retired: list | None = None
         # What else knows the prepared calls, nm.torch's FastCalls.
         self._fast_calls: weakref.WeakSet = weakref.WeakSet()
         # nm.torch's: its tensors by device, and the weight in lower types.

@@ -7,12 +7,13 @@
 
 vLLM finds `register` by the entry point vllm.general_plugins where nm is installed. It is
 written against vLLM's register_quantization_config, QuantizationConfig, LinearMethodBase,
-register_model_loader and BaseModelLoader.
+register_model_loader, BaseModelLoader, and the layerwise loading of its newer versions.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 
@@ -26,15 +27,49 @@ def register() -> None:
     register_model_loader("nm")(_loader_class())
 
 
+# What vLLM deletes where it loads a layer anew: it asks to process all layers behind a load,
+# those too that were processed as soon as they were whole.
+_PROCESSED = "_already_called_process_weights_after_loading"
+
+
+def _layerwise() -> Callable[[Any], None] | None:
+    """What has vLLM load and process a layer by itself; None where it cannot."""
+    try:
+        from vllm.model_executor.model_loader.reload.layerwise import (
+            initialize_online_processing)
+    except ImportError:
+        return None
+    return initialize_online_processing
+
+
 def _config_class() -> type:
+    import torch
     from vllm.model_executor.layers.linear import (LinearBase, LinearMethodBase,
                                                    UnquantizedLinearMethod)
     from vllm.model_executor.layers.quantization.base_config import QuantizationConfig
 
     from .torch._serving import ServedConfig, ServedLinear
 
+    layerwise = _layerwise()
+
     class NMLinearMethod(ServedLinear, LinearMethodBase):
-        """Products with condensed weights."""
+        """Products with condensed weights. Dense ones have no memory until all of a layer
+        has come, and are then condensed."""
+
+        uses_meta_device = layerwise is not None
+
+        def create_weights(self, layer: Any, *sizes: Any, **attributes: Any) -> None:
+            if layerwise is None:
+                super().create_weights(layer, *sizes, **attributes)
+                return
+            with torch.device("meta"):
+                super().create_weights(layer, *sizes, **attributes)
+            layerwise(layer)
+
+        def process_weights_after_loading(self, layer: Any) -> None:
+            if not getattr(layer, _PROCESSED, False):
+                super().process_weights_after_loading(layer)
+                setattr(layer, _PROCESSED, True)
 
     class NMConfig(ServedConfig, QuantizationConfig):
         """What vLLM asks about the layers of a model."""

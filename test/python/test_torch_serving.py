@@ -96,8 +96,70 @@ class LinearBase(nn.Module):
         else:
             parameter.data.copy_(loaded.chunk(self.processes, 1)[self.rank])
 
+    def process(self):
+        self.method.process_weights_after_loading(self)
+
     def forward(self, x):
         return self.method.apply(self, x)
+
+
+class LayerwiseReload:
+    """As vLLM loads other weights into a model that runs: each layer has the tensors again
+    that it was created with, without memory; what comes for it is kept until all of it is
+    there, loaded into new memory and processed, and copied to the tensors that were there
+    before, whose writes PyTorch does not count. Buffers that are in no state stay."""
+
+    def __init__(self, model):
+        self.layers = [each for each in model.modules() if isinstance(each, LinearBase)]
+        self.created = [self.without_memory(layer._parameters) for layer in self.layers]
+
+    def without_memory(self, parameters):
+        found = {}
+        for name, parameter in parameters.items():
+            found[name] = nn.Parameter(parameter.detach().to("meta"), requires_grad=False)
+            found[name].__dict__.update(parameter.__dict__)
+        return found
+
+    def start(self):
+        for layer, created in zip(self.layers, self.created):
+            before = dict(layer._parameters), dict(layer._buffers)
+            layer._parameters.clear()
+            layer._buffers.clear()
+            for name, parameter in self.without_memory(created).items():
+                layer.register_parameter(name, parameter)
+            load_layerwise(layer, before)
+
+
+def load_layerwise(layer, before=None):
+    """Keeps what comes for a layer until all of it is there; then loads and processes it."""
+    kept, missing = [], [sum(each.numel() for each in layer.parameters())]
+
+    def finish():
+        for name, parameter in list(layer.named_parameters()):
+            setattr(layer, name, nn.Parameter(torch.empty_like(parameter, device="cpu"),
+                                              requires_grad=False))
+        for name, own, loaded, shard in kept:
+            own(getattr(layer, name), loaded, *shard)
+        layer.__dict__.pop("_already_called_process_weights_after_loading", None)
+        layer.process()
+        if before is None:
+            return
+        for name, parameter in before[0].items():
+            if parameter.data_ptr() != getattr(layer, name).data_ptr():
+                parameter.data.copy_(getattr(layer, name))
+        layer._parameters.clear()
+        layer._parameters.update(before[0])
+        layer._buffers.update(before[1])
+
+    for name, parameter in layer.named_parameters():
+        def load(parameter, loaded, *shard, name=name, own=layer.load):
+            assert parameter.is_meta
+            kept.append((name, own, loaded, shard))
+            missing[0] -= loaded.numel() // layer.processes
+            if not missing[0]:
+                finish()
+
+        parameter.weight_loader = load
 
 
 class Model(nn.Module):
@@ -119,15 +181,17 @@ class Model(nn.Module):
         for name, tensor in weights:
             _, layer, part = name.split(".")
             if layer in self.packed["qkv_proj"]:
-                self.qkv_proj.load(getattr(self.qkv_proj, part), tensor,
-                                   self.packed["qkv_proj"].index(layer))
+                parameter = getattr(self.qkv_proj, part)
+                parameter.weight_loader(parameter, tensor,
+                                        self.packed["qkv_proj"].index(layer))
             elif layer == "embed":
                 self.embed.weight.data.copy_(tensor)
             else:
-                getattr(self, layer).load(getattr(getattr(self, layer), part), tensor)
+                parameter = getattr(getattr(self, layer), part)
+                parameter.weight_loader(parameter, tensor)
         for layer in self.children():
             if isinstance(layer, LinearBase):
-                layer.method.process_weights_after_loading(layer)
+                layer.process()
 
 
 class Dense(nn.Module):
@@ -165,6 +229,10 @@ def add_modules(monkeypatch, modules):
 
 @pytest.fixture
 def vllm(monkeypatch):
+    return register_in_vllm(monkeypatch)
+
+
+def register_in_vllm(monkeypatch, modules=None):
     torch.manual_seed(SEED)
     found = types.SimpleNamespace(configs={}, loaders={}, methods=list(METHODS))
 
@@ -195,7 +263,8 @@ def vllm(monkeypatch):
             LinearBase=LinearBase, LinearMethodBase=LinearMethodBase,
             UnquantizedLinearMethod=UnquantizedLinearMethod),
         f"{executor}.model_loader": dict(register_model_loader=register_model_loader),
-        f"{executor}.model_loader.base_loader": dict(BaseModelLoader=BaseModelLoader)})
+        f"{executor}.model_loader.base_loader": dict(BaseModelLoader=BaseModelLoader),
+        **(modules or {})})
     from nm.vllm import register
     register()
     register()  # As each process of a server does, maybe twice.
@@ -287,6 +356,125 @@ def test_integers(vllm, tmp_path, group, processes):
         assert (model.o_proj.nm_values.dtype == torch.int8) != is_split
         for layer in (model.qkv_proj, model.o_proj):
             assert not hasattr(layer, "weight_scale")
+
+
+@pytest.mark.parametrize("kind", ["condensed", "integers"])
+def test_layerwise_loading(monkeypatch, tmp_path, kind):
+    """Where vLLM can load layer by layer, dense weights have no memory before, and each
+    layer is condensed as soon as it is whole."""
+    loader_modules = "vllm.model_executor.model_loader.reload"
+    vllm = register_in_vllm(monkeypatch, {loader_modules: {}, f"{loader_modules}.layerwise": {
+        "initialize_online_processing": load_layerwise}})
+    if kind == "integers":
+        config, dense = quantized_folder(tmp_path, 16)
+        dtype, limit = torch.bfloat16, 1e-2
+    else:
+        dense, dtype, limit = Dense(), torch.float32, 1e-5
+        for layer in dense.model.values():
+            layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+        sparse = copy.deepcopy(dense)
+        nm.torch.sparsify(sparse, {"*kv_b*": None, "*": "2:4"})
+        nm.torch.save(sparse, tmp_path)
+        config = {}
+    for rank in range(2):
+        model = Model(vllm.configs["nm"].from_config(config), rank, 2, dtype)
+        layers = [model.qkv_proj, model.o_proj]
+        assert all(layer.method.uses_meta_device and layer.weight.is_meta
+                   for layer in layers)
+        most, process = [], LinearBase.process
+
+        def watch(layer):
+            most.append(sum(hasattr(each, "weight") and not each.weight.is_meta
+                            for each in layers))
+            process(layer)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LinearBase, "process", watch)
+            vllm.loaders["nm"](None).load_weights(
+                model, types.SimpleNamespace(model=str(tmp_path)))
+        assert max(most) == 1
+        assert_same(model, dense, rank, 2, limit=limit)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="no map of memory")
+def test_condensed_weights_leave_memory(vllm, tmp_path, monkeypatch):
+    monkeypatch.setattr(nm.torch._serving, "LEAST_BYTES", 0)
+    monkeypatch.setattr(nm.torch._mapped, "LEAST_BYTES", 0)
+    monkeypatch.setattr(nm.torch._mapped, "_is_in_memory", lambda folder: False)
+    dense = Dense()
+    for layer in dense.model.values():
+        layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+    nm.torch.save(dense, tmp_path)
+    model = Model(vllm.configs["nm"]())
+    vllm.loaders["nm"](None).load_weights(model, types.SimpleNamespace(model=str(tmp_path)))
+    with open("/proc/self/maps") as file:
+        files = [tuple(int(end, 16) for end in line.split()[0].split("-"))
+                 for line in file if "/nm-" in line or "(deleted)" in line]
+    for layer in (model.qkv_proj, model.o_proj):
+        assert any(begin <= layer.nm_values.data_ptr() < end for begin, end in files)
+    assert_same(model, dense)
+
+
+def packed_places(model):
+    return [sorted(bound.packed_parts()) for layer in (model.qkv_proj, model.o_proj)
+            for bound in nm.torch._weights.known_weight(layer.nm_values)._bound.values()]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("kind", ["named", "detected", "integers"])
+def test_layerwise_reload(vllm, tmp_path, kind, processes):
+    """Other weights, at other places, reach the tensors and the packed forms that are
+    there, which a CUDA graph would read."""
+    folders = []
+    for i in range(2):
+        torch.manual_seed(SEED + i)
+        folders.append(str(tmp_path / str(i)))
+        if kind == "integers":
+            config, dense = quantized_folder(folders[-1], 16)
+            continue
+        dense, config = Dense(), {}
+        for layer in dense.model.values():
+            layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+        nm.torch.save(dense, folders[-1])
+        if kind == "named":
+            config = {"quant_method": "nm", "layers": {
+                f"model.{name}": "2:4, dim = 1" for name in dense.model
+                if name not in ("embed", "kv_b_proj")}}
+    dtype, limit = ((torch.bfloat16, 1e-2) if kind == "integers" else
+                    (torch.float32, 1e-5))
+    for rank in range(processes):
+        model = Model(vllm.configs["nm"].from_config(config), rank, processes, dtype)
+        reload, loader = LayerwiseReload(model), vllm.loaders["nm"](None)
+        loader.load_weights(model, types.SimpleNamespace(model=folders[0]))
+        for rows in (1, 5):  # Packed.
+            model.qkv_proj(torch.randn(rows, 32, dtype=dtype))
+            model.o_proj(torch.randn(rows, 32 // processes, dtype=dtype))
+        places = packed_places(model)
+        tensors = [id(each) for each in model.parameters()]
+        reload.start()
+        loader.load_weights(model, types.SimpleNamespace(model=folders[1]))
+        assert [id(each) for each in model.parameters()] == tensors
+        assert_same(model, dense, rank, processes, limit=limit)
+        assert packed_places(model) == places
+
+
+def test_a_reload_that_breaks_the_pattern(vllm, tmp_path):
+    """A layer that became sparse is to stay so; one that is dense stays dense."""
+    for name, pattern in (("a", "2:4"), ("b", "1:4"), ("c", None)):
+        dense = Dense()
+        for part, layer in dense.model.items():
+            if pattern and part != "o_proj":
+                layer.weight.data = nm.prune(layer.weight.data, pattern, axis=1).weight
+        nm.torch.save(dense, tmp_path / name)
+    model = Model(vllm.configs["nm"]())
+    reload, loader = LayerwiseReload(model), vllm.loaders["nm"](None)
+    for name in "ab":
+        loader.load_weights(model, types.SimpleNamespace(model=str(tmp_path / name)))
+        assert model.qkv_proj.nm_form == "64x32, 2:4, dim = 1"
+        assert not hasattr(model.o_proj, "nm_form")
+        reload.start()
+    with pytest.raises(nm.PatternError, match="expected 'model.qkv_proj' to have at most 2"):
+        loader.load_weights(model, types.SimpleNamespace(model=str(tmp_path / "c")))
 
 
 def test_integers_of_several_kinds(vllm, tmp_path):

@@ -16,13 +16,17 @@ from .._pattern import Pattern, read_pattern
 from ..io import open_weights
 from ._linear import NMLinear
 from ._load import _tensor
+from ._mapped import LEAST_BYTES
 from ._op import linear_of_tensors
 from ._quantized import NMQuantizedLinear
-from ._weights import LOWER_TYPES
+from ._rewrite import keep_forms, rewrite_weight
+from ._weights import LOWER_TYPES, map_weight, parse_form
 
 METHOD = "nm"
 # What a layer that is loaded as integers has the names of its parts as.
 INTEGERS = "nm_integers"
+# What a layer whose weights were loaded has its _Served as.
+_SERVED = "_nm_served"
 TYPES = [torch.float16, torch.bfloat16, torch.float32]
 # Weights that servers read themselves.
 _READ_BY_OTHERS = ("kv_b_proj",)
@@ -144,6 +148,25 @@ def _density(pattern: Pattern) -> float:
     return 1 - pattern.sparsity
 
 
+class _Served(NamedTuple):
+    """What became of a layer.
+
+    Attributes:
+        patterns: the one that its weight has; none of a layer that stays dense.
+        tensors: those that calls read, by their names in the layer.
+    """
+
+    patterns: list[Pattern]
+    tensors: dict[str, nn.Parameter]
+
+    def rewrite(self, form: str, new: dict[str, Tensor]) -> None:
+        rewrite_weight(self.tensors["nm_values"], self.tensors["nm_indices"], form,
+                       (new["nm_values"], new["nm_indices"]))
+        if "nm_scales" in new:
+            with torch.no_grad():
+                self.tensors["nm_scales"].copy_(new["nm_scales"])
+
+
 class ServedLinear:
     """The linear method of a server: dense weights are loaded as its own method does it,
     split over processes and merged, and condensed afterwards.
@@ -184,44 +207,86 @@ class ServedLinear:
             layer.register_parameter(name, parameter)
         setattr(layer, INTEGERS, integers.layers)
 
-    def _process_integers(self, layer: nn.Module) -> None:
+    def process_weights_after_loading(self, layer: nn.Module) -> None:
+        """Condenses what was loaded. Where a server loads other weights into a layer that
+        it has called, as vLLM's layerwise reload does, they become the tensors that calls
+        and CUDA graphs read.
+
+        Raises:
+            PatternError: other weights break the pattern of those before.
+        """
+        served = layer.__dict__.get(_SERVED)
+        patterns = self.patterns if served is None else served.patterns
+        has_integers = hasattr(layer, INTEGERS)
+        made = (self._integers if has_integers else self._floats)(
+            layer, patterns, is_first=served is None)
+        if made is None:
+            if has_integers:
+                self._spread_integers(layer)
+            self.dense.process_weights_after_loading(layer)
+            layer.__dict__[_SERVED] = _Served([], {})
+            return
+        tensors = {"nm_values": made.values.detach(), "nm_indices": made.indices}
+        if has_integers:
+            tensors["nm_scales"] = made.scales
+            del layer.weight_scale
+            layer.nm_group = made.group
+        del layer.weight
+        is_first = served is None
+        if served is None:
+            served = _Served([made.pattern], {
+                name: nn.Parameter(tensor, requires_grad=False)
+                for name, tensor in tensors.items()})
+            layer.nm_form, layer.__dict__[_SERVED] = made._form, served
+        else:
+            served.rewrite(made._form, tensors)
+        # Servers copy to parameters what a reload makes, not to all buffers.
+        for name, parameter in served.tensors.items():
+            layer.register_parameter(name, parameter)
+        if is_first:
+            self._pack(layer)
+
+    def _pack(self, layer: nn.Module) -> None:
+        """Packs a weight and moves the condensed one, which calls do not read, out of
+        memory, as NMLinear does."""
+        parts = layer.nm_values, layer.nm_indices, layer.nm_form
+        if layer.nm_values.is_cuda:
+            keep_forms(*parts)
+        if layer.nm_values.nbytes < LEAST_BYTES:
+            return
+        x = getattr(layer, "nm_scales", layer.nm_values)
+        with torch.no_grad():
+            self.apply(layer, x.new_zeros(1, parse_form(layer.nm_form)[1][1]))
+        map_weight(*parts)
+
+    def _integers(self, layer: nn.Module, patterns: list[Pattern], is_first: bool
+                  ) -> NMQuantizedLinear | None:
         integers, weight = self.integers, layer.weight.detach()
-        scales = layer.weight_scale.detach()
-        del layer.weight, layer.weight_scale
-        for pattern in self.patterns:
+        for pattern in patterns:
             try:
                 w = compress(weight, pattern, name=self.prefix)
             except PatternError:
+                if not is_first:
+                    raise
                 continue
-            made = NMQuantizedLinear.from_sparse(w, scales, integers.bits,
-                                                 min(integers.group, w.k))
-            layer.register_buffer("nm_values", made.values, persistent=False)
-            layer.register_buffer("nm_indices", made.indices, persistent=False)
-            layer.register_buffer("nm_scales", made.scales, persistent=False)
-            layer.nm_form, layer.nm_group = made._form, made.group
-            return
-        warnings.warn(f"{self.prefix} stays dense: its integers break the pattern "
-                      f"{self.patterns[-1]}", stacklevel=3)
-        spread = scales.repeat_interleave(integers.group, 1)[:, :weight.shape[1]]
+            return NMQuantizedLinear.from_sparse(w, layer.weight_scale.detach().clone(),
+                                                 integers.bits, min(integers.group, w.k))
+        if is_first:
+            warnings.warn(f"{self.prefix} stays dense: its integers break the pattern "
+                          f"{patterns[-1]}", stacklevel=3)
+        return None
+
+    def _spread_integers(self, layer: nn.Module) -> None:
+        """Makes a dense weight of integers and their scales."""
+        weight, scales = layer.weight.detach(), layer.weight_scale.detach()
+        del layer.weight, layer.weight_scale
+        spread = scales.repeat_interleave(self.integers.group, 1)[:, :weight.shape[1]]
         layer.weight = nn.Parameter(weight.to(scales.dtype) * spread, requires_grad=False)
-        self.dense.process_weights_after_loading(layer)
 
-    def process_weights_after_loading(self, layer: nn.Module) -> None:
-        if hasattr(layer, INTEGERS):
-            self._process_integers(layer)
-            return
-        sparse = self._condensed(layer.weight.detach())
-        if sparse is None:
-            self.dense.process_weights_after_loading(layer)
-            return
-        del layer.weight
-        layer.register_parameter("nm_values", nn.Parameter(sparse.values.detach(),
-                                                           requires_grad=False))
-        layer.register_buffer("nm_indices", sparse.indices, persistent=False)
-        layer.nm_form = sparse._form
-
-    def _condensed(self, weight: Tensor) -> NMLinear | None:
-        patterns = self.patterns
+    def _floats(self, layer: nn.Module, patterns: list[Pattern] | None, is_first: bool
+                ) -> NMLinear | None:
+        weight = layer.weight.detach()
+        is_named = patterns is not None
         if patterns is None:
             found, _ = detect(weight.cpu(), axis=1)
             patterns = [] if found is None or found.n == found.m else [found]
@@ -232,9 +297,11 @@ class ServedLinear:
             try:
                 return NMLinear.from_pruned(dense, weight, pattern, name=self.prefix)
             except PatternError as error:
+                if not is_first:
+                    raise
                 why = str(error).splitlines()[0]
-        if self.patterns:
-            warnings.warn(f"{self.prefix} stays dense: {why}", stacklevel=2)
+        if is_named and why:
+            warnings.warn(f"{self.prefix} stays dense: {why}", stacklevel=3)
         return None
 
     def apply(self, layer: nn.Module, x: Tensor, bias: Tensor | None = None) -> Tensor:
