@@ -71,11 +71,6 @@ static SmallVector<OpFoldResult> prepend(OpFoldResult first,
 }
 
 namespace {
-/// A rectangle of loops, or of C.
-struct SliceRegion {
-  SmallVector<OpFoldResult> offsets, sizes;
-};
-
 /// A tile of (batch..., m, n), and where it lies in C.
 struct OutputTile {
   SliceRegion loops, ofC;
@@ -191,14 +186,7 @@ Value SplitProduct::createPartials(int64_t count,
 
 /// Zeros in the region of one part, without the dimension of parts.
 Value SplitProduct::fillPart(Value partials, const SliceRegion &region) {
-  SmallVector<OpFoldResult> strides(region.sizes.size(),
-                                    rewriter.getIndexAttr(1));
-  SmallVector<int64_t> shape;
-  for (OpFoldResult size : ArrayRef(region.sizes).drop_front())
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  auto type = RankedTensorType::get(shape, op.getAccumulatorType());
-  Value part = tensor::ExtractSliceOp::create(
-      rewriter, loc, type, partials, region.offsets, region.sizes, strides);
+  Value part = createSliceOfPart(rewriter, loc, partials, region);
   Value zero = arith::ConstantOp::create(
       rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
   return linalg::FillOp::create(rewriter, loc, zero, part).getResult(0);

@@ -76,10 +76,8 @@ SliceRegion mlir::nm::detail::getRegionOfPart(SparseProductOpInterface op,
   return region;
 }
 
-/// A slice of partial sums, without the dimension of parts.
-static tensor::ExtractSliceOp createSliceOfPart(OpBuilder &builder,
-                                                Location loc, Value partials,
-                                                const SliceRegion &region) {
+Value mlir::nm::createSliceOfPart(OpBuilder &builder, Location loc,
+                                  Value partials, const SliceRegion &region) {
   SmallVector<OpFoldResult> strides(region.offsets.size(),
                                     builder.getIndexAttr(1));
   SmallVector<int64_t> shape;
@@ -103,13 +101,13 @@ mlir::nm::detail::tileToPart(SparseProductOpInterface op, OpBuilder &builder,
   if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
     return op->emitOpError() << "expected parts of k that are summed side by "
                                 "side, by the strategy 'outer parallel'";
-  tensor::ExtractSliceOp sums =
-      createSliceOfPart(builder, op.getLoc(), partials.front(),
-                        getRegionOfPart(op, builder, tile, part));
+  Value sums = createSliceOfPart(builder, op.getLoc(), partials.front(),
+                                 getRegionOfPart(op, builder, tile, part));
   FailureOr<SparseProductOpInterface> product =
       tilePartialProduct(builder, op, tile.offsets, tile.sizes, sums);
   if (failed(product))
     return failure();
-  return TilingResult{
-      {*product}, {product->getOperation()->getResult(0)}, {sums}};
+  return TilingResult{{*product},
+                      {product->getOperation()->getResult(0)},
+                      {sums.getDefiningOp()}};
 }

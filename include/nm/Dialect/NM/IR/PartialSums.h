@@ -19,6 +19,10 @@ tilePartialProduct(OpBuilder &builder, SparseProductOpInterface op,
                    ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                    Value sums);
 
+/// The slice `region` of partial sums, without the dimension of parts.
+Value createSliceOfPart(OpBuilder &builder, Location loc, Value partials,
+                        const SliceRegion &region);
+
 /// What `op`, on tensors, makes of the sums of all parts of k: nm.combine, and
 /// behind it a linalg.generic where `op` has an epilogue.
 MergeResult mergePartialSums(OpBuilder &builder, SparseProductOpInterface op,
