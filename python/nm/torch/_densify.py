@@ -12,8 +12,10 @@ from ._optimizers import tell_of_replaced
 from ._quantized import NMQuantizedLinear
 from ._replace import keep_belongings, replace_module
 from ._unfold import fold_dense
+from ._wrappers import takes_wrapped
 
 
+@takes_wrapped
 def densify(model: nn.Module) -> list[str]:
     """Puts an nn.Linear with the same weight, zeros included, in place of each
     NMLinear and NMQuantizedLinear of a model, in the model itself: as it was before
@@ -33,6 +35,7 @@ def densify(model: nn.Module) -> list[str]:
     return densify_some(model, lambda name: True)
 
 
+@takes_wrapped
 def densify_some(model: nn.Module, is_meant: Callable[[str], bool]) -> list[str]:
     """The same for the layers whose names are meant."""
     unfuse(model)

@@ -27,6 +27,7 @@ from ._mapped import map_tensors
 from ._op import apply_activation
 from ._optimizers import tell_of_replaced
 from ._weights import HOLDER, forget_weight
+from ._wrappers import takes_wrapped
 
 _PARTS = ("values", "indices", "bias")
 
@@ -226,6 +227,7 @@ def _merged(layers: Sequence[NMLinear]) -> NMLinear:
     return merged.eval()
 
 
+@takes_wrapped
 def fuse(model: nn.Module, example: Any = None, *,
          run: Callable[[nn.Module], Any] | None = None) -> FuseReport:
     """Has NMLinear layers that one tensor is fed to multiply it at once, as query, key and
@@ -272,6 +274,7 @@ def check_example(example: Any, run: Any) -> None:
                     "fed the same tensor")
 
 
+@takes_wrapped
 def unfuse(model: nn.Module) -> None:
     """Has each layer of a model multiply for itself, with memory of its own."""
     for layer in model.modules():

@@ -33,6 +33,7 @@ from ._rules import chosen_patterns, patterns_of
 from ._shards import write_shards
 from ._ties import untie_heads
 from ._unfold import unfolded
+from ._wrappers import name_without_wrappers, takes_wrapped, unwrapped
 
 _CONFIG = "config.json"
 
@@ -65,6 +66,14 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     if model is None:
         model = _model_of(Path(path), source, rules)
         return (model if device is None else model.to(device)).eval()
+    with unwrapped(model) as inner:
+        _load(inner, source, rules, str(path))
+    if device is not None:
+        model.to(device)
+    return model.eval()
+
+
+def _load(model: nn.Module, source: WeightSource, rules: Any, path: str) -> None:
     with unfolded(model, experts=False):
         for name in source:
             stack = stack_name(name.removesuffix(".weight"))
@@ -83,12 +92,10 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
             _put_sparse_layer(model, name.removesuffix(".weight"), w, scales)
         state = {names[name]: _tensor(source, name) for name in source
                  if names[name] not in condensed}
-        _load_state(model, state, str(path))
-    if device is not None:
-        model.to(device)
-    return model.eval()
+        _load_state(model, state, path)
 
 
+@takes_wrapped
 def save(model: nn.Module, folder: str | os.PathLike, *,
          max_shard_size: int | str | None = None,
          state_dict: Mapping[str, Tensor] | None = None, write: bool = True) -> None:
@@ -123,7 +130,8 @@ def save(model: nn.Module, folder: str | os.PathLike, *,
            for part in ("values", "indices", "_extra_state")}
     tensors: dict[str, Tensor] = {}
     seen: dict[tuple, str] = {}
-    for name, tensor in (state_dict or model.state_dict()).items():
+    for given, tensor in (state_dict or model.state_dict()).items():
+        name = name_without_wrappers(given)
         if tensor.is_meta:
             raise Error(f"expected '{name}' to have elements, but it is on the meta device, "
                         "where it has none, or accelerate has offloaded it")

@@ -17,6 +17,7 @@ from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, keep_hooks, replace_module
 from ._rules import layers_and_experts, patterns_of
 from ._unfold import unfolded
+from ._wrappers import takes_wrapped
 
 RULES = ("magnitude", "sr-ste")
 
@@ -167,6 +168,7 @@ class MaskSchedule:
         self.steps = int(state["steps"])
 
 
+@takes_wrapped
 def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
                 rule: str = "sr-ste", every: int = 1, decay: float = 2e-4
                 ) -> MaskSchedule:

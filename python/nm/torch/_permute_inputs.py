@@ -17,6 +17,7 @@ from .._permute import find_permutation
 from .._prune import _ROUNDS, prune
 from .._table import format_table
 from ._rules import chosen_patterns
+from ._wrappers import takes_wrapped
 
 # What treats each element alike, wherever it stands among the features.
 _MODULES = (nn.Identity, nn.Dropout, nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU,
@@ -62,6 +63,7 @@ class PermuteReport:
                              "reason"], rows)
 
 
+@takes_wrapped
 def permute_inputs(model: nn.Module, patterns: str | Pattern | Mapping[str, Any], *,
                    seed: int = 0) -> PermuteReport:
     """Finds an order of the inputs of nn.Linear layers in which their patterns keep more of

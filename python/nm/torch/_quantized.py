@@ -25,6 +25,7 @@ from ._optimizers import tell_of_replaced
 from ._replace import keep_belongings, replace_module
 from ._sparsify import LayerReport, SparsifyReport
 from ._weights import LOWER_TYPES, copy_tensors, find_weight, parse_form, write_form
+from ._wrappers import takes_wrapped
 
 
 class NMQuantizedLinear(nn.Module):
@@ -215,6 +216,7 @@ torch.library.register_autograd("nm::quantized_linear", _backward, setup_context
                                 lib=_library)
 
 
+@takes_wrapped
 def quantize(model: nn.Module, bits: int | Mapping[str, int | None] = 4,
              group: int = 128) -> SparsifyReport:
     """Rounds the kept weights of a model's NMLinear layers to integers of 4 or 8 bits

@@ -22,6 +22,7 @@ from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
 from ._rules import layers_and_experts, patterns_of
 from ._unfold import unfolded
+from ._wrappers import takes_wrapped
 
 # Rows of an input that an error is measured on.
 _ROWS = 512
@@ -107,6 +108,7 @@ class SearchReport:
         draw_search(self, os.fspath(path))
 
 
+@takes_wrapped
 def search(model: nn.Module,
            patterns: Sequence[str | Pattern] | Mapping[str, Any], example: Any, *,
            speedup: float | None = None, error: float | None = None,

@@ -25,6 +25,7 @@ from ._replace import owners_of, replace_layer
 from ._rules import patterns_of
 from ._ties import untie_heads
 from ._unfold import unfolded
+from ._wrappers import takes_wrapped
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def _times(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
 
 
+@takes_wrapped
 def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              example: Any = None, *, prune: Any = False, force: bool = False,
              calibration: Iterable[Any] | None = None,
