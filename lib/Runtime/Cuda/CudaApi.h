@@ -22,6 +22,7 @@ using Stream = struct StreamTag *;
 using Event = struct EventTag *;
 using Graph = struct GraphTag *;
 using GraphExec = struct GraphExecTag *;
+using GraphNode = struct GraphNodeTag *;
 using UserObject = struct UserObjectTag *;
 /// An address on the device.
 using Address = unsigned long long;
@@ -89,7 +90,36 @@ enum Flag : unsigned {
   kCaptureRelaxed = 2,
   kNoDestructorSync = 1,
   kMoveReference = 1,
+  kSetDependencies = 1,
 };
+
+/// CUgraphNodeType, those that we treat apart.
+enum GraphNodeType : int { kKernelNode = 0, kMemsetNode = 2 };
+
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNodeParams {
+  FunctionHandle function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned sharedBytes;
+  void **params, **extra;
+  void *kernel;
+  Context context;
+};
+static_assert(sizeof(KernelNodeParams) == 72,
+              "the ABI of CUDA_KERNEL_NODE_PARAMS_v2");
+
+/// CUDA_MEMSET_NODE_PARAMS: rows of `width` elements, whose starts are `pitch`
+/// bytes apart.
+struct MemsetNodeParams {
+  Address to;
+  size_t pitch;
+  unsigned value;
+  unsigned elementSize;
+  size_t width, height;
+};
+static_assert(sizeof(MemsetNodeParams) == 40,
+              "the ABI of CUDA_MEMSET_NODE_PARAMS");
 
 /// CUlaunchAttributeID, those that we set.
 enum LaunchAttributeId : int {
@@ -209,6 +239,21 @@ struct Api {
                             unsigned flags);
   int (*cuGraphRetainUserObject)(Graph graph, UserObject object, unsigned count,
                                  unsigned flags);
+  /// Null, as those of kernels' nodes, in drivers before CUDA 12.0.
+  int (*cuStreamUpdateCaptureDependencies)(Stream stream,
+                                           GraphNode *dependencies,
+                                           size_t count, unsigned flags);
+  int (*cuGraphGetNodes)(Graph graph, GraphNode *nodes, size_t *count);
+  int (*cuGraphGetRootNodes)(Graph graph, GraphNode *nodes, size_t *count);
+  int (*cuGraphNodeGetType)(GraphNode node, int *type);
+  int (*cuGraphMemsetNodeGetParams)(GraphNode node, MemsetNodeParams *params);
+  int (*cuGraphKernelNodeGetParams)(
+      GraphNode node,
+      KernelNodeParams *params); // cuGraphKernelNodeGetParams_v2
+  int (*cuGraphAddKernelNode)(
+      GraphNode *node, Graph graph, const GraphNode *dependencies, size_t count,
+      const KernelNodeParams *params); // cuGraphAddKernelNode_v2
+  int (*cuGraphKernelNodeCopyAttributes)(GraphNode to, GraphNode from);
   int (*cuGraphInstantiateWithFlags)(GraphExec *exec, Graph graph,
                                      unsigned long long flags);
   int (*cuGraphLaunch)(GraphExec exec, Stream stream);

@@ -131,6 +131,16 @@ Status Driver::findEntries() {
   find(entries.cuStreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2");
   find(entries.cuUserObjectCreate, "cuUserObjectCreate");
   find(entries.cuGraphRetainUserObject, "cuGraphRetainUserObject");
+  find(entries.cuStreamUpdateCaptureDependencies,
+       "cuStreamUpdateCaptureDependencies");
+  find(entries.cuGraphGetNodes, "cuGraphGetNodes");
+  find(entries.cuGraphGetRootNodes, "cuGraphGetRootNodes");
+  find(entries.cuGraphNodeGetType, "cuGraphNodeGetType");
+  find(entries.cuGraphMemsetNodeGetParams, "cuGraphMemsetNodeGetParams");
+  find(entries.cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams_v2");
+  find(entries.cuGraphAddKernelNode, "cuGraphAddKernelNode_v2");
+  find(entries.cuGraphKernelNodeCopyAttributes,
+       "cuGraphKernelNodeCopyAttributes");
   find(entries.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   if (missing)
     return Error{"the CUDA driver " + path + " for CUDA " +

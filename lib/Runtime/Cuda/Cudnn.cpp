@@ -2,6 +2,7 @@
 
 #include "Cuda/Cudnn.h"
 
+#include "Cuda/ClearWords.h"
 #include "Cuda/StreamMemory.h"
 #include "FastestCall.h"
 #include "RecordedError.h"
@@ -180,12 +181,18 @@ Status Cudnn::execute(const ContextScope &scope, CudnnGraph &graph,
       const_cast<void *>(attention.v), attention.o, &scale};
   if (attention.isCausal)
     pointers.push_back(&lowest);
-  int status = graph.execute(handle, getAttentionIds(attention), pointers,
-                             reinterpret_cast<void *>(*workspace));
+  Status queued = queueWithoutFills(scope, stream, [&](Stream on) {
+    if (int status = functions.setStream(handle, on))
+      return Status(fail("cudnnSetStream", status));
+    int status = graph.execute(handle, getAttentionIds(attention), pointers,
+                               reinterpret_cast<void *>(*workspace));
+    return status == 0 ? Status::success()
+                       : Status(fail("cudnnBackendExecute", status));
+  });
   if (bytes != 0)
     if (Status freed = freeOnStream(scope, *workspace, stream); !freed)
       return freed;
-  return status == 0 ? Status::success() : fail("cudnnBackendExecute", status);
+  return queued;
 }
 
 Result<std::string> Cudnn::attend(const ContextScope &scope,
@@ -200,8 +207,6 @@ Result<std::string> Cudnn::attend(const ContextScope &scope,
   if (!handle)
     return handle.error().message;
   auto stream = static_cast<Stream>(currentStream());
-  if (int status = functions.setStream(*handle, stream))
-    return fail("cudnnSetStream", status);
   Key key = keyOf(*handle, attention);
   auto known = getPlans().find(key);
   if (known == getPlans().end()) {
@@ -209,6 +214,8 @@ Result<std::string> Cudnn::attend(const ContextScope &scope,
     if (!canWaitFor(scope, stream))
       return std::string("expected a first attention of its shape before a "
                          "graph captures another");
+    if (int status = functions.setStream(*handle, stream))
+      return fail("cudnnSetStream", status);
     Plan &plan = addPlan(functions, key);
     buildAttention(plan.graph, attention);
     plan.status = plan.graph.build(*handle);

@@ -8,12 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#define EXPORT __attribute__((visibility("default")))
-
-#define ENTER(...)                                                             \
-  if (int code = enter(__VA_ARGS__))                                           \
-  return code
-
 using namespace fake;
 
 static int copy(void *stream, uintptr_t to, uintptr_t from, size_t bytes,
@@ -33,11 +27,15 @@ template <typename T>
 static int fill(unsigned long long to, T value, size_t count, void *stream) {
   if (!isDevice(to, count * sizeof(T)))
     return 1;
-  return onStream(stream, [=] {
+  auto step = [=] {
     Unlocked unlocked;
     std::fill_n(reinterpret_cast<T *>(to), count, value);
     return 0;
-  });
+  };
+  constexpr int kMemset = 2;
+  uint64_t valueAndSize = uint64_t(sizeof(T)) << 32 | uint64_t(value);
+  return onStream(stream, step,
+                  {kMemset, nullptr, {to, 0, valueAndSize, count, 1}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +68,7 @@ static int runKernel(void *function, const unsigned grid[3], unsigned shared,
   for (int64_t i = 0; i < kernel->kernel.numParams; ++i)
     values.push_back(*static_cast<uint64_t *>(params[i]));
   unsigned gridX = grid[0], gridY = grid[1], gridZ = grid[2];
-  return onStream(stream, [=]() mutable {
+  auto step = [=]() mutable {
     Unlocked unlocked;
     std::vector<void *> pointers;
     for (uint64_t &value : values)
@@ -79,7 +77,10 @@ static int runKernel(void *function, const unsigned grid[3], unsigned shared,
     if (kernel->kernel.body)
       kernel->kernel.body(grid, pointers.data());
     return 0;
-  });
+  };
+  constexpr int kKernel = 0;
+  return onStream(stream, step,
+                  {kKernel, nullptr, {uintptr_t(function), gridX}});
 }
 
 /// The runtime's kernel for strided copies, which it has as PTX.
@@ -123,8 +124,17 @@ static void splitWeight(const unsigned grid[3], void **params) {
       nmSplitWeightThread(&weight, block, thread);
 }
 
+/// The runtime's kernel that fills words.
+static void clearWords(const unsigned[3], void **params) {
+  auto param = [&](int i) { return *static_cast<long long *>(params[i]); };
+  std::fill_n(*static_cast<unsigned **>(params[0]), param(2),
+              unsigned(param(1)));
+}
+
 /// Kernels that an image of PTX has; it is not read.
 static FakeKernel getPtxKernel(const char *name) {
+  if (std::strcmp(name, "nm_clear_words") == 0)
+    return {name, clearWords, 3, 0};
   if (std::strcmp(name, "nm_split_weight") == 0)
     return {name, splitWeight, 12, 0};
   if (std::strcmp(name, "nm_strided_copy") == 0)
@@ -478,82 +488,6 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
   std::chrono::duration<float, std::milli> span =
       static_cast<Event *>(end)->time - static_cast<Event *>(start)->time;
   *milliseconds = span.count();
-  return 0;
-}
-
-EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
-  ENTER("cuStreamBeginCapture");
-  std::lock_guard<std::mutex> lock(state().mutex);
-  static uint64_t captures = 0;
-  state().capturing[stream] = std::make_unique<Graph>();
-  state().capturing[stream]->number = ++captures;
-  return 0;
-}
-EXPORT int cuStreamIsCapturing(void *stream, int *status) {
-  ENTER("cuStreamIsCapturing");
-  std::lock_guard<std::mutex> lock(state().mutex);
-  *status = int(state().capturing.count(stream));
-  return 0;
-}
-EXPORT int cuStreamGetCaptureInfo_v2(void *stream, int *status,
-                                     uint64_t *number, void **graph,
-                                     const void **, size_t *) {
-  ENTER("cuStreamGetCaptureInfo");
-  std::lock_guard<std::mutex> lock(state().mutex);
-  auto capturing = state().capturing.find(stream);
-  *status = int(capturing != state().capturing.end());
-  *graph = *status ? capturing->second.get() : nullptr;
-  *number = *status ? capturing->second->number : 0;
-  return 0;
-}
-EXPORT int cuUserObjectCreate(void **object, void *data,
-                              void (*destroy)(void *), unsigned, unsigned) {
-  ENTER("cuUserObjectCreate");
-  *object = new std::shared_ptr<void>(data, destroy);
-  return 0;
-}
-EXPORT int cuGraphRetainUserObject(void *graph, void *object, unsigned,
-                                   unsigned) {
-  ENTER("cuGraphRetainUserObject");
-  std::unique_ptr<std::shared_ptr<void>> own(
-      static_cast<std::shared_ptr<void> *>(object));
-  static_cast<Graph *>(graph)->kept.push_back(*own);
-  return 0;
-}
-EXPORT int cuStreamEndCapture(void *stream, void **graph) {
-  ENTER("cuStreamEndCapture");
-  std::lock_guard<std::mutex> lock(state().mutex);
-  *graph = state().capturing[stream].release();
-  state().capturing.erase(stream);
-  ++state().live;
-  return 0;
-}
-#ifndef FAKE_NO_GRAPHS
-EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph,
-                                       unsigned long long) {
-  ENTER("cuGraphInstantiateWithFlags");
-  *exec = new Graph(*static_cast<Graph *>(graph));
-  count(1);
-  return 0;
-}
-#endif
-EXPORT int cuGraphLaunch(void *exec, void *) {
-  ENTER("cuGraphLaunch");
-  for (const std::function<int()> &step : static_cast<Graph *>(exec)->steps)
-    if (int code = step())
-      return code;
-  return 0;
-}
-EXPORT int cuGraphExecDestroy(void *exec) {
-  ENTER("cuGraphExecDestroy");
-  delete static_cast<Graph *>(exec);
-  count(-1);
-  return 0;
-}
-EXPORT int cuGraphDestroy(void *graph) {
-  ENTER("cuGraphDestroy");
-  delete static_cast<Graph *>(graph);
-  count(-1);
   return 0;
 }
 }

@@ -9,8 +9,6 @@
 
 #include <sys/mman.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 using namespace fake;
 
 State &fake::state() {
@@ -177,12 +175,13 @@ GraphMemory::~GraphMemory() {
     release(address);
 }
 
-int fake::onStream(void *stream, std::function<int()> step) {
+int fake::onStream(void *stream, std::function<int()> step, Node node) {
   {
     std::lock_guard<std::mutex> lock(state().mutex);
     auto graph = state().capturing.find(stream);
     if (graph != state().capturing.end()) {
-      graph->second->steps.push_back(std::move(step));
+      node.run = std::move(step);
+      graph->second->nodes.push_back(std::make_shared<Node>(std::move(node)));
       return 0;
     }
   }

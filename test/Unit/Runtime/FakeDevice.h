@@ -15,6 +15,13 @@
 #include <string>
 #include <vector>
 
+/// How the driver's entries begin.
+#define EXPORT __attribute__((visibility("default")))
+
+#define ENTER(...)                                                             \
+  if (int code = enter(__VA_ARGS__))                                           \
+  return code
+
 namespace fake {
 
 struct Function {
@@ -32,8 +39,17 @@ struct GraphMemory {
   std::vector<unsigned long long> addresses;
   ~GraphMemory();
 };
+/// What a graph runs; CUgraphNode points to it.
+struct Node {
+  /// CUgraphNodeType: 0 a kernel, 1 a copy, 2 what fills memory.
+  int type = 1;
+  std::function<int()> run;
+  /// CUDA_MEMSET_NODE_PARAMS or CUDA_KERNEL_NODE_PARAMS_v2, without parameters
+  /// of the kernel: `run` has them.
+  std::vector<uint64_t> params;
+};
 struct Graph {
-  std::vector<std::function<int()>> steps;
+  std::vector<std::shared_ptr<Node>> nodes;
   std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
   /// User objects, which what was instantiated of it keeps, too.
   std::vector<std::shared_ptr<void>> kept;
@@ -83,8 +99,8 @@ bool isDevice(uintptr_t address, size_t bytes);
 int allocate(unsigned long long *address, size_t bytes);
 int release(unsigned long long address);
 int releaseOnStream(unsigned long long address, void *stream);
-/// Runs `step`, or keeps it where the stream captures.
-int onStream(void *stream, std::function<int()> step);
+/// Runs `step`, or keeps it where the stream captures, as a node like `node`.
+int onStream(void *stream, std::function<int()> step, Node node = {});
 
 } // namespace fake
 
