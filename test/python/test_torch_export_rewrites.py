@@ -254,6 +254,32 @@ def test_causal_masks_with_padding(sizes):
     assert "nm.attention" in text and " causal" in text and "mask" in text
 
 
+class Padded(nn.Module):
+    """Causal attention that takes its mask of padding as transformers do."""
+
+    def forward(self, x, attention_mask=None):
+        mask = causal_by_places(x)
+        if attention_mask is not None:
+            mask = mask & attention_mask.bool()[:, None, None]
+        return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+
+def test_remarks_on_masks_of_arguments():
+    """Ones are an argument like any other: export says what to leave out."""
+    two = nn.Sequential(Padded(), Padded()).eval()
+    two.forward = lambda x, attention_mask=None: two[1](
+        two[0](x, attention_mask), attention_mask)
+    x, ones = torch.randn(2, 2, 6, 16), torch.ones(2, 6, dtype=torch.int64)
+    given = nm.torch.export(two, x, {"attention_mask": ones})
+    [remark] = given.remarks
+    assert "mask" in given.text and remark.startswith("0 (File")
+    assert " and 1 more: keeps a mask as a tensor" in remark
+    assert "the values of 'attention_mask'; " in remark
+    without = nm.torch.export(two, x)
+    assert " causal" in without.text and "mask" not in without.text
+    assert without.remarks == ()
+
+
 # Constants
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-from ._context import name_of
+from ._context import name_of, where
 from ._known import KnownValues
 from ._symbolic import ALWAYS, Condition, condition_of, place
 
@@ -19,11 +19,16 @@ _ATTENTION = "aten.scaled_dot_product_attention"
 _AND = ("aten.bitwise_and", "aten.logical_and")
 #: Operators that repeat or copy a mask of one batch and head for all.
 _WIDENS = ("aten.expand", "aten.alias", "aten.clone")
+#: What operators begin with that take only sizes of their arguments.
+_OF_SIZES = ("aten.sym_size", "aten.new_", "aten.ones_like", "aten.zeros_like",
+             "aten.full_like")
 
 
-def simplify_masks(program: ExportedProgram) -> None:
-    """Rewrites attention of the program's graph in place."""
+def simplify_masks(program: ExportedProgram) -> list[str]:
+    """Rewrites attention of the program's graph in place, and says of which arguments
+    masks stay."""
     masks = _Masks(program)
+    kept: dict[tuple[str, ...], list[fx.Node]] = {}
     for node in list(program.graph.nodes):
         if node.op != "call_function" or name_of(node.target) != _ATTENTION:
             continue
@@ -36,6 +41,34 @@ def simplify_masks(program: ExportedProgram) -> None:
             node.args = (*node.args[:3], rest, dropout, is_causal)
             node.kwargs = {name: each for name, each in node.kwargs.items()
                            if name not in ("attn_mask", "dropout_p", "is_causal")}
+        arguments = _arguments_of(program, rest)
+        if arguments:
+            kept.setdefault(arguments, []).append(node)
+    return [_remark(arguments, attentions) for arguments, attentions in kept.items()]
+
+
+def _arguments_of(program: ExportedProgram, mask: fx.Node | None) -> tuple[str, ...]:
+    """The arguments of the model whose elements the mask depends on."""
+    if mask is None:
+        return ()
+    given = program.graph_signature.user_inputs
+    found: dict[fx.Node, None] = {}
+    left = [mask]
+    while left:
+        node = left.pop()
+        if node not in found and not name_of(node.target).startswith(_OF_SIZES):
+            found[node] = None
+            left.extend(node.all_input_nodes)
+    return tuple(sorted(node.name for node in found if node.name in given))
+
+
+def _remark(arguments: tuple[str, ...], attentions: list[fx.Node]) -> str:
+    names = " and ".join(repr(name) for name in arguments)
+    others = len(attentions) - 1
+    return (f"{where(attentions[0])}{f' and {others} more' if others else ''}: keeps a "
+            f"mask as a tensor, for export cannot know the values of {names}; where the "
+            "mask would hide nothing but what causal attention hides, export without "
+            "this argument gives attention without a mask")
 
 
 def _options(node: fx.Node) -> tuple[Any, float, bool]:

@@ -55,8 +55,8 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
     with torch.no_grad():
         program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
         program = core_aten(program)
-        simplify(program)
-        return ExportedModel(lower(program, name), program.call_spec)
+        remarks = simplify(program)
+        return ExportedModel(lower(program, name), program.call_spec, tuple(remarks))
 
 
 def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
@@ -134,11 +134,12 @@ class ExportedModel(_Exported):
     Attributes:
         text: a module of MLIR with one function. Its constants have names.
         resources: the tensors of these names.
+        remarks: what of the model runs slower than it may, and what to do.
     """
 
-    def __init__(self, lowered: Lowered, call_spec: Any):
+    def __init__(self, lowered: Lowered, call_spec: Any, remarks: tuple[str, ...] = ()):
         super().__init__(lowered.text, lowered.resources)
-        self.lowered, self.call_spec = lowered, call_spec
+        self.lowered, self.call_spec, self.remarks = lowered, call_spec, remarks
 
     def compile(self, path: str | os.PathLike | None = None, target: str = "cpu",
                 **options) -> CompiledModel:

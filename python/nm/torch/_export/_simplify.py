@@ -13,9 +13,9 @@ _VIEWS = ("aten.view", "aten._unsafe_view", "aten.reshape")
 _COPIES = ("aten.clone", "aten.contiguous", "aten.alias")
 
 
-def simplify(program: ExportedProgram) -> None:
-    """Rewrites the program's graph in place."""
-    simplify_masks(program)
+def simplify(program: ExportedProgram) -> list[str]:
+    """Rewrites the program's graph in place, and says what a user can have better."""
+    remarks = simplify_masks(program)
     for node in program.graph.nodes:
         if node.op == "call_function" and (
                 name_of(node.target) == "aten.scaled_dot_product_attention"):
@@ -23,6 +23,7 @@ def simplify(program: ExportedProgram) -> None:
     program.graph.eliminate_dead_code()
     fold_constants(program)
     program.graph.eliminate_dead_code()
+    return remarks
 
 
 def _share_heads(attention: fx.Node) -> None:
