@@ -4,6 +4,7 @@
 #define NM_LIB_GPU_ROWS_ROWSHAPE_H
 
 #include "GPU/Rows/RowGroup.h"
+#include "GPU/Tile/RowWidth.h"
 
 namespace mlir::nm {
 
@@ -33,12 +34,7 @@ inline constexpr int64_t kElementThreads = 256;
 /// has clusters, of a cluster.
 bool fitRegisters(const RowSpace &space, bool hasClusters);
 
-/// How wide accesses of a group are, if all of `unknown` are multiples of the
-/// numbers beside them at run time.
-struct RowWidth {
-  int64_t elements;
-  SmallVector<std::pair<Value, int64_t>> unknown;
-};
+/// How wide accesses of a group are.
 RowWidth findWidth(OpBuilder &builder, Location loc, const RowGroup &group);
 
 RowShape chooseShape(const RowGroup &group, int64_t width, bool hasClusters);

@@ -2,7 +2,6 @@
 
 #include "nm/GPU/Rows/RowsToGPU.h"
 
-#include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Rows/RowGroup.h"
 #include "GPU/Rows/RowKernel.h"
 #include "GPU/Rows/RowShape.h"
@@ -48,27 +47,6 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
          << (shape.width == 1 ? " element" : " elements") << ", rows "
          << (shape.chunks == 0 ? "read for each reduction"
                                : "kept in registers");
-}
-
-/// Launches the kernel of `group`, or one of two for accesses of both widths.
-static void launch(OpBuilder &builder, Location loc, const RowGroup &group,
-                   const RowWidth &width, bool hasClusters) {
-  RowShape wide = chooseShape(group, width.elements, hasClusters);
-  if (width.unknown.empty() || width.elements == 1)
-    return launchRowKernel(builder, loc, group, wide);
-  ThreadEmitter e{builder, loc};
-  Value rest = e.index(0);
-  for (auto [value, factor] : width.unknown)
-    rest = e.either(rest, e.rem(value, factor));
-  Value isWide = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       rest, e.index(0));
-  auto branch =
-      scf::IfOp::create(builder, loc, isWide, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  launchRowKernel(builder, loc, group, wide);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  launchRowKernel(builder, loc, group, chooseShape(group, 1, hasClusters));
 }
 
 /// Erases memory that nothing uses but to free it, and views of it.
@@ -131,7 +109,10 @@ static SmallVector<Operation *> convert(OpBuilder &builder, linalg::LinalgOp op,
     return {};
   if (reduces)
     report(op, *group, chooseShape(*group, width.elements, hasClusters));
-  launch(builder, last->getLoc(), *group, width, hasClusters);
+  launchForWidth(builder, last->getLoc(), width, [&](int64_t elements) {
+    launchRowKernel(builder, last->getLoc(), *group,
+                    chooseShape(*group, elements, hasClusters));
+  });
   SmallVector<Operation *> ops;
   for (const RowOp &row : group->ops)
     ops.push_back(row.op);

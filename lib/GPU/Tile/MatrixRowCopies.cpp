@@ -13,6 +13,7 @@
 
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Tile/CreateLaunch.h"
+#include "GPU/Tile/RowWidth.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -81,15 +82,6 @@ bool mlir::nm::hasRowCopies(linalg::GenericOp conversion) {
 // The width of accesses
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// How wide rows can be accessed: by `elements`, if all of `unknown` (strides,
-/// offsets and sizes) are multiples of them at run time.
-struct RowWidth {
-  int64_t elements;
-  SmallVector<Value> unknown;
-};
-} // namespace
-
 /// Narrows `width` to what the known strides, offset and size of `memref`
 /// allow, and adds those that are not known to be multiples of it.
 static void restrict(OpBuilder &builder, Location loc, Value memref,
@@ -103,7 +95,7 @@ static void restrict(OpBuilder &builder, Location loc, Value memref,
     if (!ShapedType::isDynamic(known))
       width.elements = std::gcd(width.elements, known);
     else if (factor % width.elements != 0)
-      width.unknown.push_back(value);
+      width.unknown.push_back({value, width.elements});
   };
   take(offset, 1, metadata.getOffset());
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
@@ -266,23 +258,14 @@ void RowCopies::write(Value elements, ArrayRef<Value> at) {
 static void launch(OpBuilder &builder, const Rows &rows) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = rows.loc;
-  ThreadEmitter e{builder, loc};
   RowWidth width{kMaxAccessBytes * 8 / rows.bits(), {}};
   for (Value memref : {rows.source, rows.target})
     restrict(builder, loc, memref, width);
-  if (width.unknown.empty() || width.elements == 1)
-    return RowCopies(builder, rows, width.elements).launch();
-  Value rest = e.index(0);
-  for (Value value : width.unknown)
-    rest = e.either(rest, e.rem(value, width.elements));
-  Value isWide = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       rest, e.index(0));
-  auto branch =
-      scf::IfOp::create(builder, loc, isWide, /*withElseRegion=*/true);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  RowCopies(builder, rows, width.elements).launch();
-  builder.setInsertionPointToStart(branch.elseBlock());
-  RowCopies(builder, rows, 1).launch();
+  for (auto &[value, factor] : width.unknown)
+    factor = width.elements;
+  launchForWidth(builder, loc, width, [&](int64_t elements) {
+    RowCopies(builder, rows, elements).launch();
+  });
 }
 
 void mlir::nm::launchRowCopies(OpBuilder &builder, memref::CopyOp copy) {
