@@ -194,3 +194,14 @@ def test_quantization_config_is_kept(shards, tmp_path, given, kept):
         "sparse-24-bitmask")
     assert after["quantization_config"]["format"] == (
         "pack-quantized" if kept else "dense")
+
+
+@pytest.mark.parametrize("name,text", [
+    ("pytorch_model.bin", "pytorch_model.bin alone; transformers makes them"),
+    ("model.pt", "model.pt alone; in torch, safetensors.torch.save_file"),
+    ("model.onnx", "model.onnx alone; give the file in place of the folder"),
+    ("config.json", "found none$")])
+def test_folders_of_other_forms(tmp_path, name, text):
+    (tmp_path / name).write_bytes(b"{}")
+    with pytest.raises(nm.FileFormatError, match=text):
+        nm.io.open_weights(tmp_path)

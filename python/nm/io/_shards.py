@@ -39,12 +39,26 @@ def shards_of(path: Path) -> list[Path]:
         _check_others(indices[0], [each for each in files if each not in shards])
         return shards
     if not files:
-        raise FileFormatError(f"{path}: expected a folder with .safetensors "
-                              "files, but found none")
+        raise FileFormatError(f"{path}: expected a folder with .safetensors files, but "
+                              f"found {_other_forms(path)}")
     own = _without_others(path, files)
     _check_numbers(path, own)
     _check_once({each: SafetensorsFile(each) for each in own}, {})
     return own
+
+
+def _other_forms(folder: Path) -> str:
+    """What a folder without safetensors has, and what makes them of it."""
+    for glob, way in (
+            ("*.bin", "transformers makes them: AutoModel.from_pretrained(folder)"
+             ".save_pretrained(other)"),
+            ("*.pt", "in torch, safetensors.torch.save_file(state_dict, "
+             "'model.safetensors') makes one"),
+            ("*.onnx", "give the file in place of the folder")):
+        names = sorted(each.name for each in folder.glob(glob))
+        if names:
+            return f"{', '.join(names[:4])}{', …' if names[4:] else ''} alone; {way}"
+    return "none"
 
 
 def check_shards(files: Iterable[str | os.PathLike]) -> None:

@@ -118,7 +118,7 @@ def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
         if not fitting - taken and glob != "*":
             why = (f"rules before it take all that it fits, {', '.join(sorted(fitting))}"
                    if fitting else f"it fits none of {', '.join(names)}")
-            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=5)
+            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=6)
         taken |= fitting
 
 
