@@ -6,6 +6,7 @@
 
 #include "nm/Dialect/NM/IR/Contractions.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/RepeatRows.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,9 +37,24 @@ static void findProducts(Value memref,
   }
 }
 
+/// Whether rows [m x k] of `alloc` are made for a product that takes some of
+/// them twice.
+static bool hasRepeatedRows(memref::AllocOp alloc) {
+  return llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (!op || op.getDpsInits()[0] != alloc.getResult())
+      return false;
+    std::optional<mlir::nm::RepeatedRows> repeated =
+        mlir::nm::findRepeatedRows(op);
+    return repeated && repeated->dim + 1 == alloc.getType().getRank();
+  });
+}
+
 /// Elements that rows of `alloc` are padded to a multiple of: as the schedules
 /// of products that read it say; for other products and ops, of a fast access.
 static int64_t getChunk(memref::AllocOp alloc) {
+  if (hasRepeatedRows(alloc))
+    return mlir::nm::getRepeatedChunk(alloc.getType().getElementTypeBitWidth());
   int64_t columns = alloc.getType().getShape().back(),
           chunk = mlir::nm::getPaddedChunk(columns, /*isMMajorA=*/false);
   SmallVector<mlir::nm::SpMMOp> products;
@@ -54,12 +70,13 @@ static int64_t getChunk(memref::AllocOp alloc) {
 }
 
 /// Whether rows of `alloc` may start anywhere, and are read by 16 bytes: those
-/// of 16-bit elements, by tensor cores and by what transposes for them.
+/// of 16-bit elements, by tensor cores and by what transposes for them, and
+/// repeated ones.
 static bool hasOddRows(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   if (type.getRank() < 2 || !type.getLayout().isIdentity() ||
       type.getMemorySpace() || !type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() != 16)
+      (type.getElementTypeBitWidth() != 16 && !hasRepeatedRows(alloc)))
     return false;
   int64_t columns = type.getShape().back();
   return ShapedType::isDynamic(columns) || columns % getChunk(alloc) != 0;

@@ -41,6 +41,22 @@ func.func @scheduled(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c:
   return
 }
 
+// Rows of k some of which are repeated are lines, of whatever type.
+// CHECK-LABEL: func @repeated
+// CHECK: memref.alloc() : memref<64x256xi8>
+func.func @repeated(%a: memref<64x100xi8>) {
+  %t = memref.alloc() : memref<64x136xi8>
+  linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>], iterator_types = ["parallel", "parallel"]} outs(%t : memref<64x136xi8>) attrs = {nm.windows = 6 : i64} {
+  ^bb0(%o: i8):
+    %m = linalg.index 0 : index
+    %k = linalg.index 1 : index
+    %x = memref.load %a[%m, %k] : memref<64x100xi8>
+    linalg.yield %x : i8
+  }
+  memref.dealloc %t : memref<64x136xi8>
+  return
+}
+
 // CHECK-LABEL: func @unknown
 // CHECK-SAME: %[[A:.*]]: memref<?x64xf16>, %[[M:.*]]: index
 // CHECK: %[[COUNT:.*]] = arith.ceildivui %[[M]], %c8

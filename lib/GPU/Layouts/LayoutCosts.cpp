@@ -63,12 +63,10 @@ double mlir::nm::estimateWidening(RankedTensorType type, bool isTransposed,
              : straight;
 }
 
-double mlir::nm::estimateRepetition(double elements,
+double mlir::nm::estimateRepetition(double elements, double repeated,
+                                    int64_t elementBytes,
                                     const ::nm::GpuChip &chip) {
-  // A multiprocessor's clock for an element. Of 4096 x 5464, f16 takes 97 and
-  // 111 us on an H200, f32 129 and i8 185 (2026-11-23).
-  return chip.rates.launch +
-         elements / (double(chip.multiprocessors) * chip.clockGHz) / 1000;
+  return estimateTraffic((elements + repeated) * double(elementBytes), chip);
 }
 
 /// An H200 dequantizes 22.5 million kept values, 11008x4096 and 4096x11008 in

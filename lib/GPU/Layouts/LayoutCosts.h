@@ -49,9 +49,10 @@ double estimateTransposition(RankedTensorType type, const ::nm::GpuChip &chip);
 double estimateWidening(RankedTensorType type, bool isTransposed,
                         const ::nm::GpuChip &chip);
 
-/// The microseconds of writing `elements` each of which a thread finds by its
-/// row of k, as createRepeatedRows does.
-double estimateRepetition(double elements, const ::nm::GpuChip &chip);
+/// The microseconds of making `repeated` elements of `elements`, as
+/// createRepeatedRows does.
+double estimateRepetition(double elements, double repeated,
+                          int64_t elementBytes, const ::nm::GpuChip &chip);
 
 /// The microseconds that it takes at each call to make 16-bit weights of the
 /// quantized ones of `op`, which are packed already.

@@ -3,6 +3,7 @@
 #include "nm/GPU/Layouts/TransposeToGPU.h"
 
 #include "GPU/Layouts/PanelTiles.h"
+#include "GPU/Layouts/RepeatedRowTiles.h"
 #include "GPU/Layouts/SplitFloatTiles.h"
 #include "GPU/Layouts/Transposition.h"
 
@@ -118,6 +119,12 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   }
   if (!generic)
     return rewriter.notifyMatchFailure(op, "has a form of its own");
+  rewriter.setInsertionPoint(generic);
+  if (launchRepeatedRowTiles(rewriter, generic)) {
+    emitRemark(loc) << name << " is a kernel that repeats rows of k";
+    rewriter.eraseOp(generic);
+    return success();
+  }
   FailureOr<linalg::GenericOp> ordered = orderElementwise(rewriter, generic);
   if (failed(ordered))
     return failure();

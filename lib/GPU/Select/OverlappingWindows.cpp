@@ -5,9 +5,10 @@
 // many, and two windows of an odd M to be one.
 //
 // That is 4/3 of the rows of k for M = 6, 3/2 for M = 8, and twice as many at
-// most. On an H200 at 4096 cubed, 2:4 takes 0.74 of the time of the dense
-// product in f16 and i8 and 0.66 of that of split floats, so that 4:6 of f32 is
-// what gains by it (2026-11-23).
+// most. On an H200 at 4096 cubed, 2:4 takes 0.67 of the time of the dense
+// product in f16, 0.74 in f8 and 0.66 in split floats, and the kernel that
+// repeats rows of f16 about 24 us, so that 4:6 of f32 is what gains by it
+// (2026-11-28).
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,9 +100,11 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
   groups.product.pattern = getGroupPattern(*kept);
   groups.product.k = Groups{kept->m}.rows(product.k);
   // A is made for it, in memory of its own.
+  int64_t bits = ::nm::elementSize(product.type) * 8;
   groups.product.strideOfA =
-      getPaddedStride(product.isMMajor ? op.getStaticM() : groups.product.k,
-                      product.isMMajor, ::nm::elementSize(product.type) * 8);
+      product.isMMajor
+          ? getPaddedStride(op.getStaticM(), /*isMMajor=*/true, bits)
+          : int64_t(llvm::alignTo(groups.product.k, getRepeatedChunk(bits)));
   groups.product.isMadeElementwise = true;
   groups.product.hasSplitsOfA = false;
   groups.choice = choose(query, groups.product);
@@ -112,10 +115,10 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
                   std::to_string(groups.product.k) + " rows in all";
   // What splits A into splits repeats its rows.
   if (product.splits == 1) {
-    double repetition =
-        estimateRepetition(double(product.rows()) * double(groups.product.k) *
-                               double(countBatches(op)),
-                           query.chip);
+    double rows = double(product.rows()) * double(countBatches(op));
+    double repetition = estimateRepetition(
+        rows * double(product.k), rows * double(groups.product.k),
+        ::nm::elementSize(product.type), query.chip);
     groups.extraCost += repetition;
     groups.steps +=
         ": estimated " + describeTime(repetition) + " for an A that has these";

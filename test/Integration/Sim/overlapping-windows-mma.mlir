@@ -10,6 +10,8 @@
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = bytes
 // RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = bytes_of_odd_k
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = constant
 // RUN: %{run} | FileCheck %s
 
@@ -22,6 +24,11 @@ func.func @odd_window(%a: tensor<40x75xf16>, %b: tensor<75x40xf16, #nm.encoding<
 func.func @bytes(%a: tensor<40x76xi8>, %b: tensor<76x48xi8, #nm.encoding<4:6>>, %c: tensor<40x48xi32>) -> tensor<40x48xi32> {
   %p = linalg.matmul ins(%a, %b : tensor<40x76xi8>, tensor<76x48xi8, #nm.encoding<4:6>>) outs(%c : tensor<40x48xi32>) -> tensor<40x48xi32>
   return %p : tensor<40x48xi32>
+}
+
+func.func @bytes_of_odd_k(%a: tensor<43x77xi8>, %b: tensor<77x48xi8, #nm.encoding<4:6>>, %c: tensor<43x48xi32>) -> tensor<43x48xi32> {
+  %p = linalg.matmul ins(%a, %b : tensor<43x77xi8>, tensor<77x48xi8, #nm.encoding<4:6>>) outs(%c : tensor<43x48xi32>) -> tensor<43x48xi32>
+  return %p : tensor<43x48xi32>
 }
 
 func.func @constant(%a: tensor<40x12xf16>, %c: tensor<40x2xf32>) -> tensor<40x2xf32> {

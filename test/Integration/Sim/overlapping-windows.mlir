@@ -17,6 +17,10 @@
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = fewer_kept
 // RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = m_major_unknown
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = floats_of_bytes
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = batches
 // RUN: %{run} | FileCheck %s
 
@@ -32,6 +36,18 @@ func.func @halves(%a: tensor<?x80xf16>, %b: tensor<80x72xf16, #nm.encoding<4:6>>
 func.func @m_major(%a: tensor<83x72xbf16>, %b: tensor<83x96xbf16, #nm.encoding<14:16>>, %c: tensor<72x96xf32>) -> tensor<72x96xf32> {
   %p = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%a, %b : tensor<83x72xbf16>, tensor<83x96xbf16, #nm.encoding<14:16>>) outs(%c : tensor<72x96xf32>) -> tensor<72x96xf32>
   return %p : tensor<72x96xf32>
+}
+
+// Rows of A start anywhere.
+func.func @m_major_unknown(%a: tensor<83x?xf16>, %b: tensor<83x64xf16, #nm.encoding<4:6>>, %c: tensor<?x64xf16>) -> tensor<?x64xf16> {
+  %p = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%a, %b : tensor<83x?xf16>, tensor<83x64xf16, #nm.encoding<4:6>>) outs(%c : tensor<?x64xf16>) -> tensor<?x64xf16>
+  return %p : tensor<?x64xf16>
+}
+
+// Eleven windows: a row ends in a part of a chunk.
+func.func @floats_of_bytes(%a: tensor<70x85xf8E4M3FN>, %b: tensor<85x64xf8E4M3FN, #nm.encoding<6:8>>, %c: tensor<70x64xf32>) -> tensor<70x64xf32> {
+  %p = linalg.matmul ins(%a, %b : tensor<70x85xf8E4M3FN>, tensor<85x64xf8E4M3FN, #nm.encoding<6:8>>) outs(%c : tensor<70x64xf32>) -> tensor<70x64xf32>
+  return %p : tensor<70x64xf32>
 }
 
 func.func @splits(%a: tensor<70x100xf32>, %b: tensor<100x96xf32, #nm.encoding<6:8, block = 1x8>>, %c: tensor<70x96xf32>) -> tensor<70x96xf32> {

@@ -3,9 +3,10 @@
 #include "nm/Dialect/NM/Transforms/RepeatRows.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
+#include "nm/Schedule/SharedBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -57,13 +58,38 @@ Value mlir::nm::createRepeatedRows(OpBuilder &builder, Location loc, Value a,
   return repeat.getResult(0);
 }
 
+int64_t mlir::nm::getRepeatedChunk(int64_t bits) {
+  return ::nm::kLineBytes * 8 / bits;
+}
+
+/// What the body of `op` reads an element of at computed places.
+static Value findRead(linalg::GenericOp op) {
+  for (Operation &inner : *op.getBody()) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+      return extract.getTensor();
+    if (auto load = dyn_cast<memref::LoadOp>(inner))
+      return load.getMemRef();
+  }
+  return {};
+}
+
+std::optional<RepeatedRows> mlir::nm::findRepeatedRows(linalg::GenericOp op) {
+  auto windows = op->getAttrOfType<IntegerAttr>(kWindowsAttr);
+  Value a = windows ? findRead(op) : Value();
+  if (!a)
+    return std::nullopt;
+  Groups groups{windows.getInt()};
+  auto from = cast<ShapedType>(a.getType()),
+       to = cast<ShapedType>(op.getDpsInits()[0].getType());
+  // Groups have more rows than k: only that dimension grows.
+  for (int64_t dim = 0; dim < from.getRank(); ++dim)
+    if (!from.isDynamicDim(dim) &&
+        to.getDimSize(dim) == groups.rows(from.getDimSize(dim)))
+      return RepeatedRows{a, dim, groups};
+  return std::nullopt;
+}
+
 std::optional<RepeatedRows> mlir::nm::findRepeatedRows(Value value) {
   auto repeat = value.getDefiningOp<linalg::GenericOp>();
-  if (!repeat)
-    return std::nullopt;
-  auto windows = repeat->getAttrOfType<IntegerAttr>(kWindowsAttr);
-  auto extracts = repeat.getBody()->getOps<tensor::ExtractOp>();
-  if (!windows || extracts.empty())
-    return std::nullopt;
-  return RepeatedRows{(*extracts.begin()).getTensor(), {windows.getInt()}};
+  return repeat ? findRepeatedRows(repeat) : std::nullopt;
 }

@@ -5,7 +5,7 @@
 
 #include "nm/Format/SparseOperand.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
 
@@ -16,13 +16,24 @@ namespace mlir::nm {
 Value createRepeatedRows(OpBuilder &builder, Location loc, Value a, int64_t dim,
                          const ::nm::OverlappingGroups &groups);
 
+/// Elements of `bits` that nm-pad-rows makes such rows [m x k] a multiple of:
+/// those of a line of memory, for tensor copies of rows that start elsewhere
+/// are slow.
+int64_t getRepeatedChunk(int64_t bits);
+
 /// What createRepeatedRows was given.
 struct RepeatedRows {
   Value a;
+  int64_t dim;
   ::nm::OverlappingGroups groups;
 };
 
-/// What `value` has repeated rows of; none where it is anything else.
+/// What `op`, on tensors or memrefs, repeats rows of; none where it does
+/// anything else.
+std::optional<RepeatedRows> findRepeatedRows(linalg::GenericOp op);
+
+/// What `value`, a tensor, has repeated rows of; none where it is anything
+/// else.
 std::optional<RepeatedRows> findRepeatedRows(Value value);
 
 } // namespace mlir::nm
