@@ -175,7 +175,7 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
     try:
         pattern, shape = read_pattern(record["pattern"]), record["shape"]
         if file.metadata["version"] != "1":
-            parts[1] = _unpack_indices(parts[1], pattern, shape, f"{name}.indices")
+            parts[1] = unpack_indices(parts[1], pattern, shape, f"{name}.indices")
         if bits == 4:
             parts[0] = _unpack_values(parts[0], pattern, shape, f"{name}.values")
         made = SparseTensor(parts[0], parts[1], shape, pattern, record["dtype"])
@@ -206,8 +206,9 @@ def _unpack_values(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
     return unpack_bits(packed, count, 4).astype(np.int8).reshape(sizes) - np.int8(8)
 
 
-def _unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
-                    ) -> np.ndarray:
+def unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
+                   ) -> np.ndarray:
+    """The indices of a weight of the shape, of the bytes that a file has them as."""
     _, sizes = pattern.condensed_shapes(*pattern.sizes(weight_shape(shape)))
     count, bits = sizes[0] * sizes[1], _index_bits(pattern)
     if packed.shape != (packed_bytes(count, bits),):

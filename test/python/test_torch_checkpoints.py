@@ -155,3 +155,60 @@ def test_gpt2_of_convert_is_loaded(tmp_path):
     with torch.no_grad():
         assert torch.allclose(loaded(tokens).logits, model(tokens).logits, atol=1e-4)
     assert sum(isinstance(layer, NMLinear) for layer in loaded.modules()) == 8
+
+
+def small(seed, dtype=torch.float32):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 8)).to(dtype).eval()
+
+
+def test_a_file_is_loaded_into_a_sparse_model(tmp_path):
+    """Its weights are written to the layers that are there, or refused by name."""
+    models = [small(seed) for seed in range(3)]
+    for model, pattern in zip(models, ("2:4", "2:4", "1:4")):
+        nm.torch.sparsify(model, pattern, prune=True, force=True)
+    nm.torch.save(models[0], tmp_path / "a")
+    x = torch.randn(3, 32)
+    with torch.no_grad():
+        models[1](x)  # Packed.
+        kept = models[1][0].values
+        loaded = nm.torch.load(tmp_path / "a", models[1])
+        assert torch.equal(loaded(x), models[0](x))
+    assert loaded[0].values is kept
+    with pytest.raises(nm.Error, match="expected '0' to have 1:4.*the file has 2:4"):
+        nm.torch.load(tmp_path / "a", models[2])
+    integers = models[0].to(torch.bfloat16)
+    nm.torch.quantize(integers, 4, 16)
+    nm.torch.save(integers, tmp_path / "b")
+    with pytest.raises(nm.Error, match="the file has 2:4, dim = 1 of integers"):
+        nm.torch.load(tmp_path / "b", models[1].to(torch.bfloat16))
+    with pytest.raises(nm.Error, match="it has no 0.weight"):
+        nm.torch.load(tmp_path / "a", integers)
+
+
+@pytest.mark.parametrize("form", ["file", "dense"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_states_as_files_have_them(tmp_path, form, strict):
+    """transformers' Trainer loads a file as it is into the model that it trains, and says
+    of what it lacks a word in its log."""
+    from safetensors.torch import load_file
+    model, other = small(0), small(1)
+    for each in (model, other):
+        nm.torch.sparsify(each, "2:4", prune=True, force=True)
+    nm.torch.save(model, tmp_path)
+    state = load_file(tmp_path / "model.safetensors")
+    if form == "dense":
+        state = nm.torch.load(tmp_path, small(2))
+        nm.torch.densify(state)
+        state = state.state_dict()
+    result = other.load_state_dict(state, strict)
+    assert not result.missing_keys and not result.unexpected_keys
+    x = torch.randn(3, 32)
+    with torch.no_grad():
+        assert torch.equal(other(x), model(x))
+    if form == "dense":
+        with pytest.raises(RuntimeError, match="expected '0.weight' to have at most 2"):
+            other.load_state_dict(small(3).state_dict(), strict)
+        wrong = {**state, "0.weight": state["0.weight"].T}
+        with pytest.raises(RuntimeError, match="expected '0.weight' of shape"):
+            other.load_state_dict(wrong, strict)

@@ -454,6 +454,30 @@ def test_training_goes_on_from_a_checkpoint(tmp_path):
     assert_same(loaded, model.eval(), inputs_of(model))
 
 
+def test_training_ends_with_the_best_checkpoint(tmp_path):
+    """And a new model goes on from where another was, by Trainer's own loading."""
+    model = make_model("LlamaForCausalLM")
+    nm.torch.sparsify(model, "2:4", prune=True)
+    other = copy.deepcopy(model)
+    data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)}] * 4
+    options = dict(use_cpu=True, report_to=[], learning_rate=1e-2, disable_tqdm=True,
+                   save_strategy="epoch", per_device_train_batch_size=2)
+    epochs = []
+    trainer = transformers.Trainer(model, transformers.TrainingArguments(
+        str(tmp_path), num_train_epochs=2, eval_strategy="epoch", greater_is_better=False,
+        load_best_model_at_end=True, metric_for_best_model="epochs", **options),
+        train_dataset=data, eval_dataset=data,
+        compute_metrics=lambda _: epochs.append(0) or {"epochs": float(len(epochs))})
+    trainer.train()
+    first, last = (tmp_path / f"checkpoint-{steps}" for steps in (2, 4))
+    given = inputs_of(model)
+    assert_same(type(model).from_pretrained(first), model.eval(), given)
+    transformers.Trainer(other, transformers.TrainingArguments(
+        str(tmp_path), num_train_epochs=2, **options), train_dataset=data).train(
+            resume_from_checkpoint=str(last))
+    assert_same(type(model).from_pretrained(last), other.eval(), given)
+
+
 def test_training_keeps_zeros(tmp_path):
     model = make_model("LlamaForCausalLM").train()
     nm.torch.sparsify(model, "2:4", prune=True)

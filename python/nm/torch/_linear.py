@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from .._formats import compress
 from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._prune import prune
 from .._sparse import SparseTensor
+from .._weightfile import unpack_indices
 from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
@@ -475,9 +477,45 @@ class NMLinear(nn.Linear):
                     destination[f"{prefix}{name}"] = destination[
                         f"{prefix}{name}"].clone(memory_format=torch.contiguous_format)
 
-    def _load_from_state_dict(self, *args, **options):
-        super()._load_from_state_dict(*args, **options)
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        try:
+            state_dict = self._own_state(state_dict, prefix)
+        except Error as error:
+            args[-1].append(str(error))
+            return
+        super()._load_from_state_dict(state_dict, prefix, *args)
         self.refresh()
+
+    def _own_state(self, state: Mapping[str, Tensor], prefix: str) -> Mapping[str, Tensor]:
+        """A state that has the layer's tensors by their own names, of one that has them as
+        files do, as transformers' Trainer loads those, or has the dense weight.
+
+        Raises:
+            PatternError: the dense weight breaks the pattern.
+            ShapeError: it has another shape, or the indices have.
+        """
+        name = f"{prefix}weight"
+        parts = [state.get(f"{name}.{part}") for part in ("values", "indices")]
+        if f"{prefix}values" in state or self._shards is not None:
+            return state
+        if name in state and not state[name].is_meta:
+            dense = state[name].detach()
+            if self._transposed_class is not None:
+                dense = dense.T
+            if tuple(dense.shape) != self._dense_shape():
+                raise ShapeError(f"expected '{name}' of shape {self._dense_shape()}, but got "
+                                 f"{tuple(dense.shape)}")
+            parts = list(share_tensors(compress(
+                dense.to(self.values.dtype).contiguous(), self.pattern, name=name)))
+        elif parts[1] is not None and parts[1].dim() == 1 and not parts[1].is_meta:
+            parts[1] = torch.from_numpy(unpack_indices(
+                parts[1].cpu().numpy(), self.pattern, self._dense_shape(), f"{name}.indices"))
+        if any(part is None for part in parts):
+            return state
+        own = {key: tensor for key, tensor in state.items()
+               if key != name and not key.startswith(f"{name}.")}
+        return {**own, f"{prefix}values": parts[0], f"{prefix}indices": parts[1],
+                f"{prefix}_extra_state": self.get_extra_state()}
 
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.

@@ -33,6 +33,7 @@ from ._rules import chosen_patterns, patterns_of
 from ._shards import write_shards
 from ._ties import untie_heads
 from ._unfold import unfolded
+from ._weights import copy_tensors
 from ._wrappers import name_without_wrappers, takes_wrapped, unwrapped
 
 _CONFIG = "config.json"
@@ -86,10 +87,12 @@ def _load(model: nn.Module, source: WeightSource, rules: Any, path: str) -> None
             names[name] = of_filter or names[name]
         condensed = _condensed_weights(source, names, model, rules)
         stored = {names[name]: name for name in source}
+        # Layers have further names, by which a file may have them, too.
+        done: set[int] = set()
         for name, w in condensed.items():
             scales = (None if w._quantization is None else
                       _tensor(source, f"{stored[name]}_scale"))
-            _put_sparse_layer(model, name.removesuffix(".weight"), w, scales)
+            _put_sparse_layer(model, name.removesuffix(".weight"), w, scales, done)
         state = {names[name]: _tensor(source, name) for name in source
                  if names[name] not in condensed}
         _load_state(model, state, path)
@@ -372,13 +375,15 @@ def _compress(source: WeightSource, name: str, pattern: Any, detects: bool
 
 
 def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
-                      scales: Tensor | None) -> None:
+                      scales: Tensor | None, done: set[int]) -> None:
     try:
         layer = model.get_submodule(name)
     except AttributeError:
         raise Error(f"expected a model with the layer '{name}', whose weight is "
                     "condensed, but it has none") from None
-    if isinstance(layer, (NMLinear, NMQuantizedLinear)):  # Which has another name in the file, too.
+    if isinstance(layer, (NMLinear, NMQuantizedLinear)):
+        if isinstance(layer, NMLinear) and id(layer) not in done:
+            _write_sparse_layer(layer, name, w)
         return
     if not is_linear(layer) and not is_conv1d(layer):
         raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
@@ -393,11 +398,29 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
               NMQuantizedLinear.from_sparse(w, scales, *w._quantization, layer.bias))
     keep_belongings(layer, sparse)
     replace_module(model, name, sparse)
+    done.add(id(sparse))
     for each, other in siblings:
         twin = (sparse.sibling(other.bias) if scales is None else
                 NMQuantizedLinear.from_sparse(w, scales, *w._quantization, other.bias))
         keep_belongings(other, twin)
         replace_module(model, each, twin)
+        done.add(id(twin))
+
+
+def _write_sparse_layer(layer: NMLinear, name: str, w: SparseTensor) -> None:
+    """Writes to a layer that was sparse before."""
+    pattern = (w.pattern if layer._transposed_class is None else
+               along_other_axis(w.pattern))
+    if layer.pattern != pattern or w._quantization is not None:
+        integers = "" if w._quantization is None else " of integers"
+        raise Error(f"expected '{name}' to have {layer.pattern}, as the layer of the model, "
+                    f"but the file has {pattern}{integers}; nm.torch.densify(model) makes "
+                    "layers that take any pattern")
+    values, indices = copy_tensors(w)
+    with torch.no_grad():
+        layer.values.copy_(values)
+        layer.indices.copy_(indices)
+    layer.refresh()
 
 
 def sparse_of_stored(w: SparseTensor, layer: nn.Module) -> NMLinear:
