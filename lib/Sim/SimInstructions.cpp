@@ -198,6 +198,17 @@ int32_t nmSimHighestBit(NmSimThread *, int32_t, int32_t value) {
   return bit;
 }
 
+int32_t nmSimLogic(NmSimThread *, int32_t, int32_t a, int32_t b, int32_t c,
+                   int32_t table) {
+  uint32_t result = 0;
+  for (int place = 0; place < 32; ++place) {
+    auto bitOf = [&](int32_t word) { return uint32_t(word) >> place & 1; };
+    uint32_t number = bitOf(a) << 2 | bitOf(b) << 1 | bitOf(c);
+    result |= (uint32_t(table) >> number & 1) << place;
+  }
+  return int32_t(result);
+}
+
 float nmSimReciprocal(NmSimThread *, int32_t, float value) {
   return 1.0f / value;
 }

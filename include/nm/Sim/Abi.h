@@ -394,6 +394,9 @@ NM_SIM_API int32_t nmSimDotBytes(NmSimThread *thread, int32_t site, int32_t a,
 /// bfind of a word without a sign: -1 if it has no bit.
 NM_SIM_API int32_t nmSimHighestBit(NmSimThread *thread, int32_t site,
                                    int32_t value);
+/// lop3: for each place, the bit of `table` that the bits of a, b and c number.
+NM_SIM_API int32_t nmSimLogic(NmSimThread *thread, int32_t site, int32_t a,
+                              int32_t b, int32_t c, int32_t table);
 NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
                                  float value);
 NM_SIM_API float nmSimExp2(NmSimThread *thread, int32_t site, float value);

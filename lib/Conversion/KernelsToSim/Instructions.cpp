@@ -426,6 +426,7 @@ static ArrayRef<Instruction> getAsmInstructions() {
        "nmSimWaitForProducts", getNumberInAsm},
       {"ex2.approx.ftz.f32", Execution::Thread, "nmSimExp2"},
       {"bfind.u32", Execution::Thread, "nmSimHighestBit"},
+      {"lop3.b32", Execution::Thread, "nmSimLogic"},
   };
   return kTable;
 }

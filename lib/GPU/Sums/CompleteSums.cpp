@@ -3,6 +3,7 @@
 #include "GPU/Sums/CompleteSums.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -30,4 +31,13 @@ SmallVector<Value> mlir::nm::completeSums(OpBuilder &builder, Location loc,
           builder, loc, vector::ExtractOp::create(builder, loc, sum, i)));
     return vector::FromElementsOp::create(builder, loc, type, elements);
   });
+}
+
+/// ptxas 13.0 moves what reads the sums in front of the wait, if LLVM has put
+/// other instructions between it and the products' loop, as those of a tile's
+/// place. It moves nothing past a fence.
+void mlir::nm::awaitProducts(OpBuilder &builder, Location loc) {
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel,
+                        /*syncscope=*/"block");
 }

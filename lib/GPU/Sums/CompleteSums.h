@@ -14,6 +14,9 @@ namespace mlir::nm {
 SmallVector<Value> completeSums(OpBuilder &builder, Location loc,
                                 ArrayRef<Value> sums);
 
+/// Waits for all products of the thread's warpgroup, whose sums stay behind.
+void awaitProducts(OpBuilder &builder, Location loc);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_SUMS_COMPLETESUMS_H

@@ -7,12 +7,11 @@
 // CHECK: %[[FIRST:.*]] = memref.load %{{.*}} : memref<1x16xf16>
 // CHECK: %[[SECOND:.*]] = memref.load %{{.*}} : memref<1x16xf16>
 // CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x1x256xi8{{.*}}, vector<4xi8>
-// CHECK: %[[LOW:.*]] = arith.andi %{{.*}}, %c983055_i32
-// CHECK: %[[BITS:.*]] = arith.ori %[[LOW]], %{{.*}}
+// CHECK: llvm.inline_asm "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n" %{{.*}}, %c983055_i32, %c1677747200_i32, %c234_i32
 // CHECK: arith.subf %{{.*}}, %{{.*}} : vector<2xf16>
 // CHECK: %[[BOTH:.*]] = vector.broadcast %[[FIRST]] : f16 to vector<2xf16>
 // CHECK: arith.mulf %{{.*}}, %[[BOTH]] : vector<2xf16>
-// CHECK: arith.andi %{{.*}}, %c15728880_i32
+// CHECK: llvm.inline_asm "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n" %{{.*}}, %c15728880_i32
 // CHECK: vector.fma %{{.*}} : vector<2xf16>
 // CHECK: nvvm.mma.sp.sync
 // CHECK: nvvm.mma.sp.sync
@@ -39,6 +38,36 @@ func.func @eight(%a: memref<8x64xbf16>, %v: memref<1x1x512xi8>, %i: memref<1x1x1
     nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 8> schedule #nm.mma_sp<block = [8, 16, 64], warp = [8, 16], bits = 8> quantization <bits = 8, group = 32>
       ins(%a, %v, %i : memref<8x64xbf16>, memref<1x1x512xi8>, memref<1x1x128xi8>)
       scales(%s : memref<2x16xbf16>) outs(%c : memref<8x16xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// Warps that multiply by fours leave the products of a tile in flight, and wait
+// for all of them before the sums are stored.
+// CHECK-LABEL: func.func @fours
+// CHECK-COUNT-4: wgmma.mma_async.sp
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 1
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK: llvm.fence syncscope("block") acq_rel
+func.func @fours(%a: memref<64x128xf16>, %v: memref<4x2x256xi8>, %i: memref<4x2x128xi8>, %s: memref<1x64xf16>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 4> schedule #nm.mma_sp<block = [64, 64, 128], warp = [64, 16], stages = 3, bits = 4> quantization <bits = 4, group = 128>
+      ins(%a, %v, %i : memref<64x128xf16>, memref<4x2x256xi8>, memref<4x2x128xi8>)
+      scales(%s : memref<1x64xf16>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// With two stages there is no buffer for that.
+// CHECK-LABEL: func.func @two_stages
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
+func.func @two_stages(%a: memref<64x128xf16>, %v: memref<4x2x256xi8>, %i: memref<4x2x128xi8>, %s: memref<1x64xf16>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 4> schedule #nm.mma_sp<block = [64, 64, 128], warp = [64, 16], stages = 2, bits = 4> quantization <bits = 4, group = 128>
+      ins(%a, %v, %i : memref<64x128xf16>, memref<4x2x256xi8>, memref<4x2x128xi8>)
+      scales(%s : memref<1x64xf16>) outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }

@@ -29,6 +29,17 @@
 // RUN: nm-run %t.slices.so --function=rows --random --check --dynamic-size=150 | FileCheck %s
 // RUN: nm-run %t.slices.so --function=bytes --random --check | FileCheck %s
 // RUN: nm-run %t.slices.so --function=m_major --random --check | FileCheck %s
+// Less than 64 rows, and columns that end inside of a block's second half.
+// RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule='mma_sp<block = [16, 128, 128], warp = [16, 16], stages = 4, split_k = 2, cluster_k = 2>' -o %t.few.so
+// RUN: nm-run %t.few.so --function=rows --random --check --dynamic-size=13 | FileCheck %s
+// RUN: nm-run %t.few.so --function=bytes --random --check | FileCheck %s
+// RUN: nm-run %t.few.so --function=columns --random --check | FileCheck %s
+// RUN: nm-run %t.few.so --function=transposed --random --check | FileCheck %s
+// RUN: nm-run %t.few.so --function=long --random --check | FileCheck %s
+// RUN: nm-run %t.few.so --function=m_major --random --check | FileCheck %s
+// RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule='mma_sp<block = [32, 192, 128], warp = [32, 16], stages = 3>' -o %t.wider.so
+// RUN: nm-run %t.wider.so --function=rows --random --check --dynamic-size=70 | FileCheck %s
+// RUN: nm-run %t.wider.so --function=bytes --random --check | FileCheck %s
 // RUN: nm-compile %s --target=cpu --with-reference -o %t.cpu.so
 // RUN: nm-run %t.cpu.so --function=rows --random --check --dynamic-size=5 | FileCheck %s
 // RUN: nm-run %t.cpu.so --function=bytes --random --check | FileCheck %s

@@ -4,6 +4,7 @@
 #include "ScheduleSyntax.h"
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/Schedule/WarpsByFours.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -277,8 +278,11 @@ static BlockTiling getTilingOfWarps(AttrTy schedule) {
   return tiling;
 }
 
+/// Products of warpgroups go on while the next tile's weights are converted.
 BlockTiling MmaSpScheduleAttr::getTiling() const {
-  return getTilingOfWarps(*this);
+  BlockTiling tiling = getTilingOfWarps(*this);
+  tiling.productsInFlight = ::nm::haveProductsInFlight(tiling);
+  return tiling;
 }
 
 //===----------------------------------------------------------------------===//

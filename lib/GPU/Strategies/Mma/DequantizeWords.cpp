@@ -12,6 +12,7 @@
 
 #include "nm/Format/SparseOperand.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -36,6 +37,7 @@ private:
   Value asPair(Value word) { return fromWord(word, type); }
   Value fromWord(Value word, Type to);
   Value toWord(Value pair);
+  Value maskOnto(Value word, int64_t mask, int64_t power);
   /// a * b + c, in one operation that chips before sm_90 have for bf16, too.
   Value multiplyAdd(Value a, Value b, Value c) {
     return vector::FMAOp::create(emitter.builder, emitter.loc, a, b, c);
@@ -70,6 +72,21 @@ Value PairEmitter::fromWord(Value word, Type to) {
 
 Value PairEmitter::toWord(Value pair) { return emitter.words(pair).front(); }
 
+/// The bits `mask` of `word`, and those of `power`. Of two operations with
+/// constants ptxas 13.0 makes two instructions.
+Value PairEmitter::maskOnto(Value word, int64_t mask, int64_t power) {
+  constexpr int64_t kAndThenOr = 0xea;
+  return LLVM::InlineAsmOp::create(
+             emitter.builder, emitter.loc, word.getType(),
+             ValueRange{word, emitter.i32(mask), emitter.i32(power),
+                        emitter.i32(kAndThenOr)},
+             "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 /// 1024 is 0x6400, of ten bits of mantissa: bits 0 to 3 or 7 of each half count
 /// ones there, and bits 4 to 7 sixteens.
 Value PairEmitter::convertF16(Value word, int64_t shift) {
@@ -77,9 +94,8 @@ Value PairEmitter::convertF16(Value word, int64_t shift) {
   constexpr double kValueOfPower = 1024;
   int64_t field = bits == 4 ? 0x000f000f : 0x00ff00ff;
   bool isHigh = bits == 4 && shift % 8 == 4;
-  Value masked = emitter.mask(emitter.shiftRight(word, shift / 8 * 8),
-                              isHigh ? field << 4 : field);
-  Value pair = asPair(emitter.either(masked, emitter.i32(kPower)));
+  Value pair = asPair(maskOnto(emitter.shiftRight(word, shift / 8 * 8),
+                               isHigh ? field << 4 : field, kPower));
   if (isHigh)
     return multiplyAdd(pair, splat(1.0 / 16),
                        splat(-(kValueOfPower / 16 + bias)));
@@ -91,8 +107,8 @@ Value PairEmitter::convertF16(Value word, int64_t shift) {
 Value PairEmitter::convertFourBitsBF16(Value word, int64_t shift) {
   constexpr int64_t kPower = 0x43004300;
   constexpr double kValueOfPower = 128;
-  Value masked = emitter.mask(emitter.shiftRight(word, shift), 0x000f000f);
-  Value pair = asPair(emitter.either(masked, emitter.i32(kPower)));
+  Value pair =
+      asPair(maskOnto(emitter.shiftRight(word, shift), 0x000f000f, kPower));
   return multiplyAdd(pair, splat(1), splat(-(kValueOfPower + bias)));
 }
 

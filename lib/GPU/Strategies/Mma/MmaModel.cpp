@@ -43,8 +43,7 @@ double MmaEstimate::clocks() const {
     return tiles * tileClocks(count) + chip.rates.start +
            double(count) * stored / chip.rates.stored;
   };
-  return clocksOfWaves(blocks, residentBlocks(), chip.multiprocessors,
-                       waveClocks);
+  return clocksOfWaves(blocks, residentBlocks(), multiprocessors(), waveClocks);
 }
 
 double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {

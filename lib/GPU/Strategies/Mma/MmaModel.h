@@ -45,7 +45,8 @@ inline constexpr double kMeasuredMma = 1.9;
 /// itself (2026-11-27); wgmma_sp of at most 32 rows 1.1 to 1.23 (ten), and of
 /// 300 to 777 rows that end inside of a block 1.13 to 1.27 (2026-11-23); mma_sp
 /// of quantized weights that more than one warp converts 1.21 to 1.30, of 1024
-/// and 4096 rows (2026-11-23).
+/// and 4096 rows (2026-11-23), and of 16 rows of quantized weights 1.24 to 1.33
+/// (2026-11-28).
 inline constexpr double kMeasured = 1.2;
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
@@ -67,6 +68,8 @@ public:
   virtual double microseconds() const = 0;
 
 protected:
+  /// The multiprocessors that blocks can use.
+  virtual int64_t multiprocessors() const { return chip.multiprocessors; }
   /// The clocks of a tile of k, with `blocks` blocks on a multiprocessor.
   virtual double tileClocks(int64_t blocks) const = 0;
   int64_t warps() const {

@@ -13,6 +13,7 @@
 
 #include "nm/Format/MmaFragments.h"
 #include "nm/Format/SparseOperand.h"
+#include "nm/Schedule/WarpsByFours.h"
 
 #include <algorithm>
 #include <optional>
@@ -152,22 +153,33 @@ double Estimate::tileClocks(int64_t blocks) const {
 // Warpgroups
 //===----------------------------------------------------------------------===//
 
-/// Rows of A of a block whose warps multiply by fours, its columns, the warps
-/// that have slices of its k by the fours, and the parts of k that the blocks
-/// of a cluster have.
-static constexpr int64_t kWarpgroupRows[] = {64, 128, 256};
+/// Rows of A of a block whose warps multiply by fours, and its columns. 192
+/// columns with two parts of k, which leave no multiprocessor of a wave without
+/// work, take 16.8 us of 64 rows of k x n of 4096 x 11008 with 4 bits, and 128
+/// columns 18.0. Clusters of three and more blocks do not all run at once, and
+/// take 27 us (one H200, 2026-11-28).
+static constexpr int64_t kWarpgroupRows[] = {16, 32, 64, 128, 256};
 /// More rows of A are dequantized before: 1024 rows take 102 and 140 us by
 /// fours where that takes 96 and 107.
 static constexpr int64_t kMostWarpgroupRows = 256;
-static constexpr int64_t kWarpgroupColumns[] = {64, 128};
-static constexpr int64_t kWarpgroupSlices[] = {1, 2};
-static constexpr int64_t kWarpgroupParts[] = {1, 2};
-static constexpr int64_t kColumnsOfWarp = 16, kFourWarps = 4;
+static constexpr int64_t kWarpgroupColumns[] = {64, 128, 192};
+static constexpr int64_t kFourWarps = 4;
+
+namespace {
+/// What a tile of such a block has of k: slices, and how many times the least
+/// rows in each; and in how many parts blocks of a cluster have k.
+struct WarpgroupTile {
+  int64_t slices, turns, parts;
+};
+} // namespace
+
+static constexpr WarpgroupTile kWarpgroupTiles[] = {
+    {1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 1, 2}, {1, 2, 2}};
 /// Registers of such a thread beside its sums.
 static constexpr int64_t kWarpgroupRegisters = 64;
 /// Instructions by which a warp converts what it has of an instruction's
-/// weights, one a clock.
-static constexpr int64_t kConversion = 32;
+/// weights, and others of a tile, one a clock.
+static constexpr int64_t kConversion = 32, kTileInstructions = 100;
 
 namespace {
 /// Warps that multiply by fours, see multipliesByWarpgroups.
@@ -206,13 +218,20 @@ double WarpgroupEstimate::tileClocks(int64_t blocks) const {
   // An instruction's operations, and its reads of rows of A, take as long.
   double multiplied = instructions * double(tile.blockM) / 2,
          converted = instructions * double(kConversion),
+         issued = converted + double(groups * kTileInstructions),
          copied = double(tileBytes()) / kSharedIngress;
-  // From the first conversion to the last product a warpgroup does neither.
-  double alone = 2 * chip.rates.barrier +
-                 instructions / double(groups) *
-                     double(std::max(kConversion, tile.blockM / 2));
-  return std::max({double(blocks) * std::max({multiplied, converted, copied}),
-                   alone, chip.rates.latency / double(tile.stages - 1)});
+  // From the first conversion to the last product a warpgroup does neither, and
+  // where no product is in flight, none hides the next tile's conversions.
+  double barriers = chip.rates.barrier, exposed = barriers / 2;
+  if (!haveProductsInFlight(tile)) {
+    barriers *= 2;
+    exposed = barriers + converted / double(groups);
+  }
+  double alone = barriers + instructions / double(groups) *
+                                double(std::max(kConversion, tile.blockM / 2));
+  return std::max(
+      {double(blocks) * std::max({multiplied, issued, copied}) + exposed, alone,
+       chip.rates.latency / double(tile.stages - 1)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -334,9 +353,11 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
         conversionClocks(product, chip, tile);
     std::optional<GpuSchedule> found = chooseStages(
         product, chip, parts, tile, stream.mostStages, stream.leastStages);
+    bool isLong = product.weightBits != 0 && product.rows() > kMatrixRows;
+    double share = stream.share * (isLong ? kMeasured : 1);
     if (found)
       found->microseconds =
-          std::max({stream.share * found->microseconds, found->memoryFloor,
+          std::max({share * found->microseconds, found->memoryFloor,
                     found->multiplyFloor});
     if (found && hasRegisters(product, chip, shape) &&
         (!best || found->microseconds < best->microseconds))
@@ -381,32 +402,44 @@ static int64_t countTileRows(const GpuProduct &product) {
   return shareOne ? rows : std::max(rows, product.scaleGroup);
 }
 
+/// Whether `tile` may be a block whose warps multiply by fours.
+static bool canMultiplyByFours(const GpuProduct &product,
+                               const GpuSchedule &tile) {
+  constexpr int64_t kLeastTiles = 2;
+  bool hasPanels = !product.isMMajor || tile.blockM % kWarpgroupM == 0;
+  bool haveAll = tile.blockM >= std::min(product.rows(), int64_t(kWarpgroupM));
+  return haveWarpsByFours(tile) && hasPanels && haveAll &&
+         !isTooLarge(product, tile) &&
+         tile.splitK * kLeastTiles * tile.blockK <= product.k;
+}
+
 /// Shows `choice` the blocks of quantized weights whose warps multiply by
 /// fours.
 static void visitWarpgroups(const GpuProduct &product, const GpuChip &chip,
                             MmaChoice &choice) {
   if (product.weightBits == 0 || !chip.hasWgmma ||
-      product.rows() <= kMaxStreamRows || product.rows() > kMostWarpgroupRows)
+      product.rows() <= kMatrixRows || product.rows() > kMostWarpgroupRows)
     return;
   int64_t rowsOfTile =
       std::max(countTileRows(product), 2 * sparseTileRows(product));
   for (int64_t rows : kWarpgroupRows)
     for (int64_t columns : kWarpgroupColumns)
-      for (int64_t slices : kWarpgroupSlices)
-        for (int64_t parts : kWarpgroupParts) {
-          MmaTileShape shape{rows, columns, rows, kColumnsOfWarp};
-          GpuSchedule tile = shape.makeSchedule(slices * rowsOfTile);
-          if (isTooLarge(product, tile) || !shape.hasRegisters(product.k / 2) ||
-              parts * 2 * tile.blockK > product.k)
-            continue;
-          tile.sliceK = slices;
-          setSparseFloors(product, chip,
-                          operationsPerClock(product, chip, chip.rates.tensor),
-                          tile);
-          tile.splitK = tile.clusterK = parts;
-          for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
-            choice.consider(tile, WarpgroupEstimate(product, chip, tile));
-        }
+      for (const WarpgroupTile &parts : kWarpgroupTiles) {
+        MmaTileShape shape{rows, columns, rows, kColumnsOfFourth};
+        GpuSchedule tile =
+            shape.makeSchedule(parts.slices * parts.turns * rowsOfTile);
+        tile.bits = product.weightBits;
+        tile.sliceK = parts.slices;
+        tile.splitK = tile.clusterK = parts.parts;
+        if (!canMultiplyByFours(product, tile) ||
+            !shape.hasRegisters(product.k / 2))
+          continue;
+        setSparseFloors(product, chip,
+                        operationsPerClock(product, chip, chip.rates.tensor),
+                        tile);
+        for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
+          choice.consider(tile, WarpgroupEstimate(product, chip, tile));
+      }
 }
 
 /// Why groups of k that share a scale are none of the strategy's, if so.

@@ -20,10 +20,12 @@ public:
   /// Lanes load metadata, and scales of quantized weights, to registers, or
   /// from where they are copied ahead.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
+    bool areByFours = multipliesByWarpgroups(op);
     int64_t rows = getFields(op.getScheduleAttr()).blockM;
-    return SparseOperandStaging{/*hasMetadata=*/op.getQuantizationAttr() &&
-                                    ::nm::copiesMetadata(rows),
-                                /*isAsyncProxy=*/multipliesByWarpgroups(op)}
+    return SparseOperandStaging{
+        /*hasMetadata=*/areByFours ||
+            (op.getQuantizationAttr() && ::nm::copiesMetadata(rows)),
+        /*isAsyncProxy=*/areByFours}
         .stage(builder, op);
   }
 

@@ -16,6 +16,7 @@
 #include "GPU/Sums/CompleteSums.h"
 
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
+#include "nm/Schedule/WarpsByFours.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -32,14 +33,20 @@ public:
       : SteppedExpansion(op, tile, SparseOperand::kStepRows),
         form(types.form(SparseOperand::Order::Mma)),
         quantization(op.getQuantizationAttr()),
-        isPromoted(getFields(op.getScheduleAttr()).promote) {}
+        isPromoted(getFields(op.getScheduleAttr()).promote),
+        staysInFlight(
+            ::nm::haveProductsInFlight(getFields(op.getScheduleAttr()))) {}
 
+  /// Products in flight read the registers of their weights and metadata.
+  int64_t countTurnsAtOnce() const override { return staysInFlight ? 2 : 1; }
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return steps() * SparseOperand::kStepValues;
   }
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
 
 private:
   int64_t instructions() const { return steps() * form.instructions(); }
@@ -61,6 +68,8 @@ private:
   QuantizationAttr quantization;
   /// Whether instructions outside of this expansion read the sums of a tile.
   bool isPromoted;
+  /// Whether the products of a tile may go on while the next one's begin.
+  bool staysInFlight;
 };
 } // namespace
 
@@ -175,7 +184,7 @@ void WarpgroupExpansionOfMma::multiply(ThreadEmitter &emitter,
 }
 
 /// All that lanes load of a tile is loaded before its first product. While one
-/// is in flight, the next one's weights are converted.
+/// is in flight, the next one's weights are converted, the next tile's too.
 SmallVector<Value>
 WarpgroupExpansionOfMma::expand(OpBuilder &builder,
                                 SparseProductOpInterface product,
@@ -205,8 +214,19 @@ WarpgroupExpansionOfMma::expand(OpBuilder &builder,
              result);
   }
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, staysInFlight ? 1 : 0);
   return isPromoted ? completeSums(builder, loc, result) : result;
+}
+
+void WarpgroupExpansionOfMma::end(OpBuilder &builder,
+                                  SparseProductOpInterface product,
+                                  ArrayRef<Value> sums, Value initial) {
+  SmallVector<Value> made(sums);
+  if (staysInFlight) {
+    awaitProducts(builder, product.getLoc());
+    made = completeSums(builder, product.getLoc(), sums);
+  }
+  SteppedExpansion::end(builder, product, made, initial);
 }
 
 std::unique_ptr<TileExpansion>

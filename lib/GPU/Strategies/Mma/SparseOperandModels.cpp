@@ -6,6 +6,7 @@
 #include "GPU/Strategies/Warpgroup/SplitFloatModel.h"
 
 #include "nm/Format/SparseOperand.h"
+#include "nm/Schedule/WarpsByFours.h"
 
 using namespace nm;
 
@@ -49,7 +50,8 @@ bool nm::isTooLarge(const GpuProduct &product, const GpuSchedule &schedule) {
 
 int64_t nm::copiedMetadataBytes(const GpuProduct &product,
                                 const GpuSchedule &schedule) {
-  if (product.weightBits == 0 || !copiesMetadata(schedule.blockM))
+  if (product.weightBits == 0 ||
+      (!copiesMetadata(schedule.blockM) && !haveWarpsByFours(schedule)))
     return 0;
   return schedule.blockN *
          (schedule.blockK / 8 +

@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/Format/MmaFragments.h"
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
+#include "nm/Schedule/WarpsByFours.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -37,13 +38,12 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 }
 
 bool mlir::nm::multipliesByWarpgroups(SpMMOp op) {
-  constexpr int64_t kMostRows = 256, kColumnsOfWarp = 16;
-  if (!op.getQuantizationAttr())
-    return false;
+  // Panels of an m-major A have 64 rows.
   ::nm::ScheduleFields fields = getFields(op.getScheduleAttr());
-  return fields.warpN == kColumnsOfWarp && fields.warpM == fields.blockM &&
-         fields.blockM % ::nm::kWarpgroupM == 0 && fields.blockM <= kMostRows &&
-         fields.blockN % ::nm::kWarpgroupM == 0;
+  bool hasPanels =
+      !op.getTransposeA() || fields.blockM % ::nm::kWarpgroupM == 0;
+  return op.getQuantizationAttr() && hasPanels &&
+         ::nm::haveWarpsByFours(fields);
 }
 
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {

@@ -130,16 +130,10 @@ SmallVector<Value> SumsInPlace::add(ThreadEmitter &emitter, SpMMOp op,
   return result;
 }
 
-/// ptxas 13.0 moves what reads the sums in front of the wait, if LLVM has put
-/// other instructions between it and the products' loop, as those of a tile's
-/// place. It moves nothing past a fence.
 SmallVector<Value> SumsInPlace::complete(OpBuilder &builder, Location loc,
                                          ArrayRef<Value> sums) {
-  if (!source.readsRegisters()) {
-    NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
-    LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel,
-                          /*syncscope=*/"block");
-  }
+  if (!source.readsRegisters())
+    awaitProducts(builder, loc);
   return extractSums(builder, loc, sums);
 }
 
