@@ -145,6 +145,23 @@ def test_a_decoder_on_the_simulator(tmp_path):
     assert torch.equal(decoder.generate(prompt, 3), greedy(model, prompt, 3))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("batch", [1, 2])
+def test_steps_by_a_graph(batch, tmp_path, monkeypatch):
+    """On a device the steps behind the first are replays of a CUDA graph."""
+    model = language_model("LlamaConfig").half()
+    decoder = nm.torch.export_decoder(model, max_length=40, batch=batch).compile(
+        tmp_path / "model.so", target="cuda")
+    for length in (1, 5):
+        prompts = torch.randint(1, 128, (batch, length), device="cuda")
+        replayed = [decoder.generate(prompts, count) for count in (30, 30, 3)]
+        with monkeypatch.context() as patch:
+            patch.setattr("nm.torch._export._decoder._STEPS_OF_GRAPH", 100)
+            called = decoder.generate(prompts, 30)
+        assert torch.equal(replayed[0], called) and torch.equal(replayed[1], called)
+        assert torch.equal(replayed[2], called[:, :length + 3])
+
+
 def test_without_pytorch(tmp_path):
     """The examples of C++ and Python say what generate says."""
     model = language_model("LlamaConfig")

@@ -12,6 +12,11 @@ from torch import Tensor, nn
 from ..._errors import Error
 from ._program import CompiledFunctions, ExportedFunctions, export, join
 
+#: The prompt and a step are called as they are: libraries choose kernels in a first call.
+_STEPS_BEFORE_GRAPH = 2
+#: As many as a capture pays for.
+_STEPS_OF_GRAPH = 8
+
 
 def export_decoder(model: nn.Module, *, max_length: int, batch: int = 1
                    ) -> ExportedDecoder:
@@ -93,7 +98,9 @@ class CompiledDecoder(_WithCache):
         self.functions = functions
 
     def generate(self, tokens: Tensor, new_tokens: int) -> Tensor:
-        """The prompts and what follows them, the most probable token each time.
+        """The prompts and what follows them, the most probable token each time. On a
+        CUDA device steps behind the first are replays of a CUDA graph, which is captured
+        for each call.
 
         Args:
             tokens: the prompts, i64 [batch, t].
@@ -113,13 +120,30 @@ class CompiledDecoder(_WithCache):
 
     def _steps(self, tokens: Tensor, count: int) -> Iterator[Tensor]:
         cache = self.new_cache(tokens.device)
-        begin, name = 0, "prefill" if tokens.shape[1] > 1 else "decode"
-        for _ in range(count):
-            positions = torch.arange(begin, begin + tokens.shape[1],
-                                     device=tokens.device)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        name = "prefill" if tokens.shape[1] > 1 else "decode"
+        for step in range(count):
+            if tokens.is_cuda and step >= _STEPS_BEFORE_GRAPH and (
+                    count - step >= _STEPS_OF_GRAPH):
+                yield from self._replayed(tokens, positions, cache, count - step)
+                return
             following, _ = self.functions[name](tokens, positions, cache)
-            begin, name, tokens = begin + tokens.shape[1], "decode", following[:, None]
+            name, tokens, positions = "decode", following[:, None], positions[-1:] + 1
             yield tokens
+
+    def _replayed(self, tokens: Tensor, positions: Tensor, cache: tuple[Tensor, ...],
+                  count: int) -> Iterator[Tensor]:
+        """The tokens of `count` steps by one CUDA graph, in which launches have no gaps."""
+        tokens, positions = tokens.clone(), positions.clone()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.device(tokens.device), torch.cuda.graph(
+                graph, capture_error_mode="thread_local"):
+            following, _ = self.functions["decode"](tokens, positions, cache)
+            tokens.copy_(following[:, None])
+            positions.add_(1)
+        for _ in range(count):
+            graph.replay()
+            yield tokens.clone()
 
 
 class _Step(nn.Module):
