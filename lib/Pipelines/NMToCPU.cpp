@@ -40,6 +40,7 @@ getVectorOptions(const NMToCPUOptions &options) {
           getCpuTarget(options.features, options.threads)) {
     vector.vectorBits = cpu->vectorBits;
     vector.x86Permutes = cpu->permutes;
+    vector.i8mm = cpu->multipliesMatrices(::nm::ElementType::I8);
   }
   return vector;
 }

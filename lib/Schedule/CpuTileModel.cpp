@@ -118,22 +118,25 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
 
 /// Cycles of all tasks for rows of A that weights choose, behind what says
 /// which.
-static double gatherCycles(const CpuProduct &product) {
+static double gatherCycles(const CpuProduct &product, const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
   if (keepsAll(pattern))
     return 0;
   return double(pattern.condensedRows(product.k)) / wordOf(product) *
          ceilDiv(product.n, pattern.bn) * ceilDiv(rowsOf(product), 2 * kTile) *
-         5;
+         5 * 512 / double(target.vectorBits);
 }
 
 /// Cycles for 16 rows of m, 32 rows of k and 16 columns. Loads of tiles are
 /// hidden behind products where there are two of either.
 static double cyclesOfStep(const CpuProduct &product, const CpuTarget &target) {
-  if (product.type == ElementType::BF16)
+  bool isOfBytes = product.type == ElementType::I8;
+  if (!isOfBytes && target.tiles)
     return rowsOf(product) > kTile ? 20 : 26;
-  // Vectors multiply four values for one of f32.
-  return double(kTile) * kTile * kTileRows / (target.fmaBitsPerCycle / 8);
+  // Vectors multiply four values for one of f32, and matrices of i8 eight.
+  int64_t rate = isOfBytes && target.i8Matrices ? 8 : 4;
+  return double(kTile) * kTile * kTileRows /
+         (target.fmaBitsPerCycle / 32 * double(rate));
 }
 
 /// Cycles of all tasks for all else, which reading weights is hidden behind.
@@ -161,7 +164,7 @@ CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
   double cyclesPerMicrosecond =
       target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads);
   schedule.sparseMicroseconds =
-      gatherCycles(product) / cyclesPerMicrosecond +
+      gatherCycles(product, target) / cyclesPerMicrosecond +
       std::max(otherCycles(product, target, schedule) / cyclesPerMicrosecond,
                weightReadTime(product, target, schedule.packing));
   schedule.denseMicroseconds = denseProductTime(product, target);

@@ -42,8 +42,13 @@ struct CpuTarget {
   double vectorCycles = 1;
   /// Whether there is a tile unit for bf16 (AMX).
   bool tiles = false;
-  /// Whether vectors of 512 bits sum products of quads of i8 (AVX512_VNNI).
+  /// Whether vectors sum products of quads of i8 (AVX512_VNNI of 512 bits, or
+  /// sdot of Arm).
   bool dots = false;
+  /// Whether vectors multiply matrices of two rows and two columns on Arm: of
+  /// i8 by smmla, of bf16 by bfmmla.
+  bool i8Matrices = false;
+  bool bf16Matrices = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -54,10 +59,23 @@ struct CpuTarget {
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
   double denseRate(ElementType type) const;
-  /// Whether strategy `amx` can be had for operands of `type`: by tiles, or of
-  /// i8 by vectors in the same packed form.
+  bool multipliesMatrices(ElementType type) const {
+    return type == ElementType::BF16 ? bf16Matrices
+                                     : type == ElementType::I8 && i8Matrices;
+  }
+  /// Whether strategy `amx` can be had for operands of `type`: by tiles, or by
+  /// vectors in the same packed form.
   bool canTile(ElementType type) const {
-    return type == ElementType::BF16 ? tiles : type == ElementType::I8 && dots;
+    return multipliesMatrices(type) ||
+           (type == ElementType::BF16 ? tiles
+                                      : type == ElementType::I8 && dots);
+  }
+  /// The same processor without strategy `amx`.
+  CpuTarget withoutTiles() const {
+    CpuTarget target = *this;
+    target.tiles = target.dots = false;
+    target.i8Matrices = target.bf16Matrices = false;
+    return target;
   }
 };
 

@@ -15,11 +15,12 @@
 // Products of i8 have no tiles: 16 vector registers keep the sums of 16 columns
 // by 16 rows of m, of 8 by 32, or of 4 by 64. vpdpbusd multiplies four kept
 // rows of k of one column, which are in all lanes, by these rows of A for 16
-// rows of m.
+// rows of m. On Arm, vectors of 128 bits multiply i8 and bf16 (ArmDots.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "AmxTables.h"
+#include "ArmDots.h"
 #include "ProductTile.h"
 #include "SumsTile.h"
 
@@ -40,6 +41,7 @@ namespace {
 /// Words of rows of a tall unit that are worth having in one body, and quads of
 /// each column that vectors multiply in one.
 constexpr int64_t kUnroll = 4, kGroup = 4;
+constexpr int64_t kNeonBits = 128;
 
 class AmxProduct {
 public:
@@ -68,6 +70,10 @@ private:
   int64_t steps(int64_t windows) const {
     return llvm::divideCeil(keptRows(windows), kAmxStep);
   }
+  Value firstStepOf(const KTile &kTile) {
+    return e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()),
+                      kAmxStep);
+  }
   void expandRows(Value firstRow);
   void sumKTile(Value firstRow, Value subtiles, const KTile &kTile);
   void gather(Value panel, Value subtile, const KTile &kTile);
@@ -84,11 +90,12 @@ private:
   void addPartials(const RegisterTile &registers);
   Value loadQuad(Value panel, Value firstStep, Value column, Value group,
                  int64_t quad);
-  void addDots(Value column, Value subtile, const KTile &kTile,
-               ArrayRef<Value> dots);
+  void addDots(Value column, Value firstVector, const KTile &kTile,
+               int64_t vectors, ArrayRef<Value> dots);
+  void sumDotsOfArm(Value panel, Value subtile, const KTile &kTile);
+  void pairWordsOf(Value matrices, Value count, const KTile &kTile);
   void sumDots(Value panel, Value firstColumn, Value subtile,
                const KTile &kTile);
-  void sumWeights(Value panel, const KTile &kTile);
   Value offsetOfSums(const RegisterTile &registers, int64_t columnTile) {
     return e.add(e.mul(registers.panel, panel),
                  (registers.firstTile + columnTile) * kAmxRows);
@@ -110,6 +117,8 @@ private:
   Type element;
   /// Rows of k in a word of A.
   int64_t wordRows;
+  /// Whether by NEON: by smmla or bfmmla, or else by sdot.
+  bool isOfArm, isOfMatrices;
   /// Whether by tdpbf16ps; else by vectors.
   bool isOfTiles;
   amx::TileType operandType, sumsType;
@@ -148,18 +157,18 @@ AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
   // Kept rows of 64 bytes are interleaved within lanes: 8:32 in vectors of 32,
   // 128 rows, 2048 squared, takes 655 us so and 841 by two vectors (one thread
   // of an Intel Xeon without AMX, 2026-11-28).
-  bool isOfBytes =
-      cast<MemRefType>(tile.a.getType()).getElementType().isInteger(8);
+  element = cast<MemRefType>(tile.a.getType()).getElementType();
+  isOfArm = !e.target.x86Permutes;
+  isOfMatrices = isOfArm && (element.isBF16() || e.target.i8mm);
   constexpr int64_t kLongRows = 4 * kAmxRows;
-  if (isOfBytes &&
+  if ((isOfArm || element.isInteger(8)) &&
       llvm::alignTo(rows, kLongRows) == llvm::alignTo(rows, 2 * kAmxRows))
     vectors = 4;
   subtilesPerBlock =
       std::max<int64_t>(1, llvm::divideCeil(rows, vectors * kAmxRows));
   panels = e.dim(tile.values, 0);
-  element = cast<MemRefType>(tile.a.getType()).getElementType();
   wordRows = getWordRows(element);
-  isOfTiles = element.isBF16();
+  isOfTiles = element.isBF16() && !isOfArm;
   operandType = amx::TileType::get({kAmxRows, kAmxStep}, e.b.getBF16Type());
   sumsType = amx::TileType::get({kAmxRows, kAmxRows}, e.b.getF32Type());
   registerType = LLVM::LLVMX86AMXType::get(e.b.getContext());
@@ -181,7 +190,7 @@ void AmxProduct::expand() {
                                kAmxRows * wordRows);
   int64_t blockRows = subtilesPerBlock * vectors * kAmxRows;
   sums = e.allocate({e.mul(panels, panel), e.index(blockRows)});
-  if (element.isInteger(8))
+  if (element.isInteger(8) && !isOfArm)
     offsets = e.allocate({e.mul(panels, panel)});
   bool hasPartials = isOfTiles && windowsPerTile < windows;
   if (hasPartials)
@@ -215,7 +224,13 @@ void AmxProduct::expandRows(Value firstRow) {
               arith::ConstantIntOp::create(e.b, whole == 0, 1)});
   e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
     Value offset = e.mul(subtile, subtileRows);
-    writeSums(e, tile, {sums, e.add(firstRow, offset), offset, vectors});
+    Value row = e.add(firstRow, offset);
+    if (!isOfArm)
+      return writeSums(e, tile, {sums, row, offset, vectors});
+    VectorTarget neon = e.target;
+    neon.bits = kNeonBits;
+    VectorEmitter narrow(e.b, e.b.getLoc(), e.accumulator, neon);
+    writeSums(narrow, tile, {sums, row, offset, subtileRows / narrow.lanes});
   });
 }
 
@@ -223,10 +238,15 @@ void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
   int64_t windowRows = tile.pattern.windowRows();
   tables->layOut(firstRow, subtiles, e.mul(kTile.firstWindow, windowRows),
                  kTile.windows * windowRows);
+  if (isOfMatrices && !gathers)
+    pairWordsOf(tables->getMemref(), e.mul(subtiles, vectors), kTile);
   e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
     if (offsets)
-      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
-             [&](Value panel) { sumWeights(panel, kTile); });
+      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1, [&](Value panel) {
+        sumWeights(e, tile,
+                   {offsets, panel, this->panel, firstStepOf(kTile),
+                    steps(kTile.windows)});
+      });
     e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
       if (gathers)
         gather(firstPanel, subtile, kTile);
@@ -260,6 +280,13 @@ void AmxProduct::gather(Value panel, Value subtile, const KTile &kTile) {
                     kTile);
   }
   clearRest(kTile);
+  if (isOfMatrices)
+    pairWordsOf(kept, e.index(vectors), kTile);
+}
+
+void AmxProduct::pairWordsOf(Value matrices, Value count, const KTile &kTile) {
+  pairWords(e, matrices, e.index(0), count,
+            steps(kTile.windows) * kAmxStep / wordRows);
 }
 
 /// The place in its window of a unit, counted from the first one of k.
@@ -338,6 +365,8 @@ void AmxProduct::clearRest(const KTile &kTile) {
 //===----------------------------------------------------------------------===//
 
 void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
+  if (isOfArm)
+    return sumDotsOfArm(panel, subtile, kTile);
   if (!isOfTiles) {
     // The sums take 16 of the 32 vector registers.
     e.loop(e.index(0), e.index(this->panel), kAmxRows / vectors,
@@ -362,8 +391,7 @@ void AmxProduct::sumTiles(const RegisterTile &registers, const KTile &kTile) {
   for (int64_t i = 0; i < registers.tiles * vectors; ++i)
     carried.push_back(
         castTile(e, amx::TileZeroOp::create(e.b, sumsType), registerType));
-  Value firstStep =
-      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
+  Value firstStep = firstStepOf(kTile);
   Value rows = gathers ? kept : tables->getMemref();
   Value stride = e.index(kAmxStep);
   carried = e.loop(
@@ -438,16 +466,6 @@ void AmxProduct::addPartials(const RegisterTile &registers) {
 // Sums by vectors
 //===----------------------------------------------------------------------===//
 
-/// The sums of `sum` and of the products of quads, the left ones without a
-/// sign.
-static Value multiplyQuads(VectorEmitter &e, Value left, Value right,
-                           Value sum) {
-  StringAttr name = e.b.getStringAttr("llvm.x86.avx512.vpdpbusd.512");
-  return LLVM::CallIntrinsicOp::create(e.b, e.vectorType, name,
-                                       ValueRange{sum, left, right})
-      .getResult(0);
-}
-
 /// A quad of weights of `column` in all lanes: quad `quad` of group `group`, of
 /// kGroup quads each.
 Value AmxProduct::loadQuad(Value panel, Value firstStep, Value column,
@@ -480,8 +498,7 @@ void AmxProduct::sumDots(Value panel, Value firstColumn, Value subtile,
   }
   Value rows = gathers ? kept : tables->getMemref();
   Value firstMatrix = gathers ? e.index(0) : e.mul(subtile, vectors);
-  Value firstStep =
-      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
+  Value firstStep = firstStepOf(kTile);
   auto sumQuad = [&](Value group, int64_t quad, MutableArrayRef<Value> sums) {
     SmallVector<Value> left;
     for (int64_t i = 0; i < vectors; ++i)
@@ -505,18 +522,39 @@ void AmxProduct::sumDots(Value panel, Value firstColumn, Value subtile,
                     sumQuad(group, quad, after);
                   return after;
                 });
-  addDots(column, subtile, kTile, sums);
+  addDots(column, e.mul(subtile, vectors), kTile, vectors, sums);
 }
 
-/// Adds sums of columns from `column` on to those before.
-void AmxProduct::addDots(Value column, Value subtile, const KTile &kTile,
-                         ArrayRef<Value> dots) {
+/// Sums of four columns and 16 rows of m at a time.
+void AmxProduct::sumDotsOfArm(Value panel, Value subtile, const KTile &kTile) {
+  ArmOperands operands;
+  operands.rows = gathers ? kept : tables->getMemref();
+  operands.weights = tile.values;
+  operands.panel = panel;
+  operands.firstStep = firstStepOf(kTile);
+  operands.steps = steps(kTile.windows);
+  operands.areMatrices = isOfMatrices;
+  Value first = e.mul(subtile, vectors);
+  e.loop(e.index(0), e.index(this->panel), kArmColumns, [&](Value column) {
+    operands.firstColumn = column;
+    e.loop(e.index(0), e.index(vectors), 1, [&](Value vector) {
+      Value ofBlock = e.add(first, vector);
+      operands.matrix = gathers ? vector : ofBlock;
+      addDots(e.add(e.mul(panel, this->panel), column), ofBlock, kTile,
+              /*vectors=*/1, sumArmDots(e, operands));
+    });
+  });
+}
+
+/// Adds sums of columns from `column` on, of `vectors` vectors of m each, to
+/// those before.
+void AmxProduct::addDots(Value column, Value firstVector, const KTile &kTile,
+                         int64_t vectors, ArrayRef<Value> dots) {
   for (auto [i, sum] : llvm::enumerate(dots)) {
     auto ofColumn = static_cast<int64_t>(i) / vectors,
          ofRows = static_cast<int64_t>(i) % vectors;
-    SmallVector<Value> place = {
-        e.add(column, ofColumn),
-        e.mul(e.add(e.mul(subtile, vectors), ofRows), kAmxRows)};
+    SmallVector<Value> place = {e.add(column, ofColumn),
+                                e.mul(e.add(firstVector, ofRows), kAmxRows)};
     Value total = sum;
     if (getConstantIntValue(kTile.isFirst).value_or(0) == 0) {
       Value old = e.select(kTile.isFirst, e.zeroVector(), e.load(sums, place));
@@ -526,46 +564,13 @@ void AmxProduct::addDots(Value column, Value subtile, const KTile &kTile,
   }
 }
 
-/// 128 times the sums of the weights of each column of `panel`, which is what
-/// products of A + 128 have too much.
-void AmxProduct::sumWeights(Value panel, const KTile &kTile) {
-  constexpr int64_t kTogether = 2 * kAmxStep;
-  auto type = VectorType::get({kTogether}, element);
-  Value offset = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
-  Value firstStep =
-      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
-  int64_t pairs = kAmxRows / 2;
-  e.loop(e.index(0), e.index(this->panel), kAmxRows, [&](Value first) {
-    SmallVector<Value> carried(pairs, e.zeroVector());
-    carried =
-        e.loop(e.index(0), e.index(steps(kTile.windows)), 1, carried,
-               [&](Value step, ArrayRef<Value> before) {
-                 SmallVector<Value> results;
-                 for (auto [i, sum] : llvm::enumerate(before)) {
-                   Value place = e.mul(e.add(first, 2 * int64_t(i)), kAmxStep);
-                   Value weights = vector::LoadOp::create(
-                       e.b, type, tile.values,
-                       ValueRange{panel, e.add(firstStep, step), place});
-                   results.push_back(multiplyQuads(e, offset, weights, sum));
-                 }
-                 return results;
-               });
-    for (auto [i, sum] : llvm::enumerate(carried))
-      for (int64_t half = 0; half < 2; ++half) {
-        Value lanes = vector::ExtractStridedSliceOp::create(
-            e.b, sum, ArrayRef<int64_t>{half * kAmxRows / 2},
-            ArrayRef<int64_t>{kAmxRows / 2}, ArrayRef<int64_t>{1});
-        Value total =
-            vector::ReductionOp::create(e.b, vector::CombiningKind::ADD, lanes);
-        Value column = e.add(e.add(e.mul(panel, this->panel), first),
-                             2 * int64_t(i) + half);
-        memref::StoreOp::create(e.b, total, offsets, ValueRange{column});
-      }
-  });
-}
-
 void mlir::nm::expandAmx(VectorEmitter &emitter, const ProductTile &tile,
                          const AmxSchedule &schedule) {
-  AmxProduct(emitter, tile, schedule).expand();
+  if (emitter.target.bits != kNeonBits)
+    return AmxProduct(emitter, tile, schedule).expand();
+  // As for 512 bits, each vector in four registers.
+  VectorTarget wide = emitter.target;
+  wide.bits = kAmxRows * 32;
+  VectorEmitter e(emitter.b, emitter.b.getLoc(), emitter.accumulator, wide);
+  AmxProduct(e, tile, schedule).expand();
 }

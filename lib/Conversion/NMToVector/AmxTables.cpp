@@ -3,6 +3,7 @@
 #include "AmxTables.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -46,11 +47,11 @@ Value mlir::nm::allocateAmxMatrices(VectorEmitter &emitter, Type element,
       ValueRange(), emitter.b.getI64IntegerAttr(emitter.target.bits / 8));
 }
 
-/// Values of i8 with 128 added, which vpdpbusd takes without a sign; bf16 as it
-/// is.
-static Value flipSigns(VectorEmitter &e, Value values) {
+/// Values of i8 with 128 added, which vpdpbusd takes without a sign; bf16, and
+/// i8 for Arm, as they are.
+Value AmxTables::flipSigns(Value values) {
   auto type = cast<VectorType>(values.getType());
-  if (!type.getElementType().isInteger(8))
+  if (!type.getElementType().isInteger(8) || inOrder)
     return values;
   Value sign = arith::ConstantOp::create(
       e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
@@ -64,13 +65,33 @@ static int64_t placeOf(int64_t vector, int64_t row, int64_t wordRows) {
   return row / kHalfLane * 2 * kHalfLane + vector * kHalfLane + row % kHalfLane;
 }
 
-/// `first` with `second` behind it.
+/// `first` with `second`, of the same length, behind it.
 static Value concatenate(VectorEmitter &e, Value first, Value second) {
-  auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * kRowValues));
+  int64_t size = cast<VectorType>(first.getType()).getNumElements();
+  auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
   return vector::ShuffleOp::create(e.b, first, second, mask);
 }
 
+/// The first values of the pairs of `values`, or the second ones.
+static Value takeOfPairs(VectorEmitter &e, Value values, int64_t ofPair) {
+  int64_t size = cast<VectorType>(values.getType()).getNumElements();
+  SmallVector<int64_t> mask;
+  for (int64_t i = ofPair; i < size; i += 2)
+    mask.push_back(i);
+  return vector::ShuffleOp::create(e.b, values, values, mask);
+}
+
+/// `values` as integers of `bits` bits.
+static Value castToBits(VectorEmitter &e, Value values, int64_t bits) {
+  auto type = cast<VectorType>(values.getType());
+  int64_t all = type.getNumElements() * type.getElementTypeBitWidth();
+  return e.b.createOrFold<vector::BitCastOp>(
+      VectorType::get({all / bits}, e.b.getIntegerType(bits)), values);
+}
+
 int64_t AmxTables::rowValues() const {
+  if (inOrder)
+    return vectors * kAmxRows;
   return vectors == kMostVectors ? kLongRowValues : kRowValues;
 }
 
@@ -96,8 +117,43 @@ Value AmxTables::interleaveFour(ArrayRef<Value> rows, int64_t vector) {
                 unpack(e, rows[2], rows[3], 1, isUpper), 2, vector % 2 != 0);
 }
 
+/// Interleaves rows whose m stands in its own order, values and then pairs.
+Value AmxTables::interleaveInOrder(ArrayRef<Value> rows, int64_t vector) {
+  SmallVector<Value> parts;
+  for (Value row : rows)
+    parts.push_back(vector::ExtractStridedSliceOp::create(
+        e.b, row, ArrayRef<int64_t>{vector * kAmxRows},
+        ArrayRef<int64_t>{kAmxRows}, ArrayRef<int64_t>{1}));
+  Value low = vector::InterleaveOp::create(e.b, parts[0], parts[1]);
+  if (wordRows == 2)
+    return low;
+  Value high = vector::InterleaveOp::create(e.b, parts[2], parts[3]);
+  Value words = vector::InterleaveOp::create(e.b, castToBits(e, low, 16),
+                                             castToBits(e, high, 16));
+  return castToBits(e, words, 8);
+}
+
+/// The inverse: row `ofWord` of the words of all vectors of m.
+Value AmxTables::takeRowInOrder(ArrayRef<Value> words, int64_t ofWord) {
+  SmallVector<Value> parts;
+  for (Value word : words) {
+    Value part = takeOfPairs(e, castToBits(e, word, 16), ofWord * 2 / wordRows);
+    if (wordRows == 4)
+      part = takeOfPairs(e, castToBits(e, part, 8), ofWord % 2);
+    parts.push_back(part);
+  }
+  while (parts.size() > 1) {
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = concatenate(e, parts[2 * i], parts[2 * i + 1]);
+    parts.truncate(parts.size() / 2);
+  }
+  return parts.front();
+}
+
 /// The words of rows: for each vector of m, those of its rows.
 Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
+  if (inOrder)
+    return interleaveInOrder(rows, vector);
   if (vectors == kMostVectors)
     return interleaveFour(rows, vector);
   SmallVector<int64_t> mask;
@@ -114,6 +170,8 @@ Value AmxTables::interleave(ArrayRef<Value> rows, int64_t vector) {
 
 /// The inverse: row `ofWord` of the words of all vectors of m.
 Value AmxTables::takeRow(ArrayRef<Value> words, int64_t ofWord) {
+  if (inOrder)
+    return takeRowInOrder(words, ofWord);
   if (vectors == kMostVectors) {
     // In each lane the four bytes of one vector follow those of another.
     SmallVector<int64_t> bytes, halves;
@@ -141,7 +199,7 @@ Value AmxTables::takeRow(ArrayRef<Value> words, int64_t ofWord) {
 /// Neighbours along m in the order of rows.
 Value AmxTables::orderRow(Value row) {
   bool hasFour = vectors == kMostVectors;
-  if (wordRows == 4 && !hasFour)
+  if (inOrder || (wordRows == 4 && !hasFour))
     return row;
   SmallVector<int64_t> mask(rowValues());
   for (int64_t vector = 0; vector < (hasFour ? kMostVectors : 2); ++vector)
@@ -158,6 +216,7 @@ AmxTables::AmxTables(VectorEmitter &emitter, const ProductTile &tile,
                      bool inWords, int64_t subtiles, int64_t vectors,
                      int64_t kRows)
     : e(emitter), tile(tile), inWords(inWords), vectors(vectors),
+      inOrder(!emitter.target.x86Permutes),
       wordRows(getWordRows(getElement(tile.a))), step(kAmxRows * wordRows),
       isWhole(tile.k % step == 0 && kRows % step == 0 &&
               tile.k % tile.pattern.windowRows() == 0) {
@@ -194,7 +253,7 @@ void AmxTables::layOut(Value firstRow, Value subtiles, Value firstK,
 /// `values` neighbours of A along m or k, of i8 with 128 added.
 Value AmxTables::loadOfA(Value row, Value k, int64_t values) {
   Value loaded = loadRow(e, tile.a, tile.indicesOfA(row, k), values);
-  return flipSigns(e, loaded);
+  return flipSigns(loaded);
 }
 
 /// The first `count` neighbours of A along m or k, with zeros behind them.
@@ -211,7 +270,7 @@ Value AmxTables::loadEdge(Value row, Value k, Value count, int64_t values) {
     Value value = memref::LoadOp::create(e.b, tile.a, indices);
     memref::StoreOp::create(e.b, value, edge, ValueRange{place, place, i});
   });
-  return flipSigns(e, loadRow(e, edge, {place, place, place}, values));
+  return flipSigns(loadRow(e, edge, {place, place, place}, values));
 }
 
 /// A's rows of neighbours along k, transposed as words: those of 16 rows of m.
@@ -306,4 +365,55 @@ void AmxTables::copyWord(Value subtile, ArrayRef<Value> rows, Value to,
   for (int64_t vector = 0; vector < vectors; ++vector)
     storeRow(e, interleave(loaded, vector), to,
              {e.index(vector), word, e.index(0)});
+}
+
+//===----------------------------------------------------------------------===//
+// Offsets of i8
+//===----------------------------------------------------------------------===//
+
+Value mlir::nm::multiplyQuads(VectorEmitter &e, Value left, Value right,
+                              Value sum) {
+  StringAttr name = e.b.getStringAttr("llvm.x86.avx512.vpdpbusd.512");
+  return LLVM::CallIntrinsicOp::create(e.b, e.vectorType, name,
+                                       ValueRange{sum, left, right})
+      .getResult(0);
+}
+
+void mlir::nm::sumWeights(VectorEmitter &e, const ProductTile &tile,
+                          const WeightsOfBytes &weights) {
+  constexpr int64_t kTogether = 2 * kAmxStep;
+  auto type = VectorType::get({kTogether}, e.b.getI8Type());
+  Value offset = arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
+  constexpr int64_t kPairs = kAmxRows / 2;
+  e.loop(e.index(0), e.index(weights.columns), kAmxRows, [&](Value first) {
+    SmallVector<Value> carried(kPairs, e.zeroVector());
+    carried =
+        e.loop(e.index(0), e.index(weights.steps), 1, carried,
+               [&](Value step, ArrayRef<Value> before) {
+                 SmallVector<Value> results;
+                 for (auto [i, sum] : llvm::enumerate(before)) {
+                   Value place = e.mul(e.add(first, 2 * int64_t(i)), kAmxStep);
+                   Value loaded = vector::LoadOp::create(
+                       e.b, type, tile.values,
+                       ValueRange{weights.panel, e.add(weights.firstStep, step),
+                                  place});
+                   results.push_back(multiplyQuads(e, offset, loaded, sum));
+                 }
+                 return results;
+               });
+    for (auto [i, sum] : llvm::enumerate(carried))
+      for (int64_t half = 0; half < 2; ++half) {
+        Value lanes = vector::ExtractStridedSliceOp::create(
+            e.b, sum, ArrayRef<int64_t>{half * kAmxRows / 2},
+            ArrayRef<int64_t>{kAmxRows / 2}, ArrayRef<int64_t>{1});
+        Value total =
+            vector::ReductionOp::create(e.b, vector::CombiningKind::ADD, lanes);
+        Value column =
+            e.add(e.add(e.mul(weights.panel, weights.columns), first),
+                  2 * int64_t(i) + half);
+        memref::StoreOp::create(e.b, total, weights.offsets,
+                                ValueRange{column});
+      }
+  });
 }

@@ -16,6 +16,9 @@
 // two, rows of m stand in their own order, and the values are A + 128, since
 // the instruction takes this operand without a sign.
 //
+// For Arm, whose instructions work in registers of 128 bits, rows of m stand in
+// their own order in both forms, and i8 keeps its sign.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_LIB_CONVERSION_NMTOVECTOR_AMXTABLES_H
@@ -35,7 +38,7 @@ inline int64_t getWordRows(Type element) {
 
 class AmxTables {
 public:
-  /// For `subtiles` times `vectors` (1 or 2, or 4 of i8 in rows) vectors of
+  /// For `subtiles` times `vectors` (1 or 2, or 4 of i8 or on Arm) vectors of
   /// rows of m and up to `kRows` rows of k, in words (pairs of bf16) or in
   /// rows.
   AmxTables(VectorEmitter &emitter, const ProductTile &tile, bool inWords,
@@ -62,6 +65,9 @@ private:
   Value loadEdge(Value row, Value k, Value count, int64_t values);
   Value interleave(ArrayRef<Value> rows, int64_t vector);
   Value interleaveFour(ArrayRef<Value> rows, int64_t vector);
+  Value interleaveInOrder(ArrayRef<Value> rows, int64_t vector);
+  Value takeRowInOrder(ArrayRef<Value> words, int64_t ofWord);
+  Value flipSigns(Value values);
   Value takeRow(ArrayRef<Value> words, int64_t ofWord);
   Value orderRow(Value row);
   /// Neighbours along m of a row of k.
@@ -75,6 +81,8 @@ private:
   const ProductTile &tile;
   bool inWords;
   int64_t vectors;
+  /// Whether rows of m stand in their own order, for Arm.
+  bool inOrder;
   /// Rows of k in a word, and those that A is read in.
   int64_t wordRows, step;
   /// Whether k is whole windows and steps, and tiles of k begin at one.
@@ -88,6 +96,24 @@ private:
 /// tiles.
 Value allocateAmxMatrices(VectorEmitter &emitter, Type element,
                           int64_t matrices, int64_t rows, int64_t values);
+
+/// Sums of `sum` and of the products of quads by vpdpbusd, of the left ones
+/// without a sign.
+Value multiplyQuads(VectorEmitter &emitter, Value left, Value right, Value sum);
+
+/// The weights of i8 of a panel of `columns` columns, in some steps.
+struct WeightsOfBytes {
+  Value offsets;
+  Value panel;
+  int64_t columns;
+  Value firstStep;
+  int64_t steps;
+};
+
+/// Stores 128 times the sums of the weights of each column as `offsets`, which
+/// is what products of A + 128 have too much.
+void sumWeights(VectorEmitter &emitter, const ProductTile &tile,
+                const WeightsOfBytes &weights);
 
 } // namespace mlir::nm
 

@@ -220,8 +220,9 @@ private:
   /// What strategy `amx` reads.
   LogicalResult checkTiles(SparseProductOpInterface op,
                            PatternRewriter &rewriter) const {
-    if (target.bits != 512)
-      return rewriter.notifyMatchFailure(op, "vectors are not of 512 bits");
+    if (target.bits != 512 && (target.bits != 128 || target.x86Permutes))
+      return rewriter.notifyMatchFailure(
+          op, "vectors are neither of 512 bits nor of Arm");
     Type type = op.getAType().getElementType();
     if (!type.isBF16() && !type.isSignlessInteger(8))
       return rewriter.notifyMatchFailure(op,
@@ -292,9 +293,10 @@ struct ConvertNMToVector
           << vectorBits.getValue();
       return signalPassFailure();
     }
-    expandWindows(getOperation(), {vectorBits, x86Permutes});
+    VectorTarget target = {vectorBits, x86Permutes, i8mm};
+    expandWindows(getOperation(), target);
     RewritePatternSet patterns(&getContext());
-    populateNMToVectorPatterns(patterns, {vectorBits, x86Permutes});
+    populateNMToVectorPatterns(patterns, target);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     erasePatches(getOperation());
   }

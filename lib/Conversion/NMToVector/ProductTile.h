@@ -114,7 +114,7 @@ void expandColumns(VectorEmitter &emitter, const ProductTile &tile,
                    const ::nm::ColumnsForm &form, int64_t rows);
 
 /// Expands `tile`, in the packed form of #nm.amx: of bf16 by AMX, of i8 by
-/// AVX512_VNNI.
+/// AVX512_VNNI, and either by NEON where vectors have 128 bits.
 void expandAmx(VectorEmitter &emitter, const ProductTile &tile,
                const AmxSchedule &schedule);
 

@@ -19,32 +19,37 @@ import sys
 import tempfile
 
 SKIPPED = 77
-# Options of nm-compile, and the processor that the emulator is to be: the least one that
-# has the features, so that an instruction beyond them is a fault.
+# Options of nm-compile, the processor that the emulator is to be: the least one that
+# has the features, so that an instruction beyond them is a fault, and the types whose words
+# the processor multiplies, by strategy amx.
 PROCESSORS = {
     "aarch64": [
-        ([], "cortex-a57"),
-        (["--mcpu=neoverse-n1"], "neoverse-n1"),
-        (["--mattr=+fullfp16,+fp16fml,+dotprod,+i8mm,+bf16"], "max,sve=off"),
-        (["--mcpu=neoverse-v1"], "max"),
+        ([], "cortex-a57", []),
+        (["--mcpu=neoverse-n1"], "neoverse-n1", ["i8"]),
+        (["--mattr=+fullfp16,+fp16fml,+dotprod,+i8mm,+bf16"], "max,sve=off", ["i8", "bf16"]),
+        (["--mcpu=neoverse-v1"], "max", ["i8", "bf16"]),
+        # Whatever length SVE's vectors have.
+        (["--mcpu=neoverse-v1"], "max,sve-max-vq=2", ["i8", "bf16"]),
     ],
     # Without vectors: QEMU 7.2 ends with a failed assertion of its own on some of V.
-    "riscv64": [([], "rv64")],
+    "riscv64": [([], "rv64", [])],
 }
 # Modules of one processor that another refuses, and what it says.
 REFUSED = {"aarch64": (["--mcpu=neoverse-n1"], "cortex-a57",
                        "expected a processor with ")}
 PATTERNS = ["2:4", "1:4", "2:8", "8:16", "16:32", "8:32", "3:24", "1:1"]
 BLOCKS = ["", "1x4", "1x16", "1x32", "4x4", "16x16"]
+# Those of strategy amx.
+WORD_BLOCKS = ["1x16", "1x32", "2x16", "4x64", "6x32", "16x16"]
 SUMS = {"f32": "f32", "f16": "f16", "bf16": "bf16", "i8": "i32"}
 ROWS = [1, 2, 5, 16, 33, 40, 130]
 
 
-def draw(number, types, generator):
+def draw(number, types, generator, blocks=tuple(BLOCKS)):
     """A function @f<number> of one product."""
     element = types[number % len(types)]
     total = SUMS[element]
-    pattern, block = generator.choice(PATTERNS), generator.choice(BLOCKS)
+    pattern, block = generator.choice(PATTERNS), generator.choice(blocks)
     height, width = (int(size) for size in (block or "1x1").split("x"))
     window = int(pattern.split(":")[1]) * height
     m = generator.choice(ROWS)
@@ -107,20 +112,26 @@ def check(machine, compiler, target, count, seed):
             run([compiler, f"--target={target}", "--with-reference", *options, source,
                  "-o", module])
 
-        architecture = target.split(":")[1]
-        for options, processor in PROCESSORS[architecture]:
-            # RISC-V has f16 with vectors alone.
-            types = [element for element in SUMS
-                     if element != "f16" or architecture != "riscv64"]
-            functions = [draw(i, types, generator)[0] for i in range(count)]
+        def check_functions(options, processor, functions):
             build(options, functions)
-            for number in range(count):
+            for number in range(len(functions)):
                 machine.nm_run(processor, [
                     module, f"--function=f{number}", "--random", "--check",
                     f"--random-seed={seed + number}",
                     f"--dynamic-size={generator.choice(ROWS)}"])
             print(f"{target} {' '.join(options) or 'generic'} on {processor}: "
-                  f"{count} functions are accurate")
+                  f"{len(functions)} functions are accurate", flush=True)
+
+        architecture = target.split(":")[1]
+        for options, processor, words in PROCESSORS[architecture]:
+            # RISC-V has f16 with vectors alone.
+            types = [element for element in SUMS
+                     if element != "f16" or architecture != "riscv64"]
+            functions = [draw(i, types, generator)[0] for i in range(count)]
+            check_functions(options, processor, functions)
+            if words:
+                functions = [draw(i, words, generator, WORD_BLOCKS)[0] for i in range(count)]
+                check_functions([*options, "--schedule=amx"], processor, functions)
         if architecture in REFUSED:
             options, processor, message = REFUSED[architecture]
             build(options, [draw(0, ["f16"], generator)[0]])

@@ -19,6 +19,9 @@ struct VectorTarget {
   int64_t bits = 512;
   /// Whether the x86 permutes of that width exist: AVX-512F or AVX2.
   bool x86Permutes = true;
+  /// Whether smmla of Arm multiplies i8 in the packed form of #nm.amx, where
+  /// vectors have 128 bits; else sdot does.
+  bool i8mm = false;
 
   /// Lanes of 32 bits.
   int64_t lanes() const { return bits / 32; }

@@ -23,7 +23,9 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     Products of bf16 with `#nm.amx`, whose weights are packed as tiles, become
     `amx` ops: sums of C^T, of weights by rows of A that are laid out as pairs,
     where units choose rows only those that are kept. Those of i8 are made by
-    vpdpbusd of AVX512_VNNI, of quads of rows.
+    vpdpbusd of AVX512_VNNI, of quads of rows. With vectors of 128 bits, and no
+    permutes of x86, both are made for Arm: of bf16 by bfmmla, of i8 by sdot or
+    smmla.
 
     `nm.attention` becomes `scf.forall` over heads and tiles of rows of queries,
     around a loop over tiles of 64 keys that keeps the largest score, the sum of
@@ -72,7 +74,10 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
            "Bits of the target's vectors: 128, 256 or 512">,
     Option<"x86Permutes", "x86-permutes", "bool", "true",
            "Look tables up by AVX-512 (512 bits) or AVX2 (256 bits) permutes; "
-           "else by vector.gather">
+           "else by vector.gather">,
+    Option<"i8mm", "i8mm", "bool", "false",
+           "Multiply i8 of #nm.amx by smmla of Arm, not by sdot, where vectors "
+           "have 128 bits">
   ];
 }
 

@@ -156,5 +156,10 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     target.registers = 32;
   target.permutes = false;
   target.fmaBitsPerCycle = 256;
+  if (features.lookup("neon")) {
+    target.i8Matrices = features.lookup("i8mm");
+    target.bf16Matrices = features.lookup("bf16");
+    target.dots = target.i8Matrices || features.lookup("dotprod");
+  }
   return target;
 }

@@ -185,9 +185,10 @@ LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
   if (!cpu.canTile(product.type))
     return op->emitOpError()
            << "expected a processor with "
-           << (product.type == ::nm::ElementType::I8 ? "avx512vnni"
-                                                     : "amx-tile, amx-bf16")
-           << " and avx512bw for strategy amx; see the option features";
+           << (product.type == ::nm::ElementType::I8
+                   ? "avx512vnni and avx512bw, or dotprod or i8mm of Arm,"
+                   : "amx-tile, amx-bf16 and avx512bw, or bf16 of Arm,")
+           << " for strategy amx; see the option features";
   if (!packs)
     return op->emitOpError() << "expected weights in condensed form, constant "
                                 "or loaded once, for strategy amx";
@@ -271,12 +272,9 @@ CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
       tiles.sparseMicroseconds = std::numeric_limits<double>::infinity();
     return tiles;
   }
-  CpuTarget target = cpu;
   // Tiles read weights in their own packed form only.
   bool canTile = packs && !given;
-  target.tiles = cpu.tiles && canTile;
-  target.dots = cpu.dots && canTile;
-  return ::nm::selectCpuSchedule(product, target);
+  return ::nm::selectCpuSchedule(product, canTile ? cpu : cpu.withoutTiles());
 }
 
 /// The schedule that the cost model chose, with the packed form `packing` and

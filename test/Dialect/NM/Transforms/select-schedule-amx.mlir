@@ -4,7 +4,7 @@
 // RUN: not nm-opt %s --nm-select-schedule="features=+avx512f,+avx512bw,+amx-tile,+amx-bf16 schedule=amx dense-fallback=false" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
 // RUN: not nm-opt %s --nm-select-schedule="features=+avx512f,+avx512bw,+amx-tile,+amx-bf16 schedule=amx" --split-input-file 2>&1 | FileCheck %s --check-prefix=FALLBACK
 
-// FEATURES: error: 'nm.spmm' op expected a processor with amx-tile, amx-bf16 and avx512bw for strategy amx; see the option features
+// FEATURES: error: 'nm.spmm' op expected a processor with amx-tile, amx-bf16 and avx512bw, or bf16 of Arm, for strategy amx; see the option features
 
 // Units of whole tiles' columns: the kept rows of A are multiplied.
 // VECTOR: strategy vector
