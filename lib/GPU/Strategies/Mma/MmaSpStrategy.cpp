@@ -486,11 +486,6 @@ mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
   FailureOr<SpMMOp> op = getSparseProduct(product, tile);
   if (failed(op))
     return failure();
-  if (multipliesByWarpgroups(*op) && !chip->hasWgmma)
-    return op->emitOpError() << "expected a chip of sm_90a for warps of 16 "
-                                "columns and all rows, which multiply by "
-                                "fours, but got "
-                             << chip->name;
   if (multipliesByWarpgroups(*op))
     return createMmaSpWarpgroups(*op, tile);
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
