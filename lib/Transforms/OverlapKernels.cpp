@@ -2,6 +2,7 @@
 
 #include "nm/Schedule/GpuChip.h"
 #include "nm/Support/KernelObjects.h"
+#include "nm/Transforms/EarlyStarts.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -38,6 +39,12 @@ static bool isPrefetch(Operation *op) {
   return isa<NVVM::CpAsyncBulkPrefetchOp>(op);
 }
 
+/// Whether `op` need not wait for the kernel before: what is prefetched to L2
+/// is there for that kernel to write as well, and constants it does not write.
+static bool isEarly(Operation *op) {
+  return isPrefetch(op) || op->hasAttr(mlir::nm::kEarlyLoad);
+}
+
 static bool hasPrefetch(Operation *op) {
   return op
       ->walk([](Operation *inner) {
@@ -62,10 +69,9 @@ static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
   return blocks > earlyBlocks;
 }
 
-/// Whether `op` may touch memory. What is prefetched to L2 is there for the
-/// kernel before to write as well.
+/// Whether `op` may touch memory that the kernel before writes.
 static bool touchesMemory(Operation &op) {
-  if (isPrefetch(&op))
+  if (isEarly(&op))
     return false;
   if (!op.hasTrait<OpTrait::HasRecursiveMemoryEffects>())
     return !isMemoryEffectFree(&op);
@@ -74,28 +80,38 @@ static bool touchesMemory(Operation &op) {
   });
 }
 
-/// Where the kernel waits: first of all, or after what it prefetches before it
-/// touches memory. ptxas orders a kernel's loads and multiplications as without
-/// the wait only where nothing is computed before it; elsewhere whole loops
-/// came out otherwise, up to 10 % slower, to compute a few addresses earlier.
+/// Where the kernel waits: first of all, or after what it prefetches, or loads
+/// of constants, before it touches other memory. ptxas orders a kernel's loads
+/// and multiplications as without the wait only where nothing is computed
+/// before it; elsewhere whole loops came out otherwise, up to 10 % slower, to
+/// compute a few addresses earlier.
 static Block::iterator findWait(gpu::GPUFuncOp kernel) {
   Block &entry = kernel.getBody().front();
   Block::iterator place = entry.begin();
   for (Operation &op : entry.without_terminator()) {
     if (touchesMemory(op))
       break;
-    if (hasPrefetch(&op))
+    if (hasPrefetch(&op) || isEarly(&op))
       place = std::next(op.getIterator());
   }
   return place;
 }
 
+static bool isShort(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return op->hasAttr(mlir::nm::kShortKernel) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// A variable that tells the runtime, whatever image it gets of the kernel.
-static void addMark(gpu::GPUFuncOp kernel) {
+static void addMark(gpu::GPUFuncOp kernel, const char *mark) {
   OpBuilder builder(kernel);
   LLVM::GlobalOp::create(builder, kernel.getLoc(), builder.getI8Type(),
                          /*isConstant=*/true, LLVM::Linkage::External,
-                         (::nm::kWaitMark + kernel.getName()).str(),
+                         (mark + kernel.getName()).str(),
                          builder.getI8IntegerAttr(1), /*alignment=*/1,
                          unsigned(NVVM::NVVMMemorySpace::Global));
 }
@@ -106,7 +122,9 @@ static void overlap(gpu::GPUFuncOp kernel, bool waits) {
   if (waits) {
     NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
                                    NVVM::GridDepActionKind::wait);
-    addMark(kernel);
+    addMark(kernel, ::nm::kWaitMark);
+    if (isShort(kernel))
+      addMark(kernel, ::nm::kShortMark);
   }
   // At once, for it cannot come too early: no block of the next kernel starts
   // before all of this one have come here, so none takes a place that a later

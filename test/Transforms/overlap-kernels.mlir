@@ -45,6 +45,16 @@
 // CHECK-NEXT: nvvm.cp.async.bulk.prefetch
 // CHECK-NEXT: nvvm.griddepcontrol wait
 
+// Loads of constants need not wait either, and what is short says so.
+// CHECK: @nm_waits_constants(
+// CHECK: @nm_short_constants(
+// CHECK: gpu.func @constants
+// CHECK: memref.load {{.*}} {nm.early_load}
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: memref.store
+
 // A function that kernels call is over with them.
 // CHECK-NOT: @nm_waits_called
 // CHECK: gpu.func @called
@@ -80,6 +90,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @large_prefetching(%p: !llvm.ptr<1>) kernel attributes {known_grid_size = array<i32: 67, 2, 1>} {
     %bytes = arith.constant 64 : i32
     nvvm.cp.async.bulk.prefetch %p, %bytes : !llvm.ptr<1>
+    gpu.return
+  }
+  gpu.func @constants(%a: memref<64xf32>, %b: memref<64xf32>, %w: memref<64xf32>) kernel {
+    %i = gpu.thread_id x {nm.short_kernel}
+    %0 = memref.load %w[%i] {nm.early_load} : memref<64xf32>
+    %1 = memref.load %a[%i] : memref<64xf32>
+    memref.store %1, %b[%i] : memref<64xf32>
     gpu.return
   }
   gpu.func @called(%a: memref<64xf32>, %x: f32, %i: index) {

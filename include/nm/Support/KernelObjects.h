@@ -50,6 +50,8 @@ enum class KernelFormat : uint64_t { Cubin = 1, Ptx = 2 };
 /// A kernel `f` that waits for the kernel before it has a global variable of
 /// this name and `f` in its module.
 inline constexpr const char kWaitMark[] = "nm_waits_";
+/// And of this name where it takes little longer than a launch.
+inline constexpr const char kShortMark[] = "nm_short_";
 
 /// The kernels of a module for one chip. The bytes are someone else's.
 struct KernelObject {

@@ -56,18 +56,21 @@ Result<Kernel::Loaded *> Kernel::find(const ContextScope &scope) {
     return status.error();
   loaded.staticShared = fixed;
   loaded.dynamicShared = dynamic;
-  loaded.waits = loaded.device->hasDependentLaunches && findMark(scope, *image);
+  loaded.waits =
+      loaded.device->hasDependentLaunches && findMark(scope, *image, kWaitMark);
+  loaded.isShort = loaded.waits && findMark(scope, *image, kShortMark);
   return &contexts.emplace(scope.context(), loaded).first->second;
 }
 
-/// Whether the compiler has marked the kernel as one that waits.
-bool Kernel::findMark(const ContextScope &scope, Module image) {
+/// Whether the compiler has marked the kernel by `mark`.
+bool Kernel::findMark(const ContextScope &scope, Module image,
+                      const char *mark) {
   // The driver may load the variable only now.
   RelaxedCapture relaxed(scope.api());
   Address address = 0;
   size_t bytes = 0;
   return scope.api().cuModuleGetGlobal(&address, &bytes, image,
-                                       (kWaitMark + name).c_str()) == kSuccess;
+                                       (mark + name).c_str()) == kSuccess;
 }
 
 Status Kernel::prepare(const ContextScope &scope) {
@@ -226,10 +229,11 @@ static LastLaunch &getLastLaunch() {
 
 /// A library's kernel may have run since the thread's last launch: an early
 /// start then gains nothing, and results stay right.
-static bool gainsFromOverlap(const LaunchShape &shape,
+static bool gainsFromOverlap(const LaunchShape &shape, bool isShort,
                              const DeviceState &device, Stream stream) {
   int64_t blocks = countBlocks(shape);
-  if (gainsFromEarlyStart(blocks, device.multiprocessors))
+  if (gainsFromEarlyStart(blocks, device.multiprocessors) ||
+      (isShort && blocks <= device.multiprocessors))
     return true;
   const LastLaunch &last = getLastLaunch();
   return last.blocks != 0 && last.stream == stream &&
@@ -272,7 +276,8 @@ std::optional<Status> Kernel::launchEarly(const ContextScope &scope,
   // kernel just before, which, if it was launched so too, has itself waited in
   // every thread of every block, and so on. A kernel that does not wait, and
   // all that is no kernel, starts when all before it is over.
-  if (!loaded.waits || !gainsFromOverlap(shape, *loaded.device, stream))
+  if (!loaded.waits ||
+      !gainsFromOverlap(shape, loaded.isShort, *loaded.device, stream))
     return std::nullopt;
   LaunchShape alone = spread(shape, *loaded.device, loaded.staticShared);
   if (Status status = reserveShared(scope, loaded, alone.sharedBytes); !status)

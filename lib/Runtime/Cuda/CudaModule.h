@@ -51,10 +51,12 @@ private:
     /// Whether it waits for the kernel before it in the stream, and so may be
     /// launched before that is over.
     bool waits = false;
+    /// Whether it takes little longer than a launch.
+    bool isShort = false;
   };
 
   Result<Loaded *> find(const ContextScope &scope);
-  bool findMark(const ContextScope &scope, Module image);
+  bool findMark(const ContextScope &scope, Module image, const char *mark);
   Status reserveShared(const ContextScope &scope, Loaded &loaded,
                        int64_t bytes);
   Status allowCluster(const ContextScope &scope, Loaded &loaded,

@@ -115,6 +115,8 @@ static constexpr KnownAttribute kOfOps[] = {
     {"nm.temporary_bytes", isCount, "a number of bytes, of type i64"},
     {"nm.steps", isAttribute<ArrayAttr>, "an array"},
     {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
+    {"nm.early_load", isAttribute<UnitAttr>, "a unit attribute"},
+    {"nm.short_kernel", isAttribute<UnitAttr>, "a unit attribute"},
     {kAlignmentAttr, isCount, "a number of bytes, of type i64"},
     {"nm.windows", isCount, "a number of rows, of type i64"},
     {"nm.kept", isCount, "a number of weights, of type i64"},

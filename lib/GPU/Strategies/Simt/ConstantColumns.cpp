@@ -10,8 +10,6 @@
 #include "GPU/Strategies/Simt/SimtColumnsTile.h"
 #include "GPU/Tile/SharedMemory.h"
 
-#include "nm/Dialect/NM/IR/ConstantWeights.h"
-
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -35,10 +33,10 @@ struct ConstantRow {
 };
 } // namespace
 
-static std::optional<ConstantArray> findConstant(Value values) {
-  while (auto view = values.getDefiningOp<memref::SubViewOp>())
-    values = view.getSource();
-  auto global = values.getDefiningOp<memref::GetGlobalOp>();
+std::optional<ConstantArray> mlir::nm::findConstant(Value buffer) {
+  while (auto view = buffer.getDefiningOp<memref::SubViewOp>())
+    buffer = view.getSource();
+  auto global = buffer.getDefiningOp<memref::GetGlobalOp>();
   if (!global)
     return std::nullopt;
   auto symbol = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(

@@ -12,6 +12,8 @@
 #include "GPU/Strategies/Simt/SimtColumnsTile.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Transforms/EarlyStarts.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
@@ -27,6 +29,17 @@ static int64_t countAtOnce(int64_t perLane) { return perLane == 1 ? 16 : 8; }
 /// filled up to what one load takes.
 static int64_t countWords(const LaneRows &rows) {
   return int64_t(llvm::PowerOf2Ceil(uint64_t(rows.countPlaceWords()) + 1));
+}
+
+/// Whether no kernel writes the weights.
+static bool areWeightsConstant(SparseProductOpInterface op) {
+  return findConstant(op.getValues()) && findConstant(op.getIndices()) &&
+         findConstant(op.getLists());
+}
+
+static void markEarly(Operation *load, bool isEarly) {
+  if (isEarly)
+    load->setAttr(kEarlyLoad, UnitAttr::get(load->getContext()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,7 +62,8 @@ public:
                          ArrayRef<Value> sums) const;
 
 private:
-  SmallVector<Value> loadOwn(ThreadEmitter &emitter, Value place) const;
+  SmallVector<Value> loadOwn(ThreadEmitter &emitter, Value place,
+                             bool isEarly) const;
   void share(ThreadEmitter &emitter, ArrayRef<Value> own, Value count,
              Value shared, Value from) const;
   SmallVector<Value> addShared(ThreadEmitter &emitter, Value count,
@@ -66,6 +80,8 @@ private:
   /// Weights whose rows of A are loaded together: a divisor of a warp's.
   int64_t atOnce;
   Value values, indices, lane;
+  /// Whether no kernel writes the weights.
+  bool areConstant;
   /// The places of the first weight and behind the last, i32.
   Value first, end;
 };
@@ -76,7 +92,8 @@ ColumnWalk::ColumnWalk(ThreadEmitter &emitter, SparseProductOpInterface op,
                        Value lane)
     : rows(rows), form(cast<ColumnsAttr>(op.getPackingAttr()).getForm()),
       words(countWords(rows)), atOnce(countAtOnce(perLane)),
-      values(op.getValues()), indices(op.getIndices()), lane(lane) {
+      values(op.getValues()), indices(op.getIndices()), lane(lane),
+      areConstant(areWeightsConstant(op)) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   Value lists = op.getLists();
@@ -85,11 +102,12 @@ ColumnWalk::ColumnWalk(ThreadEmitter &emitter, SparseProductOpInterface op,
       builder.createOrFold<arith::SubIOp>(loc, columns, emitter.index(1));
   // Warps behind the last column walk along that.
   Value zero = emitter.index(0);
-  Value loaded = vector::LoadOp::create(
+  auto loaded = vector::LoadOp::create(
       builder, loc,
       VectorType::get(ColumnsForm::kListBytes, builder.getI8Type()), lists,
       ValueRange{emitter.least(column, last), zero, zero},
       /*nontemporal=*/false, llvm::MaybeAlign(ColumnsForm::kListBytes));
+  markEarly(loaded, areConstant);
   SmallVector<Value> words = emitter.words(loaded);
   first = words[0];
   end = words[1];
@@ -111,8 +129,8 @@ void ColumnWalk::takePart(ThreadEmitter &emitter, Value slice, int64_t parts) {
 
 /// The weight that the lane has of those from `place` on, and its row of A;
 /// behind the last one, that again.
-SmallVector<Value> ColumnWalk::loadOwn(ThreadEmitter &emitter,
-                                       Value place) const {
+SmallVector<Value> ColumnWalk::loadOwn(ThreadEmitter &emitter, Value place,
+                                       bool isEarly) const {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   // Of a column without weights, `end` - 1 may be no place.
@@ -121,17 +139,20 @@ SmallVector<Value> ColumnWalk::loadOwn(ThreadEmitter &emitter,
   Value zero = emitter.index(0),
         at = emitter.toIndex(
             emitter.least(emitter.add(place, emitter.toI32(lane)), last));
-  Value value =
+  auto value =
       memref::LoadOp::create(builder, loc, values, ValueRange{zero, zero, at});
+  markEarly(value, isEarly);
   int64_t bytes = form.indexBytes();
-  Value row = vector::LoadOp::create(
+  auto index = vector::LoadOp::create(
       builder, loc, VectorType::get(bytes, builder.getI8Type()), indices,
       ValueRange{zero, zero, emitter.mul(at, bytes)},
       /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  markEarly(index, isEarly);
   Type together = builder.getIntegerType(8 * static_cast<unsigned>(bytes));
-  row = emitter.extract(vector::BitCastOp::create(
-                            builder, loc, VectorType::get(1, together), row),
-                        0);
+  Value row =
+      emitter.extract(vector::BitCastOp::create(
+                          builder, loc, VectorType::get(1, together), index),
+                      0);
   row = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), row);
   return {value, row};
 }
@@ -227,7 +248,7 @@ SmallVector<Value> ColumnWalk::addShared(ThreadEmitter &emitter, Value count,
 SmallVector<Value> ColumnWalk::add(ThreadEmitter &emitter, Value shared,
                                    Value from, ArrayRef<Value> sums) const {
   SmallVector<Value> carried(sums);
-  llvm::append_range(carried, loadOwn(emitter, first));
+  llvm::append_range(carried, loadOwn(emitter, first, areConstant));
   auto loop = scf::ForOp::create(
       emitter.builder, emitter.loc, first, end, emitter.i32(kWarpSize), carried,
       [&](OpBuilder &builder, Location loc, Value place, ValueRange carried) {
@@ -238,7 +259,8 @@ SmallVector<Value> ColumnWalk::add(ThreadEmitter &emitter, Value shared,
         syncWarp(body.builder, body.loc);
         share(body, own, count, shared, from);
         syncWarp(body.builder, body.loc);
-        SmallVector<Value> next = loadOwn(body, body.add(place, kWarpSize));
+        SmallVector<Value> next =
+            loadOwn(body, body.add(place, kWarpSize), /*isEarly=*/false);
         SmallVector<Value> result =
             addShared(body, count, shared, from,
                       SmallVector<Value>(carried.take_front(sums.size())));

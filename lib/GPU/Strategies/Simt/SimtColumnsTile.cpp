@@ -6,6 +6,8 @@
 #include "GPU/Sums/TileStores.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Transforms/EarlyStarts.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,7 +21,9 @@ using namespace mlir::nm;
 
 SmallVector<Value> SimtColumnsTile::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
-  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  auto number = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  number->setAttr(kShortKernel, builder.getUnitAttr());
+  thread = number;
   lane = emitter.rem(thread, kWarpSize);
   warp = emitter.div(thread, kWarpSize);
   row = emitter.mul(emitter.rem(warp, tile.warpsM()), tile.warpM);

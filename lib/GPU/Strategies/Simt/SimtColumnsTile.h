@@ -12,6 +12,8 @@
 #include "GPU/Expand/TileExpansion.h"
 #include "GPU/Strategies/Simt/LaneRows.h"
 
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+
 #include <memory>
 #include <optional>
 
@@ -49,6 +51,9 @@ private:
 /// The expansion of weights that are constant, and become code.
 std::unique_ptr<TileExpansion>
 createConstantColumnsExpansion(const GpuTile &tile);
+
+/// The constant that `buffer` is a view of; none where it is of no constant.
+std::optional<ConstantArray> findConstant(Value buffer);
 
 /// Why the weights of `op` cannot become code, if so.
 std::optional<StringRef> whyNoConstantColumns(SparseProductOpInterface op);

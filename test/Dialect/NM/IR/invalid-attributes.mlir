@@ -560,7 +560,7 @@ func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bi
 
 // -----
 
-// expected-error@+1 {{expected ops to have nm.chip, nm.rates, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.alignment, nm.windows, nm.kept alone of dialect nm, but got "nm.chop"}}
+// expected-error@+1 {{expected ops to have nm.chip, nm.rates, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.early_load, nm.short_kernel, nm.alignment, nm.windows, nm.kept alone of dialect nm, but got "nm.chop"}}
 module attributes {nm.chop = #nm.chip<"sm_90">} {
 }
 
