@@ -1,11 +1,13 @@
-"""Times products with N:M weights on a CPU beside PyTorch's dense ones, which are oneDNN's.
+"""Times products with pruned weights on a CPU beside PyTorch's dense ones, which are oneDNN's.
 
-usage: measure_products.py [--type i8...] [--pattern "8:32, block = 1x32"...] [--rows 16,128]
-                           [--size 2048] [--threads 1] [--seconds 3]
+usage: measure_products.py [--type i8...] [--pattern "8:32, block = 1x32"...] [--zeros 90...]
+                           [--rows 16,128] [--size 2048] [--threads 1] [--seconds 3]
 
-PyTorch's product is the fastest of: i8, torch._int_mm of either layout of the weight; others,
-torch.nn.functional.linear and, of bf16, that with the weight reordered before. Times are the
-least of calls that take turns, in microseconds; the last number is how many times as fast nm is.
+--zeros prunes weights anywhere, to that percentage of zeros. PyTorch's product is the fastest of:
+i8, torch._int_mm of either layout of the weight; others, torch.nn.functional.linear and, of bf16,
+that with the weight reordered before. Of f32, a product of PyTorch's CSR weights, which is MKL's,
+is timed too, by activations that are stored as [k x m] before. Times are the least of calls that
+take turns, in microseconds; the last numbers are how many times as fast nm is.
 """
 
 import argparse
@@ -54,6 +56,13 @@ def dense_calls(element, x, weight):
     return calls
 
 
+def csr_calls(element, x, weight):
+    if element != "f32" or not torch.backends.mkl.is_available():
+        return []
+    csr, columns = weight.t().contiguous().to_sparse_csr(), x.t().contiguous()
+    return [lambda: torch.sparse.mm(csr, columns)]
+
+
 def measure(element, pattern, rows, args):
     dense = draw(element, args.size, args.size)
     pruned, _ = nm.prune(dense.float().numpy(), pattern, axis=0)
@@ -67,16 +76,19 @@ def measure(element, pattern, rows, args):
     expected = x.double() @ weight.double()
     assert (out - expected).norm() <= 4e-3 * expected.norm()
     assert element != "i8" or torch.equal(out.double(), expected)
-    mine, *theirs = time_in_turns([lambda: product(x, out=out),
-                                   *dense_calls(element, x, weight)], args.seconds)
-    print(f"{element}, {pattern}, {rows} rows: nm {mine:.0f}, PyTorch {min(theirs):.0f}, "
-          f"{min(theirs) / mine:.2f}", flush=True)
+    by_dense, by_csr = dense_calls(element, x, weight), csr_calls(element, x, weight)
+    mine, *theirs = time_in_turns([lambda: product(x, out=out), *by_dense, *by_csr], args.seconds)
+    best = min(theirs[:len(by_dense)])
+    print(f"{element}, {pattern}, {rows} rows: nm {mine:.0f}, PyTorch {best:.0f}, {best / mine:.2f}"
+          + "".join(f", MKL's CSR {each:.0f}, {each / mine:.2f}" for each in theirs[len(by_dense):]),
+          flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--type", action="append", choices=list(TYPES))
     parser.add_argument("--pattern", action="append")
+    parser.add_argument("--zeros", action="append", type=int, default=[])
     parser.add_argument("--rows", default="16,128")
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--threads", type=int, default=1)
@@ -85,8 +97,12 @@ def main():
     os.environ["NM_NUM_THREADS"] = str(args.threads)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
+    patterns = (args.pattern or []) + [
+        f"unstructured, kept = {args.size * args.size * (100 - zeros) // 100}"
+        for zeros in args.zeros]
+    patterns = patterns or ["2:4", "1:4", "8:32, block = 1x32"]
     for element in args.type or TYPES:
-        for pattern in args.pattern or ["2:4", "1:4", "8:32, block = 1x32"]:
+        for pattern in patterns:
             for rows in map(int, args.rows.split(",")):
                 measure(element, pattern, rows, args)
 
