@@ -153,8 +153,8 @@ static std::string whyNot(const GpuProduct &product) {
   if (product.type != ElementType::F32 && product.type != ElementType::F16 &&
       product.type != ElementType::BF16)
     return "simt_columns: expected operands of f32, f16 or bf16";
-  if (product.k > ColumnsForm::kMostRows || product.k > kLongSumRows ||
-      product.k * product.rows() > kMaxElements)
+  static_assert(kLongSumRows <= ColumnsForm::kMostRows);
+  if (product.k > kLongSumRows || product.k * product.rows() > kMaxElements)
     return "simt_columns: k is too large";
   return "";
 }
