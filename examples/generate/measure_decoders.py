@@ -21,23 +21,9 @@ import nm
 import nm.torch
 import torch
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM
 
 WEIGHTS = {"dense": None, "2:4": "2:4", "VW64": "8:32, block = 1x64"}
-
-
-def make_model(layers: int, width: int) -> nn.Module:
-    config = LlamaConfig(hidden_size=width, intermediate_size=width * 7 // 2,
-                         num_hidden_layers=layers, num_attention_heads=width // 128,
-                         num_key_value_heads=max(width // 512, 1), vocab_size=8192,
-                         max_position_embeddings=4096, rope_theta=5e5,
-                         tie_word_embeddings=False)
-    torch.set_default_dtype(torch.float16)
-    with torch.device("cuda"):
-        model = LlamaForCausalLM(config).eval()
-    model.generation_config.eos_token_id = None
-    model.generation_config.pad_token_id = 0
-    return model
+WORDS = 8192
 
 
 def best_of(call) -> float:
@@ -74,8 +60,8 @@ def by_shared_object(model: nn.Module, prompt: torch.Tensor, count: int, folder:
 
 def measure(weights: str, arguments: argparse.Namespace, folder: Path) -> dict:
     torch.manual_seed(0)
-    model = make_model(arguments.layers, 4096)
-    prompt = torch.randint(0, 8192, (1, arguments.prompt), device="cuda")
+    model = measure_generate.make_model(arguments.layers, torch.float16, WORDS)
+    prompt = torch.randint(0, WORDS, (1, arguments.prompt), device="cuda")
     if WEIGHTS[weights]:
         nm.torch.sparsify(model, {"lm_head": None, "*": WEIGHTS[weights]}, prune=True,
                           force=True)

@@ -53,9 +53,9 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def make_model(layers: int, dtype: torch.dtype) -> nn.Module:
+def make_model(layers: int, dtype: torch.dtype, words: int = 128256) -> nn.Module:
     config = LlamaConfig(hidden_size=4096, intermediate_size=14336, num_hidden_layers=layers,
-                         num_attention_heads=32, num_key_value_heads=8, vocab_size=128256,
+                         num_attention_heads=32, num_key_value_heads=8, vocab_size=words,
                          max_position_embeddings=4096, rope_theta=5e5,
                          tie_word_embeddings=False)
     torch.set_default_dtype(dtype)

@@ -70,7 +70,7 @@ struct CpuTarget {
            (type == ElementType::BF16 ? tiles
                                       : type == ElementType::I8 && dots);
   }
-  /// The same processor without strategy `amx`.
+  /// This processor as one that cannot take strategy `amx`.
   CpuTarget withoutTiles() const {
     CpuTarget target = *this;
     target.tiles = target.dots = false;

@@ -176,7 +176,7 @@ void mlir::nm::pairWords(VectorEmitter &e, Value matrices, Value first,
   auto values =
       VectorType::get({memory.getShape().back()}, memory.getElementType());
   auto ofWords = VectorType::get({kAmxRows}, e.b.getI32Type());
-  // Of the first eight rows of m, and of the others.
+  // The masks of the first eight rows of m, and of the other eight.
   SmallVector<int64_t> masks[2];
   for (int64_t row = 0; row < kAmxRows; ++row)
     masks[row / (kAmxRows / 2)].append({row, kAmxRows + row});

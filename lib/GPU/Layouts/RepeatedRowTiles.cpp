@@ -79,6 +79,9 @@ private:
   /// The bits of elements of A, and stores of such.
   Value load(ArrayRef<Value> at, int64_t width);
   void store(Value elements, ArrayRef<Value> at, int64_t width);
+  /// Stores a chunk at `at`. A chunk that reaches beyond the last dimension is
+  /// stored by parts of `part` elements, as far as these are inside.
+  void storeChunk(Value elements, ArrayRef<Value> at, int64_t part);
   Value join(ArrayRef<Value> elements);
   void splitInto(Value loaded, SmallVectorImpl<Value> &elements);
 
@@ -95,13 +98,11 @@ private:
   void findReads();
   /// The chunk of the reads of a row.
   Value readRow(ArrayRef<Value> at);
-  void writeRow(Value chunk, ArrayRef<Value> at);
   void emitAlongK();
 
   // Along m.
 
   Value readColumns(ArrayRef<Value> at);
-  void writeColumns(Value chunk, ArrayRef<Value> at);
   void emitAlongM();
 
   OpBuilder &builder;
@@ -178,6 +179,11 @@ Value RepeatedRowTile::load(ArrayRef<Value> at, int64_t width) {
 }
 
 void RepeatedRowTile::store(Value elements, ArrayRef<Value> at, int64_t width) {
+  if (width == 1) {
+    memref::StoreOp::create(builder, loc, toElements(e.extract(elements, 0)),
+                            output, at);
+    return;
+  }
   int64_t bytes = width * getElement().getIntOrFloatBitWidth() / 8;
   vector::StoreOp::create(builder, loc, toElements(elements), output, at,
                           /*nontemporal=*/false, llvm::MaybeAlign(bytes));
@@ -187,6 +193,30 @@ Value RepeatedRowTile::join(ArrayRef<Value> elements) {
   return vector::FromElementsOp::create(
       builder, loc, VectorType::get(int64_t(elements.size()), getBits()),
       elements);
+}
+
+void RepeatedRowTile::storeChunk(Value elements, ArrayRef<Value> at,
+                                 int64_t part) {
+  int64_t last = getLast(), known = typeOf(output).getDimSize(last);
+  if (!ShapedType::isDynamic(known) && known % chunk == 0)
+    return store(elements, at, chunk);
+  Value size = launch->getSizes()[last];
+  auto branch =
+      scf::IfOp::create(builder, loc, e.less(e.add(at[last], chunk - 1), size),
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  store(elements, at, chunk);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  for (int64_t i = 0; i + part < chunk; i += part) {
+    SmallVector<Value> next = move(at, last, i);
+    e.onlyIf(e.less(next[last], size), [&] {
+      SmallVector<Value> ofPart;
+      for (int64_t j = 0; j < part; ++j)
+        ofPart.push_back(e.extract(elements, i + j));
+      store(join(ofPart), next, part);
+    });
+  }
 }
 
 void RepeatedRowTile::splitInto(Value loaded,
@@ -249,29 +279,6 @@ Value RepeatedRowTile::readRow(ArrayRef<Value> at) {
   return join(elements);
 }
 
-/// Writes groups of the last chunk one by one.
-void RepeatedRowTile::writeRow(Value elements, ArrayRef<Value> at) {
-  if (typeOf(output).getDimSize(dim) % chunk == 0)
-    return store(elements, at, chunk);
-  Value size = launch->getSizes().back();
-  auto branch =
-      scf::IfOp::create(builder, loc, e.less(e.add(at.back(), chunk - 1), size),
-                        /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  store(elements, at, chunk);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  for (int64_t i = 0; i + kRows < chunk; i += kRows) {
-    SmallVector<Value> next = move(at, dim, i);
-    e.onlyIf(e.less(next.back(), size), [&] {
-      SmallVector<Value> group;
-      for (int64_t j = 0; j < kRows; ++j)
-        group.push_back(e.extract(elements, i + j));
-      store(join(group), next, kRows);
-    });
-  }
-}
-
 void RepeatedRowTile::emitAlongK() {
   int64_t rowDim = dim - 1, rows = typeOf(output).getDimSize(rowDim);
   bool hasAllRows = !ShapedType::isDynamic(rows) && rows % kRows == 0;
@@ -290,7 +297,7 @@ void RepeatedRowTile::emitAlongK() {
       SmallVector<Value> at = move(place, rowDim, int64_t(i));
       e.onlyIf(hasAllRows ? Value()
                           : e.less(at[rowDim], launch->getSizes()[rowDim]),
-               [&, elements = elements] { writeRow(elements, at); });
+               [&, elements = elements] { storeChunk(elements, at, kRows); });
     }
   });
 }
@@ -312,27 +319,6 @@ Value RepeatedRowTile::readColumns(ArrayRef<Value> at) {
     splitInto(load(from, width), elements);
   }
   return join(elements);
-}
-
-void RepeatedRowTile::writeColumns(Value elements, ArrayRef<Value> at) {
-  int64_t last = getLast(), m = typeOf(output).getDimSize(last);
-  if (!ShapedType::isDynamic(m) && m % chunk == 0)
-    return store(elements, at, chunk);
-  Value size = launch->getSizes()[last];
-  auto branch =
-      scf::IfOp::create(builder, loc, e.less(e.add(at.back(), chunk - 1), size),
-                        /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  store(elements, at, chunk);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  for (int64_t i = 0; i + 1 < chunk; ++i) {
-    SmallVector<Value> next = move(at, last, i);
-    e.onlyIf(e.less(next[last], size), [&] {
-      memref::StoreOp::create(builder, loc, toElements(e.extract(elements, i)),
-                              output, next);
-    });
-  }
 }
 
 void RepeatedRowTile::emitAlongM() {
@@ -358,7 +344,7 @@ void RepeatedRowTile::emitAlongM() {
                  : elements);
     }
     for (auto [i, elements] : llvm::enumerate(chunks))
-      writeColumns(elements, move(place, dim, int64_t(i)));
+      storeChunk(elements, move(place, dim, int64_t(i)), 1);
   });
 }
 

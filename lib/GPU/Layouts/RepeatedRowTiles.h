@@ -7,8 +7,8 @@
 
 namespace mlir::nm {
 
-/// Makes a kernel of `op` where it is on memrefs and createRepeatedRows has
-/// made it, and says whether it did. `builder` is where it is.
+/// Makes a kernel, at `builder`, of an `op` on memrefs that createRepeatedRows
+/// has made; false, and no kernel, for any other op.
 bool launchRepeatedRowTiles(OpBuilder &builder, linalg::GenericOp op);
 
 } // namespace mlir::nm

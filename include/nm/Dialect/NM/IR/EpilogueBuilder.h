@@ -9,8 +9,8 @@
 
 namespace mlir::nm {
 
-/// Builds a product like `op`, on tensors, with another epilogue: what it does
-/// with a sum is emitted where the rewriter stands meanwhile.
+/// Builds a product like `op`, on tensors, with another epilogue. Callers emit
+/// the epilogue's ops where the rewriter stands between constructor and create.
 class EpilogueBuilder {
 public:
   /// Sums are of `sumType`.
@@ -22,7 +22,8 @@ public:
 
   /// The element of `value`, whose dimensions `map` has from (batch..., m, n).
   Value addOperand(Value value, AffineMap map);
-  /// What `op` stores for `sum`: with its own epilogue, or C added.
+  /// The element that `op` stores for `sum`: `op`'s epilogue of it, or, where
+  /// `op` has none, `sum` with C's element added.
   Value emitOwn(Value sum);
   /// The product before `place` that stores `stored`, to `c`.
   SparseProductOpInterface create(Operation *place, Value stored, Value c);

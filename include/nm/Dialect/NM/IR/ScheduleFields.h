@@ -20,7 +20,8 @@ template <typename AttrTy>
 AttrTy getSchedule(function_ref<InFlightDiagnostic()> emitError,
                    MLIRContext *context, const ::nm::ScheduleFields &fields);
 
-/// The same of one that has just those of `fields` that are given.
+/// The schedule that has the given ones of `fields`, and no others; null, and
+/// an error, for one that does not verify.
 template <typename AttrTy>
 AttrTy getSchedule(function_ref<InFlightDiagnostic()> emitError,
                    MLIRContext *context, const ::nm::GivenFields &fields);

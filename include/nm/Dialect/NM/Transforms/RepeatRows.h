@@ -16,9 +16,9 @@ namespace mlir::nm {
 Value createRepeatedRows(OpBuilder &builder, Location loc, Value a, int64_t dim,
                          const ::nm::OverlappingGroups &groups);
 
-/// Elements of `bits` that nm-pad-rows makes such rows [m x k] a multiple of:
-/// those of a line of memory, for tensor copies of rows that start elsewhere
-/// are slow.
+/// Repeated rows [m x k], of elements of `bits`, are padded by nm-pad-rows to a
+/// multiple of this number of elements: those of a line of memory, for tensor
+/// copies of rows that start elsewhere are slow.
 int64_t getRepeatedChunk(int64_t bits);
 
 /// What createRepeatedRows was given.
@@ -28,12 +28,12 @@ struct RepeatedRows {
   ::nm::OverlappingGroups groups;
 };
 
-/// What `op`, on tensors or memrefs, repeats rows of; none where it does
-/// anything else.
+/// The A whose rows `op` repeats, with the arguments that createRepeatedRows
+/// got; none where another function made `op`. `op` is on tensors or memrefs.
 std::optional<RepeatedRows> findRepeatedRows(linalg::GenericOp op);
 
-/// What `value`, a tensor, has repeated rows of; none where it is anything
-/// else.
+/// The A whose rows the tensor `value` repeats; none where another op than
+/// createRepeatedRows' makes `value`.
 std::optional<RepeatedRows> findRepeatedRows(Value value);
 
 } // namespace mlir::nm
