@@ -156,9 +156,16 @@ KeptOfGroup GroupOfRows::keptOf(int64_t column) const {
   if (count != 1)
     return kept;
   int64_t position = kept.position[0], row = kept.row[0];
+  kept.row = {KeptOfGroup::kNone, KeptOfGroup::kNone};
+  // Activations behind the last window are zero; one of a pruned weight may be
+  // infinite or NaN.
+  if (end > windows * pattern.windowRows()) {
+    kept.position = {position, SparseOperand::kGroupRows - 1};
+    kept.row[0] = row;
+    return kept;
+  }
   int64_t even = position - position % 2;
   kept.position = {even, even + 1};
-  kept.row = {KeptOfGroup::kNone, KeptOfGroup::kNone};
   kept.row[position % 2] = row;
   return kept;
 }

@@ -16,8 +16,9 @@
 // A column's values of a group are those of the two kept positions i0 < i1, of
 // which metadata has the 4 bits i0 | i1 << 2. A group that keeps one position p
 // has the other of its pair, 0 and 1 or 2 and 3, too, and one that keeps none
-// has positions 0 and 1. What fills up is zero, but meets an activation: see
-// `fillsUp`. Of split floats it can be told apart from a weight; see
+// has positions 0 and 1. In the group in which the last window ends, one
+// position p is beside 3. What fills up is zero, but meets an activation: see
+// `fillsUpSparseOperand`. Of split floats it can be told apart from a weight; see
 // SplitFloats.h.
 //
 //===----------------------------------------------------------------------===//

@@ -126,6 +126,7 @@ private:
   Value packByte(ValueRange at);
   void packSplits(ValueRange at);
   Value isKeptAt(ValueRange at, Value position, Value &row, Value &column);
+  Value endsBehindWindows(Value group);
   Kept findKept(Value column, Value group, int64_t number);
   std::pair<Kept, Kept> findBoth(Value column, Value group);
   Value pairOf(Value column, Value group);
@@ -178,8 +179,19 @@ Kept SparseOperandLoops::findKept(Value column, Value group, int64_t number) {
   return kept;
 }
 
+/// Whether the last window ends within `group`.
+Value SparseOperandLoops::endsBehindWindows(Value group) {
+  if (pattern.windowRows() % kGroup == 0)
+    return arith::ConstantIntOp::create(emitter.builder, emitter.loc, 0, 1);
+  Value windows = emitter.div(emitter.size(op.getIndices(), 0), pattern.n);
+  return emitter.less(emitter.mul(windows, pattern.windowRows()),
+                      emitter.mul(emitter.add(group, 1), kGroup));
+}
+
 /// The two that are stored. One that is kept alone is the first or second of
-/// its pair, 0 and 1 or 2 and 3, and nothing is kept at the other.
+/// its pair, 0 and 1 or 2 and 3, and nothing is kept at the other. Where the
+/// last window ends within the group, nothing is kept at 3: activations there
+/// are zero, and one of a pruned weight may be infinite or NaN.
 std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
   Kept a = findKept(column, group, 0), b = findKept(column, group, 1);
   Value areBoth = emitter.both(a.isKept, b.isKept);
@@ -187,14 +199,17 @@ std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
   Value position = choose(a.isKept, a.position,
                           choose(b.isKept, b.position, emitter.index(0)));
   Value row = choose(a.isKept, a.row, b.row);
+  Value isLast = emitter.both(isAny, endsBehindWindows(group));
   Value inPair = emitter.rem(position, 2);
   Value pair = emitter.sub(position, inPair);
-  auto pick = [&](const Kept &ofTwo, int64_t number) -> Kept {
-    Value isHere = emitter.both(isAny, isEqual(inPair, emitter.index(number)));
-    return {choose(areBoth, ofTwo.position, emitter.add(pair, number)),
+  Value place = choose(isLast, emitter.index(0), inPair);
+  auto pick = [&](const Kept &ofTwo, int64_t number, Value ofLast) -> Kept {
+    Value alone = choose(isLast, ofLast, emitter.add(pair, number));
+    Value isHere = emitter.both(isAny, isEqual(place, emitter.index(number)));
+    return {choose(areBoth, ofTwo.position, alone),
             choose(areBoth, ofTwo.row, row), emitter.either(areBoth, isHere)};
   };
-  return {pick(a, 0), pick(b, 1)};
+  return {pick(a, 0, position), pick(b, 1, emitter.index(kGroup - 1))};
 }
 
 /// Whether a weight stands at `position` of the block and step that `at` begins

@@ -93,6 +93,12 @@ private:
     /// Whether it is inside of A; null where all are.
     Value exists;
   };
+  /// Whether groups reach beyond A: those that fill the last window, and those
+  /// of a chunk that reaches beyond the last window.
+  bool reachesBeyond() const {
+    return typeOf(a).getDimSize(dim) % groups.windowRows != 0 ||
+           typeOf(output).getDimSize(dim) % chunk != 0;
+  }
   /// Adds the reads of four rows of k from `first` on.
   void addGroup(Value first);
   void findReads();
@@ -239,7 +245,7 @@ void RepeatedRowTile::addGroup(Value first) {
     for (int64_t j = 0; j < width; ++j)
       places.emplace_back(reads.size(), j);
     Read read{e.toIndex(at), Value()};
-    if (k % groups.windowRows != 0) {
+    if (reachesBeyond()) {
       Value last = e.constant(at, k - width);
       read.exists = e.less(at, e.add(last, 1));
       read.k = e.toIndex(e.least(at, last));

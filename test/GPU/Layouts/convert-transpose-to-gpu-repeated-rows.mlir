@@ -45,10 +45,11 @@ func.func @window(%a: memref<64x4096xf16>, %r: memref<64x5464xf16, strided<[5504
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
 // Three groups of 6:8, and four in a chunk of 8 bits, which therefore has loads
-// of its own for each; the last chunk of a row has two. Rows behind the last
-// one are not stored.
+// of its own for each; the last chunk of a row has one, and reads what would be
+// the others' within A. Rows behind the last one are not stored.
 // CHECK-LABEL: func @bytes
 // CHECK-SAME: %[[A:.*]]: memref<?x88xf8E4M3FN>, %[[R:.*]]: memref<?x132xf8E4M3FN, strided<[256, 1]>>
+// CHECK-COUNT-8: arith.minui %{{.*}}, %c86_i32 : i32
 // CHECK-COUNT-32: vector.load %[[A]][{{.*}}] {alignment = 2 : i64} : memref<?x88xf8E4M3FN>, vector<2xf8E4M3FN>
 // CHECK-NOT: vector.load
 // CHECK: vector.store %{{.*}}, %[[R]][{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<16xf8E4M3FN>

@@ -372,6 +372,24 @@ TEST(SparseOperand, FillsUpWithTheOtherOfAPair) {
   EXPECT_EQ(values[1], 0);
 }
 
+// Of 1:2 over six rows the last group has one window: zero fills up behind its
+// rows, which activations of pruned weights are not.
+TEST(SparseOperand, FillsUpBehindTheLastWindow) {
+  Pattern pattern{1, 2, 1, 1};
+  Matrix dense(ElementType::F16, 6, 1);
+  for (int64_t row : {0, 3, 5})
+    dense.set(row, 0, 1.0);
+  Condensed form = compressed(dense, pattern);
+  SparseOperand operand{Order::Mma};
+  std::vector<uint16_t> values(operand.valuesOfStep());
+  std::vector<uint8_t> metadata(operand.bytesOfStep());
+  packSparseOperand(form.view(), operand, values.data(), metadata.data());
+  // Positions 0 and 3, then 1 and 3.
+  EXPECT_EQ(metadata[0], 0xdc);
+  EXPECT_EQ(values[operand.positionOf<int64_t>({0, 2})], 0x3c00);
+  EXPECT_EQ(values[operand.positionOf<int64_t>({0, 3})], 0);
+}
+
 // A step has all first splits, then all second ones. What fills up is told
 // apart from a kept zero, also of both signs.
 TEST(SparseOperand, SplitsOfAStepFollowOneAnother) {
