@@ -18,7 +18,7 @@
 // has the other of its pair, 0 and 1 or 2 and 3, too, and one that keeps none
 // has positions 0 and 1. In the group in which the last window ends, one
 // position p is beside 3. What fills up is zero, but meets an activation: see
-// `fillsUpSparseOperand`. Of split floats it can be told apart from a weight; see
+// `fillsUpSparseOperand`. Of split floats it is told apart from a weight; see
 // SplitFloats.h.
 //
 //===----------------------------------------------------------------------===//
