@@ -1,6 +1,8 @@
 """What models write out and one op has: turned halves, repeated heads, transpositions
 that move nothing. Each beside what only looks alike."""
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -252,6 +254,49 @@ def test_causal_masks_with_padding(sizes):
     """Of an argument that hides keys the mask stays, without rows."""
     text = of_any_sizes(padded, sizes, shown)
     assert "nm.attention" in text and " causal" in text and "mask" in text
+
+
+def shown_to_all(query, shown):
+    """As transformers has it, of encoders."""
+    batch, length = sizes_of(query)
+    row, column = torch.arange(length), torch.arange(length)
+    sequence = torch.arange(batch)[:, None, None, None]
+    every = row[None, None, :, None] >= 0
+    return (every & shown[sequence, column[None, None, None]]).expand(
+        batch, -1, length, length)
+
+
+def hidden_by_a_number(query, shown):
+    """Repeated for rows first, then computed."""
+    batch, length = sizes_of(query)
+    hidden = 1.0 - shown[:, None, None].expand(batch, 1, length, length).float()
+    return hidden.masked_fill(hidden.bool(), torch.finfo(torch.float32).min)
+
+
+def repeated_for_rows(query, shown):
+    batch, length = sizes_of(query)
+    return shown[:, None, None].expand(batch, 2, length, length).clone()
+
+
+@pytest.mark.parametrize("sizes", DYNAMIC)
+@pytest.mark.parametrize("function", [shown_to_all, hidden_by_a_number, repeated_for_rows])
+def test_masks_that_all_rows_share(function, sizes):
+    text = of_any_sizes(function, sizes, shown)
+    [mask] = re.findall(r"mask\(\S+ : tensor<(\S+)x(?:i1|f32)>", text)
+    assert mask == "x".join("?" if sizes in (name, "both") else str(size)
+                            for name, size in (("batch", 3), ("length", 6)))
+
+
+@pytest.mark.parametrize("function", [
+    lambda q, shown: shown[:, None, :, None].expand(-1, 1, -1, q.shape[2]),
+    lambda q, shown: shown[:, None, None] | (rows_and_columns(q)[0] > 2),
+    lambda q, shown: shown[:, None, None] & (
+        rows_and_columns(q)[1] > rows_and_columns(q)[0] - 3)],
+    ids=["of rows", "or a row", "and a window"])
+def test_masks_of_padding_that_rows_do_not_share(function):
+    text = of_any_sizes(function, "batch", shown)
+    [mask] = re.findall(r"mask\(\S+ : tensor<(\S+)xi1>", text)
+    assert mask == "?x6x6"
 
 
 class Padded(nn.Module):

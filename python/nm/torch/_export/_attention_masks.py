@@ -19,6 +19,11 @@ _ATTENTION = "aten.scaled_dot_product_attention"
 _AND = ("aten.bitwise_and", "aten.logical_and")
 #: Operators that repeat or copy a mask of one batch and head for all.
 _WIDENS = ("aten.expand", "aten.alias", "aten.clone")
+#: Operators whose result has an element for each of their broadcast operands'.
+_OF_ELEMENTS = tuple(f"aten.{name}" for name in (
+    "_to_copy", "add", "sub", "rsub", "mul", "neg", "where", "masked_fill", "eq", "ne", "lt",
+    "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_not", "logical_and",
+    "logical_or", "logical_not"))
 #: What operators begin with that take only sizes of their arguments.
 _OF_SIZES = ("aten.sym_size", "aten.new_", "aten.ones_like", "aten.zeros_like",
              "aten.full_like")
@@ -92,33 +97,56 @@ class _Masks:
         return self._split[mask]
 
     def _split_of(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
-        rows_and_columns = tuple(mask.meta["val"].shape[-2:])
         kind = self._kind_of(mask)
         if kind:
             return None, kind == "causal"
-        parts = _parts(mask)
-        kinds = [self._kind_of(part) if tuple(part.meta["val"].shape[-2:]) == (
-            rows_and_columns) else None for part in parts]
-        rest = [part for part, kind in zip(parts, kinds) if not kind]
-        if len(rest) == len(parts):
-            return mask, False
-        return (functools.reduce(self._both, rest) if rest else None,
-                "causal" in kinds)
+        whole_shape = tuple(mask.meta["val"].shape[-2:])
+        rest, is_causal = [], False
+        for part in _parts(mask):
+            kind = self._kind_of(part)
+            if kind == "causal" and tuple(part.meta["val"].shape[-2:]) == whole_shape:
+                is_causal = True
+            elif kind != "whole":
+                rest.append(self._narrowed(part))
+        if not rest:
+            return None, is_causal
+        kept = functools.reduce(self._both, rest)
+        # A mask that hides rows alone keeps its columns, which attention runs along.
+        is_narrow = kept.meta["val"].dim() and kept.meta["val"].shape[-1] == whole_shape[-1]
+        return kept if is_narrow or is_causal else mask, is_causal
 
     def _both(self, first: fx.Node, second: fx.Node) -> fx.Node:
-        last = max(first, second)
-        with self._graph.inserting_after(last):
-            both = self._graph.call_function(torch.ops.aten.bitwise_and.Tensor,
-                                             (first, second))
-        both.meta = {**last.meta, "val": first.meta["val"] & second.meta["val"]}
-        return both
+        return self._computed(max(first, second), torch.ops.aten.bitwise_and.Tensor,
+                              (first, second), {})
+
+    def _narrowed(self, mask: fx.Node) -> fx.Node:
+        """The mask before it was repeated for rows, heads or batches that share it, also
+        where elements were computed since."""
+        if mask.op != "call_function":
+            return mask
+        if name_of(mask.target) in _WIDENS:
+            return self._narrowed(mask.args[0])
+        if name_of(mask.target) not in _OF_ELEMENTS:
+            return mask
+        args = tuple(self._narrowed(each) if isinstance(each, fx.Node) else each
+                     for each in mask.args)
+        if args == mask.args:
+            return mask
+        return self._computed(mask, mask.target, args, mask.kwargs)
+
+    def _computed(self, after: fx.Node, target: Any, args: tuple, kwargs: dict) -> fx.Node:
+        with self._graph.inserting_after(after):
+            node = self._graph.call_function(target, args, kwargs)
+        values = fx.node.map_arg((args, kwargs), lambda each: each.meta["val"])
+        node.meta = {**after.meta, "val": target(*values[0], **values[1])}
+        return node
 
     def _kind_of(self, mask: fx.Node) -> str | None:
         """"causal" where the mask hides what is behind the diagonal, "whole" where it
         hides nothing, and None for other masks and for one that is not known."""
-        if mask.meta["val"].dim() < 2:
-            return None
         value = self._values.value_of(mask)
+        if mask.meta["val"].dim() < 2:
+            return "whole" if value is not None and _hides_nothing(value) else None
         return self._kind_by_formula(mask) if value is None else _kind_of_value(value)
 
     def _kind_by_formula(self, mask: fx.Node) -> str | None:
@@ -147,13 +175,17 @@ def _parts(mask: fx.Node) -> list[fx.Node]:
     return [part for each in mask.args for part in _parts(each)]
 
 
+def _hides_nothing(mask: torch.Tensor) -> bool:
+    return bool((mask if mask.dtype == torch.bool else mask == 0).all())
+
+
 def _kind_of_value(mask: torch.Tensor) -> str | None:
     if mask.dtype != torch.bool:
         # transformers adds the least number, and others -inf.
         if not ((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all():
             return None
         mask = mask == 0
-    if mask.all():
+    if _hides_nothing(mask):
         return "whole"
     rows, columns = mask.shape[-2:]
     is_causal = rows == columns and bool(
