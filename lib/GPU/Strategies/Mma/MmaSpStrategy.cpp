@@ -19,7 +19,7 @@
 
 #include "GPU/Strategies/Mma/DequantizeWords.h"
 #include "GPU/Strategies/Mma/MmaSpWarpgroups.h"
-#include "GPU/Strategies/Mma/SteppedExpansion.h"
+#include "GPU/Strategies/Mma/SparseSteps.h"
 #include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -41,12 +41,6 @@ using ::nm::SparseOperand;
 static constexpr int64_t kOrderedMetadataPtx = 85;
 
 namespace {
-/// One instruction's rows of k: half a step of 16-bit elements, a whole one of
-/// 8-bit ones.
-struct Half {
-  int64_t step, number;
-};
-
 /// The words that a lane has of what a half multiplies: for each 8 rows of A
 /// four, and for each 16 columns of B as many, or one or two of quantized ones.
 struct HalfOperands {
@@ -54,14 +48,14 @@ struct HalfOperands {
   SmallVector<SquareWords> activations;
 };
 
-class MmaSpExpansion : public SteppedExpansion {
+class MmaSpExpansion : public SparseSteps {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
-      : SteppedExpansion(op, tile, SparseOperand::kStepRows),
-        isOrdered(isOrdered), addsApart(isFloat8(types.element)),
-        form(types.form(hasPairs(op) ? SparseOperand::Order::WgmmaPairs
-                                     : SparseOperand::Order::Mma)),
-        quantization(op.getQuantizationAttr()) {}
+      : SparseSteps(op, tile,
+                    getFields(op.getScheduleAttr()).pairs
+                        ? SparseOperand::Order::WgmmaPairs
+                        : SparseOperand::Order::Mma),
+        isOrdered(isOrdered), addsApart(isFloat8(types.element)) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
@@ -71,39 +65,14 @@ public:
                             ArrayRef<Value> sums) override;
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;
-  int64_t rowsOfTile(SparseProductOpInterface) const override {
-    return steps() * SparseOperand::kStepValues;
-  }
 
 private:
-  static bool hasPairs(SpMMOp op) {
-    return getFields(op.getScheduleAttr()).pairs;
-  }
   bool hasPairs() const {
     return form.order == SparseOperand::Order::WgmmaPairs;
   }
 
-  /// Whether metadata and scales are copied to workgroup memory.
-  static bool isStaged(Value indices) {
-    return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
-        cast<MemRefType>(indices.getType()));
-  }
   SmallVector<Value> loadTile(ThreadEmitter &emitter, Value indices,
                               Value scales) const;
-  /// The scales that the rows of a slice have, and the number of a half's.
-  int64_t scalesOfSlice() const {
-    return llvm::divideCeil(steps() * SparseOperand::kStepRows,
-                            quantization.getGroup());
-  }
-  int64_t scaleOf(const Half &half) const {
-    return (half.step * SparseOperand::kStepRows +
-            half.number * form.instructionRows()) /
-           quantization.getGroup();
-  }
-  Value loadScales(ThreadEmitter &emitter, Value scales, int64_t block,
-                   int64_t number) const;
-  SmallVector<Value> loadWeights(ThreadEmitter &emitter, SpMMOp op,
-                                 const Half &half, int64_t block) const;
   SmallVector<Value> loadPairs(ThreadEmitter &emitter, SpMMOp op,
                                const Half &half, int64_t block) const;
   SmallVector<Value> getWeights(ThreadEmitter &emitter, const Half &half,
@@ -127,9 +96,6 @@ private:
   bool isOrdered;
   /// Whether an instruction's sums start at zero, and are added to the lane's.
   bool addsApart;
-  SparseOperand form;
-  /// How weights are stored; null for themselves.
-  QuantizationAttr quantization;
 };
 } // namespace
 
@@ -142,23 +108,9 @@ private:
 SmallVector<Value> MmaSpExpansion::loadTile(ThreadEmitter &emitter,
                                             Value indices, Value scales) const {
   SmallVector<Value> words;
-  // Metadata of 16 columns is the same words in each form.
-  int64_t squares = form.columns() / kSquareSide;
   for (int64_t block = 0; block < blocks(); ++block)
-    for (int64_t step = 0; step < steps(); ++step) {
-      auto [panel, square] =
-          emitter.split(blockOfTile(emitter, block), squares);
-      Value byte = emitter.add(emitter.mul(square, 4 * kWarpSize),
-                               emitter.mul(lane->lane, 4));
-      Value ofStep = stepOfTile(emitter, step);
-      words.push_back(
-          isStaged(indices)
-              ? loadStagedMetadata(emitter, indices,
-                                   {emitter.toIndex(panel),
-                                    emitter.toIndex(ofStep),
-                                    emitter.toIndex(byte)})
-              : loadMetadata(emitter, indices, panel, ofStep, byte));
-    }
+    for (int64_t step = 0; step < steps(); ++step)
+      words.push_back(loadMetadata(emitter, indices, block, step));
   if (!quantization)
     return words;
   for (int64_t block = 0; block < blocks(); ++block)
@@ -178,36 +130,10 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   return loadTile(emitter, viewOf(product.getIndices()), scales);
 }
 
-/// The scales of both columns that the lane has of block `block`. Columns past
-/// the end, and rows of k there, have those of the last.
-Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
-                                 int64_t block, int64_t number) const {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value firstK = firstKOfSlice(emitter);
-  // A group may have more rows than i32 can say.
-  int64_t group = std::min(quantization.getGroup(), tile.k);
-  Value row = emitter.add(emitter.div(firstK, group), number);
-  row = clampToDim(emitter, scales, 0, emitter.toIndex(row),
-                   /*bound=*/llvm::divideCeil(tile.k, group));
-  Value column =
-      emitter.add(emitter.add(firstColumn, block * kSquareSide), lane->row);
-  SmallVector<Value> both;
-  for (int64_t half : {0, 1}) {
-    Value at = emitter.toIndex(emitter.add(column, half * kMatrixSide));
-    both.push_back(memref::LoadOp::create(
-        builder, loc, scales,
-        ValueRange{row, clampToDim(emitter, scales, 1, at, tile.n)}));
-  }
-  return vector::FromElementsOp::create(
-      builder, loc, VectorType::get(2, types.element), both);
-}
-
 /// Where the row of A's tile that the lane names to ldmatrix starts.
 Value MmaSpExpansion::offsetOfA(ThreadEmitter &emitter, const Half &half,
                                 int64_t fragment) {
-  int64_t k = half.step * SparseOperand::kStepRows +
-              half.number * form.instructionRows();
+  int64_t k = rowOf(half);
   Value firstK = firstKOfSlice(emitter), m = rowOfFragment(emitter, fragment);
   MatrixRows rows = rowsOfA(emitter);
   // Four matrices of 16 bytes of eight rows, one after the other along k.
@@ -218,30 +144,6 @@ Value MmaSpExpansion::offsetOfA(ThreadEmitter &emitter, const Half &half,
   Value word =
       emitter.mul(emitter.div(lane->lane, kMatrixSide), 128 / types.bits());
   return rows.placeWord(rows.placeRow(row), emitter.add(firstK, word), k);
-}
-
-/// The lane's weights of 16 columns, as they are stored: 16 bytes, or fewer of
-/// quantized ones.
-SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
-                                               SpMMOp op, const Half &half,
-                                               int64_t block) const {
-  if (hasPairs())
-    return loadPairs(emitter, op, half, block);
-  Type element = op.getValuesType().getElementType();
-  int64_t values = 128 / types.bits();
-  int64_t perLane = quantization ? values * quantization.getBits() / 8 : values;
-  int64_t bytes = perLane * element.getIntOrFloatBitWidth() / 8;
-  Value place = emitter.add(emitter.mul(lane->lane, perLane),
-                            half.number * perLane * kWarpSize);
-  Value panel = blockOfTile(emitter, block);
-  Value loaded = vector::LoadOp::create(
-      emitter.builder, emitter.loc, VectorType::get(perLane, element),
-      op.getValues(),
-      ValueRange{emitter.toIndex(panel),
-                 emitter.toIndex(stepOfTile(emitter, half.step)),
-                 emitter.toIndex(place)},
-      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
-  return emitter.words(loaded);
 }
 
 /// The lane's weights of 16 columns in the form of wgmma_sp, of which a row's
@@ -287,7 +189,9 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
                                   const Half &half) {
   HalfOperands operands;
   for (int64_t block = 0; block < blocks(); ++block)
-    operands.weights.push_back(loadWeights(emitter, op, half, block));
+    operands.weights.push_back(hasPairs()
+                                   ? loadPairs(emitter, op, half, block)
+                                   : loadStored(emitter, op, half, block));
   Value flat = flattenBuffer(emitter, op.getA());
   for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
     operands.activations.push_back(loadMatrices(
@@ -409,10 +313,7 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
                                           ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  SmallVector<Half> halves;
-  for (int64_t step = 0; step < steps(); ++step)
-    for (int64_t number = 0; number < form.instructions(); ++number)
-      halves.push_back({step, number});
+  SmallVector<Half> halves = listHalves();
   copyAddresses.clear();
   SmallVector<Value> result(sums);
   if (isStaged(op.getIndices()))

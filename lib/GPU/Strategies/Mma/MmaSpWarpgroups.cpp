@@ -11,7 +11,7 @@
 #include "GPU/Strategies/Mma/MmaSpWarpgroups.h"
 
 #include "GPU/Strategies/Mma/DequantizeWords.h"
-#include "GPU/Strategies/Mma/SteppedExpansion.h"
+#include "GPU/Strategies/Mma/SparseSteps.h"
 #include "GPU/Strategies/Warpgroup/WgmmaInstructions.h"
 #include "GPU/Sums/CompleteSums.h"
 
@@ -27,12 +27,10 @@ using namespace mlir::nm;
 using ::nm::SparseOperand;
 
 namespace {
-class WarpgroupExpansionOfMma : public SteppedExpansion {
+class WarpgroupExpansionOfMma : public SparseSteps {
 public:
   WarpgroupExpansionOfMma(SpMMOp op, const GpuTile &tile)
-      : SteppedExpansion(op, tile, SparseOperand::kStepRows),
-        form(types.form(SparseOperand::Order::Mma)),
-        quantization(op.getQuantizationAttr()),
+      : SparseSteps(op, tile, SparseOperand::Order::Mma),
         isPromoted(getFields(op.getScheduleAttr()).promote),
         staysInFlight(
             ::nm::haveProductsInFlight(getFields(op.getScheduleAttr()))) {}
@@ -42,30 +40,17 @@ public:
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
-  int64_t rowsOfTile(SparseProductOpInterface) const override {
-    return steps() * SparseOperand::kStepValues;
-  }
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;
 
 private:
-  int64_t instructions() const { return steps() * form.instructions(); }
-  /// The first row of k of an instruction in the slice.
-  int64_t rowOf(int64_t instruction) const {
-    return instruction * form.instructionRows();
-  }
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
   Value advanceActivations(ThreadEmitter &emitter, Value descriptor,
                            int64_t row) const;
   Value loadMetadata(ThreadEmitter &emitter, SpMMOp op, int64_t step);
-  SmallVector<Value> loadValues(ThreadEmitter &emitter, SpMMOp op,
-                                int64_t instruction);
-  Value loadScales(ThreadEmitter &emitter, SpMMOp op, int64_t group);
   void multiply(ThreadEmitter &emitter, const SquareWords &weights, Value ofA,
                 Value metadata, int64_t selector, MutableArrayRef<Value> sums);
 
-  SparseOperand form;
-  QuantizationAttr quantization;
   /// Whether instructions outside of this expansion read the sums of a tile.
   bool isPromoted;
   /// Whether the products of a tile may go on while the next one's begin.
@@ -118,41 +103,6 @@ Value WarpgroupExpansionOfMma::loadMetadata(ThreadEmitter &emitter, SpMMOp op,
                              emitter.toIndex(emitter.mul(lane->lane, 4))});
 }
 
-/// The lane's stored values of an instruction.
-SmallVector<Value> WarpgroupExpansionOfMma::loadValues(ThreadEmitter &emitter,
-                                                       SpMMOp op,
-                                                       int64_t instruction) {
-  int64_t step = instruction / form.instructions(),
-          half = instruction % form.instructions(),
-          bytes = 128 / types.bits() * quantization.getBits() / 8;
-  Value place =
-      emitter.add(emitter.mul(lane->lane, bytes), half * bytes * kWarpSize);
-  Value loaded = vector::LoadOp::create(
-      emitter.builder, emitter.loc,
-      VectorType::get(bytes, emitter.builder.getI8Type()), op.getValues(),
-      ValueRange{emitter.toIndex(blockOfTile(emitter, 0)),
-                 emitter.toIndex(stepOfTile(emitter, step)),
-                 emitter.toIndex(place)},
-      /*nontemporal=*/false, llvm::MaybeAlign(uint64_t(bytes)));
-  return emitter.words(loaded);
-}
-
-/// The scales of the lane's two columns in a group of the slice.
-Value WarpgroupExpansionOfMma::loadScales(ThreadEmitter &emitter, SpMMOp op,
-                                          int64_t group) {
-  int64_t rows = std::min(quantization.getGroup(), tile.k);
-  Value row = emitter.add(emitter.div(firstKOfSlice(emitter), rows), group),
-        column = emitter.add(firstColumn, lane->row);
-  SmallVector<Value> both;
-  for (int64_t half : {0, 1})
-    both.push_back(memref::LoadOp::create(
-        emitter.builder, emitter.loc, op.getScales(),
-        ValueRange{emitter.toIndex(row),
-                   emitter.toIndex(emitter.add(column, half * kMatrixSide))}));
-  return vector::FromElementsOp::create(
-      emitter.builder, emitter.loc, VectorType::get(2, types.element), both);
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -192,26 +142,24 @@ WarpgroupExpansionOfMma::expand(OpBuilder &builder,
   auto op = cast<SpMMOp>(*product);
   Location loc = op.getLoc();
   ThreadEmitter emitter{builder, loc};
-  int64_t group = std::min(quantization.getGroup(), tile.k),
-          rows = steps() * SparseOperand::kStepRows;
   SmallVector<Value> metadata, scales;
   SmallVector<SmallVector<Value>> values;
+  SmallVector<Half> halves = listHalves();
   for (int64_t step = 0; step < steps(); ++step)
     metadata.push_back(loadMetadata(emitter, op, step));
-  for (int64_t i = 0; i < instructions(); ++i)
-    values.push_back(loadValues(emitter, op, i));
-  for (int64_t i = 0; i < int64_t(llvm::divideCeil(rows, group)); ++i)
-    scales.push_back(loadScales(emitter, op, i));
+  for (const Half &half : halves)
+    values.push_back(loadStored(emitter, op, half, 0));
+  for (int64_t i = 0; i < scalesOfSlice(); ++i)
+    scales.push_back(loadScales(emitter, op.getScales(), 0, i));
   Value a = getActivations(emitter, op);
   SmallVector<Value> result(sums);
-  for (int64_t i = 0; i < instructions(); ++i) {
+  for (auto [half, stored] : llvm::zip(halves, values)) {
     SquareWords weights =
-        dequantizeWords(emitter, types.element, quantization.getBits(),
-                        values[size_t(i)], scales[size_t(rowOf(i) / group)]);
+        dequantizeWords(emitter, types.element, quantization.getBits(), stored,
+                        scales[size_t(scaleOf(half))]);
     NVVM::WgmmaFenceAlignedOp::create(builder, loc);
-    multiply(emitter, weights, advanceActivations(emitter, a, rowOf(i)),
-             metadata[size_t(i / form.instructions())], i % form.instructions(),
-             result);
+    multiply(emitter, weights, advanceActivations(emitter, a, rowOf(half)),
+             metadata[size_t(half.step)], half.number, result);
   }
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, staysInFlight ? 1 : 0);
@@ -226,7 +174,7 @@ void WarpgroupExpansionOfMma::end(OpBuilder &builder,
     awaitProducts(builder, product.getLoc());
     made = completeSums(builder, product.getLoc(), sums);
   }
-  SteppedExpansion::end(builder, product, made, initial);
+  SparseSteps::end(builder, product, made, initial);
 }
 
 std::unique_ptr<TileExpansion>
