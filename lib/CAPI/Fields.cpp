@@ -398,7 +398,7 @@ static AttributeKind scheduleKind() {
 }
 
 template <SourceKind source>
-static AttributeKind warpgroupKind() {
+static AttributeKind sourcedKind() {
   return {stringifySourceKind(source),
           [](Attribute attribute) {
             auto schedule = dyn_cast<ScheduleAttrInterface>(attribute);
@@ -433,12 +433,12 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       scheduleKind<SimtScheduleAttr>(),
       scheduleKind<GemvScheduleAttr>(),
       scheduleKind<SimtColumnsScheduleAttr>(),
-      scheduleKind<MmaSyncScheduleAttr>(),
-      scheduleKind<MmaSpScheduleAttr>(),
-      scheduleKind<MmaBitmapScheduleAttr>(),
-      warpgroupKind<SourceKind::Gathered>(),
-      warpgroupKind<SourceKind::Selected>(),
-      warpgroupKind<SourceKind::Sparse>(),
+      sourcedKind<SourceKind::MmaGathered>(),
+      sourcedKind<SourceKind::MmaSparse>(),
+      sourcedKind<SourceKind::MmaBitmap>(),
+      sourcedKind<SourceKind::Gathered>(),
+      sourcedKind<SourceKind::Selected>(),
+      sourcedKind<SourceKind::Sparse>(),
       scheduleKind<CublasScheduleAttr>(),
   };
   return kinds;

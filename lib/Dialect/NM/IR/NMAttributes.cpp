@@ -18,9 +18,14 @@ static ParseResult parseSource(AsmParser &, std::optional<SourceKind> &) {
   return success();
 }
 
+/// Prints what the generated mnemonic lacks of the source's.
 static void printSource(AsmPrinter &printer, std::optional<SourceKind> source) {
-  StringRef name = stringifySourceKind(source.value_or(SourceKind::Gathered));
-  printer << name.drop_front(WarpgroupScheduleAttr::getMnemonic().size());
+  if (!source)
+    return;
+  StringRef name = stringifySourceKind(*source);
+  if (!name.consume_front(WarpgroupScheduleAttr::getMnemonic()))
+    name.consume_front(MmaScheduleAttr::getMnemonic());
+  printer << name;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -33,28 +38,43 @@ void NMDialect::registerAttributes() {
       >();
 }
 
+/// `attribute`, a schedule without its source, with `source`.
+template <typename AttrTy>
+static Attribute addSource(DialectAsmParser &parser, SMLoc loc,
+                           Attribute attribute, SourceKind source) {
+  auto schedule = dyn_cast_or_null<AttrTy>(attribute);
+  if (!schedule)
+    return {};
+  ::nm::GivenFields given = getGivenFields(schedule);
+  given.source = static_cast<::nm::SourceKind>(source);
+  return getSchedule<AttrTy>([&] { return parser.emitError(loc); },
+                             parser.getContext(), given);
+}
+
 Attribute NMDialect::parseAttribute(DialectAsmParser &parser, Type type) const {
   SMLoc loc = parser.getCurrentLocation();
-  StringRef mnemonic = WarpgroupScheduleAttr::getMnemonic();
+  StringRef mnemonic, ofWarps = MmaScheduleAttr::getMnemonic();
   Attribute attribute;
   bool isGenerated =
       generatedAttributeParser(parser, &mnemonic, type, attribute).has_value();
+  // A schedule has the generated mnemonic until its source is added.
+  if (auto schedule = dyn_cast_or_null<ScheduleAttrInterface>(attribute))
+    mnemonic = schedule.getStrategyName();
   std::optional<SourceKind> source = symbolizeSourceKind(mnemonic);
-  if (!isGenerated && source)
-    attribute = WarpgroupScheduleAttr::parse(parser, type);
-  else if (!isGenerated)
+  if (!source && (!isGenerated || mnemonic == ofWarps)) {
     parser.emitError(loc) << "unknown attribute `" << mnemonic
                           << "` in dialect `" << getNamespace() << "`";
-  // A schedule of warpgroups has the first of their mnemonics until its source
-  // is added.
-  auto schedule = dyn_cast_or_null<ScheduleAttrInterface>(attribute);
-  if (!schedule ||
-      schedule.getStrategyName() != WarpgroupScheduleAttr::getMnemonic())
-    return attribute;
-  ::nm::GivenFields given = getGivenFields(schedule);
-  given.source = static_cast<::nm::SourceKind>(*source);
-  return getSchedule<WarpgroupScheduleAttr>(
-      [&] { return parser.emitError(loc); }, getContext(), given);
+    return {};
+  }
+  if (source && mnemonic.starts_with(ofWarps))
+    return addSource<MmaScheduleAttr>(
+        parser, loc, MmaScheduleAttr::parse(parser, type), *source);
+  if (source)
+    return addSource<WarpgroupScheduleAttr>(
+        parser, loc,
+        isGenerated ? attribute : WarpgroupScheduleAttr::parse(parser, type),
+        *source);
+  return attribute;
 }
 
 void NMDialect::printAttribute(Attribute attribute,

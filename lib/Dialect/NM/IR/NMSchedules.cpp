@@ -234,68 +234,49 @@ SimtColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 }
 
 //===----------------------------------------------------------------------===//
-// MmaSync
+// Mma
 //===----------------------------------------------------------------------===//
 
 /// Lanes that have neighbouring rows, or pairs of columns, of the sums of an
 /// mma.sync; which of the two m is leaves a warp's tile as large.
 static constexpr int64_t kLanesOfSums = 4;
 
-BlockTiling MmaSyncScheduleAttr::getTiling() const {
+BlockTiling MmaScheduleAttr::getTiling() const {
   BlockTiling tiling(getFields(*this));
-  tiling.lanesM = kLanesOfSums;
   tiling.hasSlicesOfWindows = true;
-  return tiling;
-}
-
-PackedFormAttrInterface
-MmaSyncScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
-  return getFormWithLists(*this, pattern);
-}
-
-LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
-                                                 const ::nm::Pattern &) const {
-  return verifyPack(emitError, *this);
-}
-
-ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
-  return clearPack(*this);
-}
-
-//===----------------------------------------------------------------------===//
-// Sparse operands
-//===----------------------------------------------------------------------===//
-
-/// Warps have their part of the block's tile, and a slice of its k.
-template <typename AttrTy>
-static BlockTiling getTilingOfWarps(AttrTy schedule) {
-  BlockTiling tiling(getFields(schedule));
-  tiling.hasSlicesOfWindows = true;
+  if (getSource() == SourceKind::MmaGathered) {
+    tiling.lanesM = kLanesOfSums;
+    return tiling;
+  }
+  // Warps have their part of the block's tile, and a slice of its k.
   if (tiling.hasBlock() && tiling.warpM != 0)
     tiling.threads = tiling.blockM / tiling.warpM *
                      (tiling.blockN / tiling.warpN) * tiling.sliceK *
                      ::nm::kWarpSize;
+  // Products of warpgroups go on while the next tile's weights are converted.
+  if (getSource() == SourceKind::MmaSparse)
+    tiling.productsInFlight = ::nm::haveProductsInFlight(tiling);
   return tiling;
-}
-
-/// Products of warpgroups go on while the next tile's weights are converted.
-BlockTiling MmaSpScheduleAttr::getTiling() const {
-  BlockTiling tiling = getTilingOfWarps(*this);
-  tiling.productsInFlight = ::nm::haveProductsInFlight(tiling);
-  return tiling;
-}
-
-//===----------------------------------------------------------------------===//
-// Bitmaps
-//===----------------------------------------------------------------------===//
-
-BlockTiling MmaBitmapScheduleAttr::getTiling() const {
-  return getTilingOfWarps(*this);
 }
 
 PackedFormAttrInterface
-MmaBitmapScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return BitmapAttr::get(getContext());
+MmaScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
+  if (getSource() == SourceKind::MmaBitmap)
+    return BitmapAttr::get(getContext());
+  if (getSource() == SourceKind::MmaSparse)
+    return SparseOperandAttr::get(
+        getContext(), hasPairs() ? SparseOrder::WgmmaPairs : SparseOrder::Mma,
+        getBits().value_or(0), /*splits=*/1);
+  return getFormWithLists(*this, pattern);
+}
+
+LogicalResult MmaScheduleAttr::verifyPattern(EmitError emitError,
+                                             const ::nm::Pattern &) const {
+  return verifyPack(emitError, *this);
+}
+
+ScheduleAttrInterface MmaScheduleAttr::withoutPack() const {
+  return clearPack(*this);
 }
 
 //===----------------------------------------------------------------------===//

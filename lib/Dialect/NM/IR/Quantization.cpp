@@ -37,13 +37,6 @@ QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      << " rows of k for each scale, but got " << group;
 }
 
-PackedFormAttrInterface
-MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return SparseOperandAttr::get(
-      getContext(), hasPairs() ? SparseOrder::WgmmaPairs : SparseOrder::Mma,
-      getBits().value_or(0), /*splits=*/1);
-}
-
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//

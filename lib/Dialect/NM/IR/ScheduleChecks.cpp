@@ -2,6 +2,7 @@
 
 #include "ScheduleChecks.h"
 
+#include "nm/Format/Bitmap.h"
 #include "nm/Format/MmaFragments.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/Schedule/SumChains.h"
@@ -76,6 +77,31 @@ LogicalResult mlir::nm::verifyWgmmaPacking(EmitError emitError,
                      << packing;
 }
 
+LogicalResult mlir::nm::verifyMmaBlock(EmitError emitError,
+                                       ArrayRef<int64_t> block,
+                                       std::optional<SourceKind> source) {
+  int64_t step = 1;
+  if (source == SourceKind::MmaSparse)
+    step = ::nm::SparseOperand::kStepRows;
+  if (source == SourceKind::MmaBitmap)
+    step = ::nm::BitmapForm::kStepRows;
+  return verifySizes(emitError, "block", block, {1, 1, step}, ::nm::kMaxSize);
+}
+
+/// Whether lanes have fragments of condensed weights, of which warps have whole
+/// ones.
+static bool isOfFragments(std::optional<SourceKind> source) {
+  return source == SourceKind::MmaSparse || source == SourceKind::MmaBitmap;
+}
+
+LogicalResult mlir::nm::verifyMmaWarp(EmitError emitError,
+                                      ArrayRef<int64_t> warp,
+                                      std::optional<SourceKind> source) {
+  bool areWhole = isOfFragments(source);
+  return verifySizes(emitError, "warp", warp,
+                     {areWhole ? 8 : 1, areWhole ? 16 : 1}, kMaxTile);
+}
+
 LogicalResult mlir::nm::refuseParameter(EmitError emitError, StringRef name,
                                         SourceKind source) {
   return emitError() << "expected no '" << name << "' of strategy "
@@ -105,6 +131,13 @@ LogicalResult mlir::nm::verifyPart(EmitError emitError,
   return emitError() << "expected '" << (fields.warpM ? "warp" : "warpgroup")
                      << "' to divide the block's " << *fields.blockM << ", "
                      << *fields.blockN << ", but got " << *m << ", " << *n;
+}
+
+LogicalResult mlir::nm::verifyMmaPart(EmitError emitError,
+                                      const GivenFields &fields) {
+  return fields.source == ::nm::SourceKind::MmaGathered
+             ? success()
+             : verifyPart(emitError, fields);
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,7 +52,14 @@ LogicalResult verifyUnlistedPacking(EmitError emitError, PackingAttr packing);
 LogicalResult verifyAmxPacking(EmitError emitError, PackingAttr packing);
 LogicalResult verifyWgmmaPacking(EmitError emitError, PackingAttr packing);
 
-/// Says that schedules of warpgroups with `source` have no parameter `name`.
+/// Checks the tiles of a block and a warp that multiply by mma, whose operand
+/// comes from `source`.
+LogicalResult verifyMmaBlock(EmitError emitError, ArrayRef<int64_t> block,
+                             std::optional<SourceKind> source);
+LogicalResult verifyMmaWarp(EmitError emitError, ArrayRef<int64_t> warp,
+                            std::optional<SourceKind> source);
+
+/// Says that schedules with `source` have no parameter `name`.
 LogicalResult refuseParameter(EmitError emitError, StringRef name,
                               SourceKind source);
 
@@ -66,6 +73,9 @@ LogicalResult verifyCluster(EmitError emitError,
 
 /// Checks that the tile of a warp, or of four, divides the block's.
 LogicalResult verifyPart(EmitError emitError, const ::nm::GivenFields &fields);
+/// Checks it of warps that have fragments of condensed weights.
+LogicalResult verifyMmaPart(EmitError emitError,
+                            const ::nm::GivenFields &fields);
 
 /// Checks that `kept` and `tile_rows` come together, as of #nm.columns.
 LogicalResult verifyColumns(EmitError emitError,

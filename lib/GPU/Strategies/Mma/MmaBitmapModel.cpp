@@ -102,7 +102,8 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
   std::optional<GpuSchedule> best;
   for (auto [columns, slices] : kShapes) {
     MmaTileShape shape{rows, columns, rows, kColumns};
-    GpuSchedule tile = shape.makeSchedule(slices * BitmapForm::kStepRows);
+    GpuSchedule tile = shape.makeSchedule(SourceKind::MmaBitmap,
+                                          slices * BitmapForm::kStepRows);
     tile.sliceK = slices;
     setLeastTimes(product, chip, chip.rates.mma, steps * BitmapForm::kStepRows,
                   weightBytes, tile);

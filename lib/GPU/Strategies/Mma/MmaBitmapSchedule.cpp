@@ -13,7 +13,7 @@ using namespace mlir::nm;
 static constexpr int64_t kFewestRows = 2, kMostRows = 16;
 
 namespace {
-class MmaBitmapStrategy : public ModelledStrategy<MmaBitmapScheduleAttr> {
+class MmaBitmapStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
   bool isLastResort(const ::nm::GpuProduct &product) const override {
     return product.m < kFewestRows || product.m > kMostRows;

@@ -14,8 +14,10 @@ static GpuSchedule makeBlock(const MmaTileShape &shape, int64_t blockK) {
   return tile;
 }
 
-GpuSchedule MmaTileShape::makeSchedule(int64_t blockK) const {
+GpuSchedule MmaTileShape::makeSchedule(SourceKind source,
+                                       int64_t blockK) const {
   GpuSchedule tile = makeBlock(*this, blockK);
+  tile.source = source;
   tile.warpM = warpM;
   tile.warpN = warpN;
   return tile;

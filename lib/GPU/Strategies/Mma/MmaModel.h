@@ -28,9 +28,9 @@ struct MmaTileShape {
   bool hasRegisters(int64_t keptRows) const {
     return keptRows <= kLongSumRows || hasMmaPromotion(sumsOfThread());
   }
-  /// A schedule of that shape with tiles of `blockK` rows; the same where a
-  /// warp's tile is that of a warpgroup.
-  GpuSchedule makeSchedule(int64_t blockK) const;
+  /// A schedule of that shape with tiles of `blockK` rows, and an operand from
+  /// `source`; the same where a warp's tile is that of a warpgroup.
+  GpuSchedule makeSchedule(SourceKind source, int64_t blockK) const;
   GpuSchedule makeWarpgroupSchedule(int64_t blockK) const;
 };
 

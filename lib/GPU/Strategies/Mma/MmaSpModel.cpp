@@ -335,8 +335,9 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
   for (const StreamShape &stream : shapes) {
     int64_t columns = stream.columns;
     MmaTileShape shape{rows, columns, rows, columns};
-    GpuSchedule tile = shape.makeSchedule(stream.slices * stream.steps *
-                                          sparseTileRows(product));
+    GpuSchedule tile =
+        shape.makeSchedule(SourceKind::MmaSparse, stream.slices * stream.steps *
+                                                      sparseTileRows(product));
     tile.sliceK = stream.slices;
     setSparseFloors(product, chip,
                     operationsPerClock(product, chip, chip.rates.tensor), tile);
@@ -430,8 +431,8 @@ static void visitWarpgroups(const GpuProduct &product, const GpuChip &chip,
     for (int64_t columns : kWarpgroupColumns)
       for (const WarpgroupTile &parts : kWarpgroupTiles) {
         MmaTileShape shape{rows, columns, rows, kColumnsOfFourth};
-        GpuSchedule tile =
-            shape.makeSchedule(parts.slices * parts.turns * rowsOfTile);
+        GpuSchedule tile = shape.makeSchedule(
+            SourceKind::MmaSparse, parts.slices * parts.turns * rowsOfTile);
         tile.bits = product.weightBits;
         tile.sliceK = parts.slices;
         tile.splitK = tile.clusterK = parts.parts;
@@ -466,7 +467,8 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
     if (!hasRegisters(product, chip, shape) ||
         (pairs && shape.blockN % kPairColumns != 0))
       continue;
-    GpuSchedule tile = shape.makeSchedule(countTileRows(product));
+    GpuSchedule tile =
+        shape.makeSchedule(SourceKind::MmaSparse, countTileRows(product));
     setSparseFloors(product, chip,
                     operationsPerClock(product, chip, chip.rates.tensor), tile);
     choice.visit<Estimate>(tile);
@@ -474,6 +476,7 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
   if (product.weightBits != 0 && product.rows() <= kSlicedShape.blockM &&
       hasRegisters(product, chip, kSlicedShape)) {
     GpuSchedule tile = kSlicedShape.makeSchedule(
+        SourceKind::MmaSparse,
         std::max(countTileRows(product), kSlices * sparseTileRows(product)));
     tile.sliceK = kSlices;
     setSparseFloors(product, chip,

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-class MmaSpStrategy : public ModelledStrategy<MmaSpScheduleAttr> {
+class MmaSpStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
   bool combinesColumns() const override { return true; }
 

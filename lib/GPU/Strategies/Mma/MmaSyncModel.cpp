@@ -303,7 +303,8 @@ private:
 
 void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
   const Pattern &pattern = product.pattern;
-  GpuSchedule tile = shape.makeSchedule(windows * pattern.windowRows());
+  GpuSchedule tile = shape.makeSchedule(SourceKind::MmaGathered,
+                                        windows * pattern.windowRows());
   tile.packing = chooseMmaSyncPacking(pattern, tile);
   setFloorsOf(tile);
   PanelPacking lists;
@@ -372,7 +373,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   int64_t columns = std::max(kMatrixSide, panelOf(pattern, kMostColumns)),
           rows = slices * windows * pattern.windowRows();
   MmaTileShape shape{kMatrixSide, columns, kMatrixSide, columns};
-  GpuSchedule tile = shape.makeSchedule(rows);
+  GpuSchedule tile = shape.makeSchedule(SourceKind::MmaGathered, rows);
   tile.sliceK = slices;
   tile.packing = chooseMmaSyncPacking(pattern, tile);
   setFloorsOf(tile);

@@ -9,7 +9,7 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 
 namespace {
-class MmaSyncStrategy : public ModelledStrategy<MmaSyncScheduleAttr> {
+class MmaSyncStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
   bool combinesColumns() const override { return true; }
 
@@ -62,7 +62,7 @@ private:
   }
 
   LogicalResult verifyGiven(const ScheduleRequest &request,
-                            MmaSyncScheduleAttr schedule,
+                            MmaScheduleAttr schedule,
                             const GpuSchedule &) const override {
     return checkLists(request.op, schedule);
   }

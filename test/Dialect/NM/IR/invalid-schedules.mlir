@@ -18,6 +18,27 @@ func.func private @mma_bitmap_c4() attributes {s = #nm.mma_bitmap<warp = [16, 25
 
 // -----
 
+// What the three mnemonics of mma start with is none.
+// expected-error @+1 {{unknown attribute `mma` in dialect `nm`}}
+func.func private @mma() attributes {s = #nm.mma<stages = 2>}
+
+// -----
+
+// expected-error @+1 {{expected no 'pairs' of strategy mma_sync}}
+func.func private @mma_sync_pairs() attributes {s = #nm.mma_sync<pairs = true>}
+
+// -----
+
+// expected-error @+1 {{expected no 'packing' of strategy mma_sp}}
+func.func private @mma_sp_packing() attributes {s = #nm.mma_sp<packing = <panel = 32, index_bits = 8>>}
+
+// -----
+
+// expected-error @+1 {{expected no 'bits' of strategy mma_bitmap}}
+func.func private @mma_bitmap_bits() attributes {s = #nm.mma_bitmap<bits = 4>}
+
+// -----
+
 // expected-error @+1 {{expected early_bytes to be a multiple of 128 in 0..65536, but got 100}}
 func.func private @gemv_c3() attributes {s = #nm.gemv<early_bytes = 100>}
 

@@ -63,8 +63,8 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
                     "::mlir::nm::ScheduleAttrInterface", "withoutPack", (ins),
                     "", "return $_attr;">,
     InterfaceMethod<[{
-        Where an operand of a warpgroup comes from; none of a strategy without
-        warpgroups.
+        Where an operand of tensor cores comes from; none of a strategy without
+        tensor cores.
       }], "::std::optional<::mlir::nm::SourceKind>", "getSource", (ins), "",
       "return ::std::nullopt;">,
     InterfaceMethod<"Checks that products of `pattern` can have the schedule.",

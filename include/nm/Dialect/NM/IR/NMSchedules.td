@@ -46,14 +46,30 @@ class NM_ScheduleAttr<string name, string strategy>
   }];
 }
 
+/// Names are mnemonics: of schedules of warpgroups, and of warps.
+def NM_SourceKind : I32EnumAttr<"SourceKind",
+    "where an operand of tensor cores comes from", [
+    I32EnumAttrCase<"Gathered", 0, "wgmma">,
+    I32EnumAttrCase<"Selected", 1, "wgmma_select">,
+    I32EnumAttrCase<"Sparse", 2, "wgmma_sp">,
+    I32EnumAttrCase<"MmaGathered", 3, "mma_sync">,
+    I32EnumAttrCase<"MmaSparse", 4, "mma_sp">,
+    I32EnumAttrCase<"MmaBitmap", 5, "mma_bitmap">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+/// The mnemonic.
+def NM_Source : NM_Case<"SourceKind", "Gathered">;
+
 /// A case of the parameter `source`, with the parameters that schedules lack then.
 class NM_SourceOf<string name, list<string> names> {
   string symbol = name;
   list<string> lacks = names;
 }
 
-/// A schedule that has a mnemonic for each case of its first parameter, `source`,
-/// in place of its name and value. The dialect's parser adds it.
+/// A schedule that has a mnemonic for each of its cases of its first parameter,
+/// `source`, in place of the parameter's name and value. `strategy` is what these
+/// mnemonics start with. The dialect's parser adds the source.
 class NM_SourcedScheduleAttr<string name, string strategy>
     : NM_ScheduleAttr<name, strategy> {
   let assemblyFormat = "`` custom<Source>($source) (`<` struct("
@@ -63,7 +79,7 @@ class NM_SourcedScheduleAttr<string name, string strategy>
   list<NM_SourceOf> sources;
   let ofAll = [{
     ::llvm::StringRef getStrategyName() const {
-      return stringifySourceKind(getSource().value_or(SourceKind(0)));
+      return getSource() ? stringifySourceKind(*getSource()) : getMnemonic();
     }
     ::mlir::DictionaryAttr getParameters() const;
   }];
@@ -346,145 +362,7 @@ def NM_SimtColumnsScheduleAttr
   }]);
 }
 
-def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
-  let summary = "the tensor cores of all chips, by mma.sync";
-  let description = [{
-    Products of f16 and bf16 with sums of f32 by `mma.sync.m16n8k16`, for units
-    of a multiple of 8 columns. `block` is the tile [m, n, k] of a block, and
-    `warp` that [m, n] of a warp; which of it a lane has follows from the
-    instruction. `stages` is the number of buffers that copies to shared memory
-    take turns in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`:
-    each of the warps that share a tile of C has windows of its own of a tile of
-    k, which is rounded up to as many for each. `packing` is the packed form
-    that the weights take, with panels of one unit's columns, and `pack` and
-    `late_loads` and `pad_a` as in `#nm.simt`. What is left out is as there, too.
-
-    With `promote = true`, long sums keep their precision: a lane adds 64 kept
-    rows, a chain, to sums that start at zero, and then the chain's sums to
-    promoted sums, which take as many registers. What rounding leaves out of
-    those is where the next chain starts.
-
-    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`, and so (C6) is its
-    (C5). (C5) with `promote = true`, the m · n of `warp` is at most 2048, 64 sums
-    of a lane.
-
-    ```mlir
-    #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
-                 packing = <panel = 32, index_bits = 8>>
-    ```
-  }];
-  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k, NM_ClusterK:$cluster_k,
-                        NM_SliceK:$slice_k, NM_Choice:$pack,
-                        NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_Padding:$pad_a, NM_UnlistedPacking:$packing);
-  let checks = ["Cluster", "MmaPromotion"];
-  let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
-    bool packsRows() const { return getPack().value_or(false); }
-    ScheduleAttrInterface withoutPack() const;
-  }]);
-}
-
-/// The bits of a quantized weight; 0 where weights are not quantized.
-def NM_Bits : NM_CountUnless<0> {
-  let check = "verifyQuantizedBits(emitError, *given)";
-}
-
-def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
-  let summary = "weights that tensor cores skip the zeros of, on all chips";
-  let description = [{
-    Products of f16 and bf16 with sums of f32 by `mma.sp.sync.m16n8k32`, and of
-    i8 with sums of i32 and f8E4M3FN and f8E5M2 with sums of f32 by `m16n8k64`,
-    which skip two of each four weights (PTX ISA, "Matrix multiply-accumulate
-    operation using mma.sp instruction"), for patterns that keep at most two of
-    each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
-    which. 8-bit floats take a chip of sm_89 or later. Their sums, which the
-    tensor cores cut off, are those of one instruction, and are added to others
-    of f32. Where the pattern keeps fewer, a zero in place of one that is pruned
-    meets an activation, so that an infinite or NaN one makes NaN of it.
-
-    `block` is the tile [m, n, k] that one thread block makes, and `warp` the
-    tile [m, n] of a warp; which of it a lane has follows from the instruction.
-    `stages` is the number of buffers that copies to shared memory take turns
-    in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
-    warps that share a tile of C has steps of 64 rows of its own of a tile of k,
-    which is rounded up to as many for each. `promote`, `late_loads` and `pad_a`
-    are as in `#nm.mma_sync`. What is left out, the cost model chooses.
-
-    `bits` is that of the `quantization` of the product, if it has one: weights
-    stay so many bits in memory, and are converted in registers.
-
-    With `pairs = true`, weights are `#nm.sparse_operand<wgmma_pairs>`, as
-    `#nm.wgmma_sp` has them, so that few rows and many read one form of a weight:
-    lanes load them by ldmatrix, and exchange sums before they are stored.
-
-    Constraints:
-    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
-      of 64. `warp` has two or none, which divide the block's: m a multiple of
-      8, n of 16.
-    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
-    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
-    * (C4) `bits` is 4 or 8, or left out.
-    * (C5) With `pairs = true`, n of the block is a multiple of 64, and there are
-      no `bits`.
-    * (C6) `promote` as for `#nm.mma_sync` (C5), and `pad_a` as there (C6).
-
-    ```mlir
-    #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
-    #nm.mma_sp<block = [8, 64, 512], warp = [8, 64], slice_k = 8, pairs = true>
-    #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], slice_k = 8, bits = 4>
-    #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
-    ```
-  }];
-  let parameters = (ins NM_BlockOf<64>:$block, NM_PartOf<8, 16>:$warp,
-                        NM_Count:$stages, NM_Count:$split_k,
-                        NM_ClusterK:$cluster_k, NM_SliceK:$slice_k,
-                        NM_Bits:$bits, NM_Flag:$pairs, NM_Flag:$promote,
-                        NM_Flag:$late_loads, NM_Padding:$pad_a);
-  let checks = ["Pairs", "Part", "Cluster", "MmaPromotion"];
-  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
-    bool hasPairs() const { return getPairs().value_or(false); }
-  }]);
-}
-
-def NM_MmaBitmapScheduleAttr : NM_ScheduleAttr<"MmaBitmap", "mma_bitmap"> {
-  let summary = "weights that lanes expand for tensor cores, on all chips";
-  let description = [{
-    Products of few rows of f16 and bf16 with sums of f32 by
-    `mma.sync.m16n8k16`, for any pattern: weights stay condensed in shared
-    memory, as `#nm.bitmap` packs them, and lanes put zeros between them in
-    registers. Each pruned weight is a zero that meets an activation, so that an
-    infinite or NaN one makes NaN of it, as with dense weights.
-
-    `block` is the tile [m, n, k] that one thread block makes, and `warp` the
-    tile [m, n] of a warp; which of it a lane has follows from the instruction.
-    `stages` is the number of buffers that copies to shared memory take turns
-    in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
-    warps that share a tile of C has steps of 128 rows of its own of a tile of
-    k, which is rounded up to as many for each. `promote`, `late_loads` and
-    `pad_a` are as in `#nm.mma_sync`. What is left out, the cost model chooses.
-
-    Constraints:
-    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
-      of 128. `warp` has two or none, which divide the block's: m a multiple of
-      8, n of 16.
-    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
-    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
-    * (C4) `promote` as for `#nm.mma_sync` (C5), and `pad_a` as there (C6).
-
-    ```mlir
-    #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
-    ```
-  }];
-  let parameters = (ins NM_BlockOf<128>:$block, NM_PartOf<8, 16>:$warp,
-                        NM_Count:$stages, NM_Count:$split_k,
-                        NM_ClusterK:$cluster_k, NM_SliceK:$slice_k,
-                        NM_Flag:$promote, NM_Flag:$late_loads,
-                        NM_Padding:$pad_a);
-  let checks = ["Part", "Cluster", "MmaPromotion"];
-  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels);
-}
-
+include "nm/Dialect/NM/IR/NMMmaSchedules.td"
 include "nm/Dialect/NM/IR/NMWgmmaSchedules.td"
 
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {

@@ -42,17 +42,6 @@ def NM_RoleCopy : NM_CaseUnless<"CopyKind", "Direct"> {
               "CopyKind::Tensor, CopyKind::Bulk})";
 }
 
-def NM_SourceKind : I32EnumAttr<"SourceKind",
-    "where an operand of a warpgroup comes from", [
-    I32EnumAttrCase<"Gathered", 0, "wgmma">,
-    I32EnumAttrCase<"Selected", 1, "wgmma_select">,
-    I32EnumAttrCase<"Sparse", 2, "wgmma_sp">]> {
-  let cppNamespace = "::mlir::nm";
-  let genSpecializedAttr = 0;
-}
-/// The mnemonic.
-def NM_Source : NM_Case<"SourceKind", "Gathered">;
-
 def NM_WarpgroupScheduleAttr : NM_SourcedScheduleAttr<"Warpgroup", "wgmma"> {
   let summary = "a GPU's tensor cores, by wgmma (sm_90a)";
   let description = [{
