@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from .io._bitmask import to_bitmask
 from .io._shards import shards_of
 from .io._source import WeightSource, filter_of_matrix, require_checkpoint
 
+# What a file is given of a tensor.
+Tensor = tuple[str, np.ndarray] | _safetensors.StoredTensor
 FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
 _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".h5",
@@ -198,7 +200,7 @@ class _Converter:
         """Writes one file; gives the names of its tensors."""
         file = (_safetensors.SafetensorsFile(source)
                 if source.endswith(".safetensors") else None)
-        metadata = _plain_metadata(file)
+        metadata = self._metadata(file)
         tensors: dict[str, Any] = {}
         condensed: dict[str, SparseTensor] = {}
         for name in weights:
@@ -218,8 +220,7 @@ class _Converter:
                 if w._quantization is not None:
                     tensors[f"{name}_scale"] = weights.raw(f"{name}_scale")
                 continue
-            tensors[stored] = (file.stored(name) if file is not None and name in file
-                               else _dense_of(weights, name))
+            tensors[stored] = self._kept(weights, name, file)
             self.report.kept.append(stored)
         if check_found:
             self._check_found(source)
@@ -227,6 +228,16 @@ class _Converter:
             metadata = metadata_of(condensed, metadata)
         _safetensors.write(target, tensors, metadata)
         return list(tensors)
+
+    def _metadata(self, file: _safetensors.SafetensorsFile | None) -> dict[str, str]:
+        """What a file says beside its condensed weights."""
+        return {"format": "pt"} if file is None else plain_metadata(file.metadata)
+
+    def _kept(self, weights: WeightSource, name: str,
+              file: _safetensors.SafetensorsFile | None) -> Tensor:
+        """What is written of a tensor that is not condensed."""
+        return (file.stored(name) if file is not None and name in file
+                else _dense_of(weights, name))
 
     def _find_products(self, sources: Iterable[WeightSource]) -> None:
         """Finds the convolutions whose filters become dense, and whose tensors then have
@@ -424,11 +435,41 @@ class _Converter:
                                        else "unstructured")}}
 
 
-def _plain_metadata(file: _safetensors.SafetensorsFile | None) -> dict[str, str]:
-    """What a file says beside its condensed weights."""
-    if file is None:
-        return {"format": "pt"}
-    return plain_metadata(file.metadata)
+class _Changer(_Converter):
+    """Writes a folder with some of its weights changed, and all dense."""
+
+    def __init__(self, change: Callable[[WeightSource, str], tuple[str, np.ndarray]],
+                 names: Iterable[str], metadata: Mapping[str, str],
+                 progress: Callable[[str], None] | None):
+        super().__init__(None, (), None, False, "dense", progress)
+        self.change, self.left, self.metadata = change, set(names), metadata
+
+    def _kept(self, weights: WeightSource, name: str,
+              file: _safetensors.SafetensorsFile | None) -> Tensor:
+        if name not in self.left:
+            return super()._kept(weights, name, file)
+        self.left.remove(name)
+        return self.change(weights, name)
+
+    def _metadata(self, file: _safetensors.SafetensorsFile | None) -> dict[str, str]:
+        return {**super()._metadata(file), **self.metadata}
+
+    def _check_found(self, source: str) -> None:
+        if self.left:
+            raise Error(f"{source}: expected each weight in one shard, but "
+                        f"{', '.join(sorted(self.left)[:_TOLD_REASONS])} is in parts, as a "
+                        "mask apart from what it masks")
+
+
+def change_folder(source: Path, target: Path, names: Iterable[str],
+                  change: Callable[[WeightSource, str], tuple[str, np.ndarray]],
+                  metadata: Mapping[str, str],
+                  progress: Callable[[str], None] | None = None) -> None:
+    """Writes the folder of a model with weights changed, each by `change(shard, name)`, and
+    all else as it is: its shards and their index, its configuration and tokenizer."""
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise Error(f"expected an output other than the checkpoint {source} itself")
+    _Changer(change, names, metadata, progress).convert_folder(source, target)
 
 
 def _dense_of(weights: WeightSource, name: str) -> tuple[str, np.ndarray]:

@@ -205,3 +205,87 @@ def test_folders_of_other_forms(tmp_path, name, text):
     (tmp_path / name).write_bytes(b"{}")
     with pytest.raises(nm.FileFormatError, match=text):
         nm.io.open_weights(tmp_path)
+
+
+@pytest.fixture
+def model_folder(draw, tmp_path):
+    """A model in two shards, with what else a model's folder has."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write(folder / "model-1.safetensors", a__weight=draw.array(16, 32), a__bias=draw.array(16),
+          conv__weight=draw.array(8, 4, 3, 3))
+    write(folder / "model-2.safetensors", b__weight=draw.array(32, 16),
+          embed_tokens__weight=draw.array(50, 32))
+    write_index(folder, {name: f"model-{i}.safetensors" for i, names in (
+        (1, ("a.weight", "a.bias", "conv.weight")), (2, ("b.weight", "embed_tokens.weight")))
+        for name in names})
+    for name in ("config.json", "tokenizer.json", "generation_config.json"):
+        (folder / name).write_text(json.dumps({"name": name}))
+    (folder / "pytorch_model.bin").write_bytes(b"left")
+    return folder
+
+
+def test_a_folder_is_pruned_to_a_folder(model_folder, tmp_path, capsys):
+    before = {file.name: file.read_bytes() for file in model_folder.iterdir()}
+    out = tmp_path / "out"
+    assert main(["prune", str(model_folder), "--pattern=2:4", "-o", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "passed over embed_tokens.weight" in told and f"written to {out}" in told
+    assert sorted(file.name for file in out.iterdir()) == sorted(
+        set(before) - {"pytorch_model.bin"})
+    for name in ("config.json", "tokenizer.json", "generation_config.json"):
+        assert json.loads((out / name).read_text()) == {"name": name}
+    dense, pruned = map(nm.io.open_weights, (model_folder, out))
+    assert sorted(dense) == sorted(pruned)
+    for name in ("a.weight", "b.weight"):
+        np.testing.assert_array_equal(pruned[name], nm.prune(dense[name], "2:4", axis=1).weight)
+    matrix = pruned["conv.weight"].transpose(0, 2, 3, 1).reshape(8, -1)
+    assert nm.check(matrix, "2:4", axis=1)
+    for name in ("a.bias", "embed_tokens.weight"):
+        np.testing.assert_array_equal(pruned[name], dense[name])
+    index = json.loads((out / "model.safetensors.index.json").read_text())
+    assert index["weight_map"]["conv.weight"] == "model-1.safetensors"
+    assert index["weight_map"]["b.weight"] == "model-2.safetensors"
+    # One file is what another name asks for.
+    assert main(["prune", str(model_folder), "--pattern=2:4", "--name=a.*",
+                 "-o", str(tmp_path / "one.safetensors")]) == 0
+    assert sorted(nm.io.open_weights(tmp_path / "one.safetensors")) == sorted(dense)
+    assert {file.name: file.read_bytes() for file in model_folder.iterdir()} == before
+
+
+def test_a_folder_is_not_pruned_in_its_place(model_folder, tmp_path, capsys):
+    before = {file.name: file.read_bytes() for file in model_folder.iterdir()}
+    for options in ([], ["--overwrite"]):
+        assert main(["prune", str(model_folder), "--pattern=2:4", "-o", str(model_folder),
+                     *options]) == 1
+        assert "expected an output other than the checkpoint" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in model_folder.iterdir()} == before
+    write(tmp_path / "file.safetensors", a__weight=np.ones((16, 32), np.float32))
+    assert main(["prune", str(tmp_path / "file.safetensors"), "--pattern=2:4", "-o",
+                 str(tmp_path / "out")]) == 1
+    assert "ends in .safetensors" in capsys.readouterr().err
+
+
+def test_a_condensed_folder_is_pruned_further(shards, tmp_path):
+    folder, a, _ = shards
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    nm.convert(folder, tmp_path / "nm")
+    assert main(["prune", str(tmp_path / "nm"), "--pattern=1:4", "-o",
+                 str(tmp_path / "out")]) == 0
+    pruned = nm.io.open_weights(tmp_path / "out")
+    assert pruned.condensed("a.weight") is None
+    np.testing.assert_array_equal(pruned["a.weight"], nm.prune(a, "1:4", axis=1).weight)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config == {"model_type": "llama"}
+
+
+def test_a_mask_in_another_shard_is_refused(draw, tmp_path, capsys):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write(folder / "model-1.safetensors", a__weight_orig=draw.array(16, 32))
+    write(folder / "model-2.safetensors", a__weight_mask=np.ones((16, 32), np.float32))
+    write_index(folder, {"a.weight_orig": "model-1.safetensors",
+                         "a.weight_mask": "model-2.safetensors"})
+    assert main(["prune", str(folder), "--pattern=2:4", "-o", str(tmp_path / "out")]) == 1
+    assert "a.weight is in parts" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
+
+import numpy as np
 
 from .. import Error, _safetensors
 from .. import prune as prune_weight
+from .._checkpoint import change_folder
 from .._find import pattern_along
-from .._progress import with_progress
+from .._pattern import check_fits
+from .._progress import ProgressLine, with_progress
+from .._prune import PruneReport
 from ..io import WeightSource
 from ..io._shards import shards_of
+from ..io._source import filter_of_matrix
 from .common import (Chosen, add_weight_arguments, check_output, chosen_weights,
                      given_pattern, print_json, print_passed_over, print_table,
                      shape_text)
@@ -20,7 +27,8 @@ from .common import (Chosen, add_weight_arguments, check_output, chosen_weights,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_weight_arguments(parser, pattern_required=True)
     parser.add_argument("-o", "--output", required=True,
-                        help="dense .safetensors, the other tensors included")
+                        help="dense .safetensors, the other tensors included; a folder "
+                        "where FILE is one, which gets the model's other files, too")
     parser.add_argument("--overwrite", action="store_true",
                         help="allow --output to be the file that is read")
     parser.epilog = ("Embeddings, whose rows are looked up, stay as they are unless "
@@ -28,31 +36,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    check_output(args.output)
+    is_folder = os.path.isdir(args.file) and not args.output.endswith(".safetensors")
+    if not is_folder:
+        check_output(args.output)
     if not args.overwrite:
         _check_not_input(args.file, args.output)
-    pattern = given_pattern(args)
+    pruner = _Pruner(given_pattern(args), args.axis)
     chosen = chosen_weights(args)
-    source = chosen.source
     names = _without_embeddings(args, chosen)
-    tensors, reports = {}, {}
-    for name in with_progress(source, len(source), "pruning"):
-        element, array = source.raw(name)
-        if name in names:
-            pruned, reports[name] = prune_weight(source.weight(name), pattern_along(
-                source, name, pattern, args.axis))
-            array = source.of_filter(name, getattr(pruned, "raw", pruned).view(
-                array.dtype))
-        tensors[name] = element, array
-    texts = dict.fromkeys(str(report.pattern) for report in reports.values())
-    _safetensors.write(args.output, tensors, {
-        "format": "pt", "nm.pattern": "; ".join(texts),
-        "nm.pruned": ",".join(names)})
+    if is_folder:
+        with ProgressLine(sys.stderr) as line:
+            change_folder(Path(args.file), Path(args.output), names, pruner.prune,
+                          pruner.metadata(chosen.source, names), line.show)
+    else:
+        source = chosen.source
+        _safetensors.write(args.output, {
+            name: pruner.prune(source, name) if name in names else source.raw(name)
+            for name in with_progress(source, len(source), "pruning")},
+            {"format": "pt", **pruner.metadata(source, names)})
     if args.json:
-        print_json({**{name: report.to_dict() for name, report in reports.items()},
+        print_json({**{name: report.to_dict() for name, report in pruner.reports.items()},
                     **{name: {"dropped": None, "reason": reason}
                        for name, reason in chosen.passed_over.items()}})
-        return 0
+    else:
+        _print(args, chosen, pruner.reports)
+    return 0
+
+
+class _Pruner:
+    """Prunes weights of files.
+
+    Attributes:
+        reports: of what was pruned, by name.
+    """
+
+    def __init__(self, pattern: str | None, axis: int | None):
+        self.pattern, self.axis = pattern, axis
+        self.reports: dict[str, PruneReport] = {}
+
+    def prune(self, source: WeightSource, name: str) -> tuple[str, np.ndarray]:
+        element, array = source.raw(name)
+        weight = source.weight(name)
+        pattern = pattern_along(source, name, self.pattern, self.axis)
+        check_fits(pattern, weight.shape, name)
+        pruned, self.reports[name] = prune_weight(weight, pattern)
+        array = source.of_filter(name, getattr(pruned, "raw", pruned).view(array.dtype))
+        w = source.condensed(name)
+        return element, (array if w is None or w._taps is None else
+                         filter_of_matrix(array, w._taps))
+
+    def metadata(self, source: WeightSource, names: list[str]) -> dict[str, str]:
+        texts = dict.fromkeys(str(pattern_along(source, name, self.pattern, self.axis))
+                              for name in names)
+        return {"nm.pattern": "; ".join(texts), "nm.pruned": ",".join(names)}
+
+
+def _print(args: argparse.Namespace, chosen: Chosen, reports: dict[str, PruneReport]) -> None:
     print_table(["weight", "shape", "non-zeros dropped", "of their energy",
                  "expected error"],
                 [[name, shape_text(report.shape),
@@ -64,7 +103,6 @@ def run(args: argparse.Namespace) -> int:
     for report in list(reports.values())[:1]:
         print(f"\npattern {report.pattern.describe()}: N is kept of every M")
     print(f"written to {args.output}")
-    return 0
 
 
 def _check_not_input(path: str, output: str) -> None:
