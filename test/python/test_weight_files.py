@@ -10,7 +10,7 @@ import pytest
 from conftest import write_tensors as write
 from nm import _safetensors
 from nm.cli import main
-from onnx_bytes import graph, model, node, sparse, tensor
+from onnx_bytes import field, graph, model, node, sparse, tensor
 
 W24 = "2:4, dim = 1"
 
@@ -138,6 +138,64 @@ def test_quantized_weights(rng, onnx, tmp_path, capsys, points, block):
     assert "q is quantized: scales s, " in printed and (
         "without zero points" if points is None else
         f"zero points z, {'not all' if np.any(points) else 'all'} of them 0") in printed
+
+
+def test_blocks_that_do_not_divide_a_weight(rng, onnx, tmp_path):
+    """36 rows in blocks of 16 are three: two of 16, and one of 4."""
+    kept = nm.prune(rng.integers(1, 60, (36, 16), dtype=np.int8), "2:4", axis=0).weight
+    points, scales = np.array([[1], [2], [3]], np.int8), np.float32([[4], [5], [6]])
+    path = onnx(node("DequantizeLinear", ["q", "s", "z"], ["d"], axis=0, block_size=16),
+                node("MatMul", ["x", "d"], ["y"]),
+                initializers=[tensor("q", (kept + np.repeat(points, 16, 0)[:36]).astype(
+                    np.int8)), tensor("s", np.repeat(scales, 16, 1)),
+                    tensor("z", np.repeat(points, 16, 1))])
+    out = tmp_path / "out.safetensors"
+    nm.convert(path, out, format="dense")
+    for source in map(nm.io.open_weights, (path, out)):
+        np.testing.assert_array_equal(source.zero_points("q")[:, 0], [1] * 16 + [2] * 16 + [3] * 4)
+        assert nm.check(source.weight("q"), "2:4", axis=0)
+    spread = nm.io.open_weights(out)["q_scale"]
+    np.testing.assert_array_equal(spread[:, 0], [4] * 16 + [5] * 16 + [6] * 4)
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_sparse_tensors_with_two_values_at_one_place(onnx, linear):
+    places = np.array([0, 0, 5] if linear else [[0, 0], [0, 0], [0, 5]], np.int64)
+    twice = (field(1, tensor("w", np.float32([1, 2, 3]))) + field(2, tensor("", places))
+             + field(3, 4) + field(3, 8))
+    source = nm.io.open_weights(onnx(node("MatMul", ["x", "w"], ["y"]),
+                                     sparse_initializers=[twice]))
+    with pytest.raises(nm.FileFormatError, match="w: .*two values at one place"):
+        source["w"]
+
+
+def test_condensed_weights_keep_their_axis(draw, onnx, tmp_path, capsys):
+    """Of an ONNX model [in, out], whose file of condensed weights has no nodes."""
+    w = draw.weight((64, 32), "2:4", axis=0)
+    path = onnx(node("MatMul", ["x", "w"], ["y"]), initializers=[tensor("w", w)])
+    nm.convert(path, tmp_path / "w.safetensors")
+    found = run_json(capsys, "check", tmp_path / "w.safetensors")[1]["w"]
+    assert found["pattern"] == "2:4" and not found.get("hint")
+    out = tmp_path / "out.safetensors"
+    assert main(["prune", str(tmp_path / "w.safetensors"), "--pattern=1:4", "-o",
+                 str(out)]) == 0
+    np.testing.assert_array_equal(nm.io.open_weights(out)["w"],
+                                  nm.prune(w, "1:4", axis=0).weight)
+
+
+def test_a_mask_of_another_shape_is_refused(draw, tmp_path):
+    path = tmp_path / "m.safetensors"
+    write(path, fc__weight_orig=draw.array(8, 16), fc__weight_mask=draw.array(8, 8))
+    with pytest.raises(nm.FileFormatError, match=r"fc.weight_mask \[8, 16\].* got \[8, 8\]"):
+        nm.io.open_weights(path)
+
+
+def test_prune_names_the_weight_that_a_block_does_not_fit(draw, tmp_path, capsys):
+    path, out = tmp_path / "m.safetensors", tmp_path / "o.safetensors"
+    write(path, a__weight=draw.array(64, 32), narrow__weight=draw.array(16, 32))
+    assert main(["prune", str(path), "--pattern=8:32", "--block=1x32", "-o", str(out)]) == 1
+    assert "'narrow.weight': expected a block 1x32 to fit" in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("op,inputs,scale", [

@@ -111,16 +111,19 @@ class OnnxFile(Mapping):
                     len(self._data), 1):
                 raise ValueError(f"{len(values)} values at {len(places)} places of "
                                  f"{shape}")
-            dense = np.zeros(shape, values.dtype)
             if places.ndim == 2:
                 if places.size and (places.min() < 0 or (places >= shape).any()):
                     raise ValueError("a place outside of it")
-                dense[tuple(places.T)] = values
-            else:
-                if places.size and (places.min() < 0 or places.max() >= dense.size):
-                    raise ValueError("a place outside of it")
-                dense.reshape(-1)[places] = values
-            return element, dense
+                places = np.ravel_multi_index(tuple(places.T), shape)
+            dense = np.zeros(math.prod(shape), values.dtype)
+            if places.size and (places.min() < 0 or places.max() >= dense.size):
+                raise ValueError("a place outside of it")
+            taken = np.zeros(dense.size, bool)
+            taken[places] = True
+            if np.count_nonzero(taken) != places.size:
+                raise ValueError("two values at one place")
+            dense[places] = values
+            return element, dense.reshape(shape)
 
     # The graph.
 

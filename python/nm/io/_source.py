@@ -195,7 +195,10 @@ class WeightSource(Mapping):
                     self._axes[name] = {0}
 
     def axis(self, name: str) -> int | None:
-        """The axis of k, where the file says it, as an ONNX model does."""
+        """The axis of k, where the file says it, as an ONNX model does, and by the
+        patterns of condensed weights."""
+        if name in self._condensed:
+            return self._condensed[name].pattern.axis
         if self.is_filter(name):
             return 1
         found = self._axes.get(name, set()) & {0, 1}
@@ -258,7 +261,8 @@ class WeightSource(Mapping):
         elif values.ndim == len(shape):
             for d, (size, groups) in enumerate(zip(shape, values.shape)):
                 if 1 < groups < size:
-                    values = np.repeat(values, -(-size // groups), d)
+                    block = quantized.block if quantized and d == axis else 0
+                    values = np.repeat(values, block or -(-size // groups), d)
             values = values[tuple(slice(size) for size in shape)]
         try:
             return np.broadcast_to(values.reshape(()) if values.size == 1 else values,
@@ -275,10 +279,14 @@ class WeightSource(Mapping):
         for place, ending in zip(self.quantized_parts(name), ("_scale", "_zero_point")):
             if place is not None and f"{name}{ending}" != place:
                 element, values = self.raw(place)
+                quantized, shape = self._quantized[name], self.info(name)[1]
+                axis = quantized.axis % len(shape)
                 if values.ndim == 1 and values.size > 1:
-                    axis = self._quantized[name].axis % len(self.info(name)[1])
                     values = np.expand_dims(values, [
-                        d for d in range(len(self.info(name)[1])) if d != axis])
+                        d for d in range(len(shape)) if d != axis])
+                elif quantized.block and shape[axis] % quantized.block:
+                    # Whose sizes do not say how large its blocks are.
+                    values = np.ascontiguousarray(self._spread(name, place, values))
                 found[f"{name}{ending}"] = element, values
         return found
 
@@ -324,9 +332,12 @@ class WeightSource(Mapping):
         for mask in [name for name in self._entries if name.endswith(_MASK)]:
             name = mask.removesuffix(_MASK)
             original = self._entries.get(f"{name}{_ORIGINAL}")
-            if original is None or name in self._entries or (
-                    original[1] != self._entries[mask][1]):
+            if original is None or name in self._entries:
                 continue
+            if original[1] != self._entries[mask][1]:
+                raise FileFormatError(
+                    f"{self.path}: expected {mask} {list(original[1])}, as {name}{_ORIGINAL} "
+                    f"has it, but got {list(self._entries[mask][1])}")
             for part in (f"{name}{_ORIGINAL}", mask):
                 self._hidden[part] = self._entries.pop(part)
             self._add(name, *original[:2], self._masked_reader(name))
