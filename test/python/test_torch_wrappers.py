@@ -2,6 +2,8 @@
 
 import copy
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -70,3 +72,50 @@ def test_names_are_those_of_the_model(kind, tmp_path):
         torch.testing.assert_close(model(x), want)
     if kind != "layer":  # What is replaced is compiled no more.
         assert [type(each).__name__ for each in model.modules()] == kinds
+
+
+@pytest.mark.parametrize("first", ["nm.torch", "accelerate"])
+def test_accelerate_names_the_calls_that_load(first, tmp_path):
+    """Its own loading, and after it the calls that its error names; whichever of the two
+    packages is imported first."""
+    pytest.importorskip("accelerate")
+    pytest.importorskip("transformers")
+    script = f"""
+import sys
+import {first}, accelerate, nm, nm.torch, torch, transformers
+kind, folder = transformers.LlamaForCausalLM, sys.argv[1]
+config = transformers.LlamaConfig(
+    vocab_size=16, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32)
+torch.manual_seed(0)
+model = kind(config).eval()
+nm.torch.sparsify(model, "2:4", prune=True)
+model.save_pretrained(folder)
+tokens = torch.arange(8)[None]
+with torch.no_grad():
+    expected = model(tokens).logits
+def skeleton():
+    with accelerate.init_empty_weights():
+        return kind(config).eval()
+for load in (accelerate.load_checkpoint_and_dispatch, accelerate.load_checkpoint_in_model):
+    try:
+        load(skeleton(), folder, device_map={{"": "cpu"}})
+        raise SystemExit("loaded")
+    except nm.Error as error:
+        assert "nm.torch.load(path, model)" in str(error), error
+        assert "model.safetensors: expected dense weights" in str(error), error
+loaded = nm.torch.load(folder, skeleton())
+loaded = accelerate.dispatch_model(loaded, {{"": "cpu"}})
+for each in (loaded, kind.from_pretrained(folder, device_map={{"": "cpu"}})):
+    assert sum(isinstance(layer, nm.torch.NMLinear) for layer in each.modules()) == 8
+    with torch.no_grad():
+        assert torch.equal(each(tokens).logits, expected)
+dense = nm.convert(folder, folder + "-dense", format="dense")
+whole = accelerate.load_checkpoint_and_dispatch(
+    skeleton(), folder + "-dense", device_map={{"": "cpu"}})
+with torch.no_grad():
+    assert (whole(tokens).logits - expected).abs().max() < 1e-5
+"""
+    run = subprocess.run([sys.executable, "-c", script, str(tmp_path / "folder")], text=True,
+                         capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr

@@ -59,7 +59,13 @@ def _register() -> None:
                       f"{version('transformers')} ({error})", stacklevel=2)
 
 
+def _register_accelerate() -> None:
+    from ._accelerate import register
+    register()
+
+
 _after_import("transformers.modeling_utils", _register)
+_after_import("accelerate.utils.modeling", _register_accelerate)
 
 
 def __getattr__(name: str):
