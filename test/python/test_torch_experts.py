@@ -116,6 +116,62 @@ def test_there_and_back(name, tmp_path):
     assert torch.equal(run(model, tokens), run(expected, tokens))
 
 
+def train(model, folder, resume=None, **options):
+    data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)}] * 4
+    epochs = []
+    trainer = transformers.Trainer(model, transformers.TrainingArguments(
+        str(folder), num_train_epochs=2, use_cpu=True, report_to=[], learning_rate=3e-2,
+        disable_tqdm=True, save_strategy="epoch", per_device_train_batch_size=2,
+        eval_strategy="epoch", metric_for_best_model="epochs", greater_is_better=False,
+        **options), train_dataset=data, eval_dataset=data,
+        compute_metrics=lambda _: epochs.append(0) or {"epochs": float(len(epochs))})
+    told = []
+    trainer._issue_warnings_after_load = told.append
+    trainer.train(resume_from_checkpoint=resume)
+    assert all(not each.missing_keys and not each.unexpected_keys for each in told)
+    return model.eval()
+
+
+@pytest.mark.parametrize("rules", ["2:4", {"*gate_up_proj": "4:8, block = 1x4", "*": None},
+                                   {"*experts*": None, "*": "2:4"}])
+@pytest.mark.parametrize("name", MODELS)
+def test_training_goes_on(name, rules, tmp_path):
+    """Trainer's own loading: of the best checkpoint, of one to go on from, and of shards,
+    which have an expert's gate and up apart."""
+    model, tokens = make_model(name), torch.randint(3, 32, (2, 5))
+    sparsify(model, rules, prune=True, force=True)
+    resumed, sharded = copy.deepcopy(model), copy.deepcopy(model)
+    first, last = (str(tmp_path / f"checkpoint-{steps}") for steps in (2, 4))
+    load = type(model).from_pretrained
+    train(model, tmp_path, load_best_model_at_end=True)
+    assert torch.equal(run(load(first), tokens), run(model, tokens))
+    assert not torch.equal(run(load(last), tokens), run(model, tokens))
+    train(resumed, tmp_path, last)
+    assert torch.equal(run(load(last), tokens), run(resumed, tokens))
+    model.save_pretrained(tmp_path / "shards", max_shard_size=3000)
+    transformers.trainer_utils.load_sharded_checkpoint(
+        sharded, tmp_path / "shards", strict=False)
+    assert torch.equal(run(sharded, tokens), run(model, tokens))
+
+
+def test_load_says_how_published_names_are_read(tmp_path):
+    model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
+    sparsify(model, RULES, prune=True, force=True)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(nm.Error, match=r"experts.0.w1'.* nm.torch.load\(path\) alone"):
+        nm.torch.load(tmp_path, make_model("MixtralForCausalLM"))
+    assert_same(nm.torch.load(tmp_path), model, tokens)
+
+
+def test_a_dense_weight_of_an_expert_obeys_its_pattern(tmp_path):
+    model = make_model("Qwen3MoeForCausalLM")
+    dense = {f"model.layers.0.mlp.experts.0.{part}_proj.weight": torch.ones(24, 16)
+             for part in ("gate", "up")}
+    sparsify(model, RULES, prune=True, force=True)
+    with pytest.raises(nm.PatternError, match=r"experts.0.gate_proj.weight"):
+        model.load_state_dict(dense, strict=False)
+
+
 @pytest.mark.parametrize("block", ["1x8", "1x16"])
 def test_blocks(block, tmp_path):
     """Published weights are some rows of stacked ones, of whole blocks or not."""

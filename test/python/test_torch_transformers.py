@@ -454,6 +454,26 @@ def test_training_goes_on_from_a_checkpoint(tmp_path):
     assert_same(loaded, model.eval(), inputs_of(model))
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_state_of_published_names_is_loaded(name, tmp_path):
+    """As Trainer's loading gives it to load_state_dict."""
+    from safetensors.torch import load_file
+    model = make_model(name)
+    nm.torch.sparsify(model, "2:4", prune=True)
+    other = copy.deepcopy(model)
+    for parameter in other.parameters():
+        parameter.data = parameter.data + 1 if parameter.is_floating_point() else parameter.data
+    for layer in other.modules():
+        if isinstance(layer, NMLinear):
+            layer.refresh()
+    model.save_pretrained(tmp_path)
+    found = other.load_state_dict(load_file(tmp_path / "model.safetensors"), strict=False)
+    assert not found.unexpected_keys
+    given = inputs_of(model)
+    other.tie_weights()
+    assert_same(other, model, given)
+
+
 def test_training_ends_with_the_best_checkpoint(tmp_path):
     """And a new model goes on from where another was, by Trainer's own loading."""
     model = make_model("LlamaForCausalLM")

@@ -379,8 +379,11 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
     try:
         layer = model.get_submodule(name)
     except AttributeError:
+        way = ("; where it is a model of transformers whose files have other names, "
+               "nm.torch.load(path) alone and from_pretrained(path) make it"
+               if _is_of_transformers(model) else "")
         raise Error(f"expected a model with the layer '{name}', whose weight is "
-                    "condensed, but it has none") from None
+                    f"condensed, but it has none{way}") from None
     if isinstance(layer, (NMLinear, NMQuantizedLinear)):
         if isinstance(layer, NMLinear) and id(layer) not in done:
             _write_sparse_layer(layer, name, w)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,23 +67,15 @@ def _dense(stacks: Mapping[str, ExpertLinears]) -> dict[str, Tensor]:
 def _cut(model: Any, name: str, layers: ExpertLinears) -> dict[str, SparseTensor] | None:
     """The published weights that a stacked one is made of, by their names; None where
     those are no rows of it."""
-    experts, n, k = layers.shape
-    if layers._transposed:
-        return None
-    # A column of the numbers of all rows goes the way that the weight would go.
-    numbers = torch.arange(experts * n).view(experts, n, 1)
-    try:
-        cut = revert_weight_conversion(model, {name: numbers})
-    except (ValueError, KeyError, RuntimeError, AttributeError, IndexError):
+    _, n, k = layers.shape
+    cut = None if layers._transposed else rows_of(model, name, layers.shape[:2])
+    if cut is None:
         return None
     found, wide = {}, layers.pattern.block[1]
     for other, rows in cut.items():
-        if rows.dim() != 2 or rows.shape[1] != 1:
-            return None
-        begin, count = int(rows[0]), len(rows)
-        expert, begin = divmod(begin, n)
-        if not torch.equal(rows[:, 0], torch.arange(count) + expert * n + begin) or (
-                begin + count > n or begin % wide or count % wide and begin + count < n):
+        expert, begin = divmod(rows.start, n)
+        count = len(rows)
+        if begin + count > n or begin % wide or count % wide and begin + count < n:
             return None
         w = layers[expert].sparse_weight()
         end = -(-(begin + count) // wide)
@@ -90,4 +83,23 @@ def _cut(model: Any, name: str, layers: ExpertLinears) -> dict[str, SparseTensor
             np.ascontiguousarray(w._values[:, begin:end * wide]),
             np.ascontiguousarray(w._indices[:, begin // wide:end]), (count, k),
             w.pattern, w.dtype)
+    return found
+
+
+def rows_of(model: Any, name: str, sizes: tuple[int, ...]) -> dict[str, range] | None:
+    """The rows that published weights are of a weight of the model, by their names, where
+    it has `sizes` before its columns; None where they are no rows of it."""
+    # A column of the numbers of all rows goes the way that the weight would go.
+    numbers = torch.arange(math.prod(sizes)).view(*sizes, 1)
+    try:
+        cut = revert_weight_conversion(model, {name: numbers})
+    except (ValueError, KeyError, RuntimeError, AttributeError, IndexError):
+        return None
+    found = {}
+    for other, rows in cut.items():
+        flat = rows.reshape(-1)
+        if rows.shape[-1:] != (1,) or not len(flat) or not torch.equal(
+                flat, torch.arange(len(flat)) + flat[0]):
+            return None
+        found[other] = range(int(flat[0]), int(flat[0]) + len(flat))
     return found

@@ -252,6 +252,16 @@ def _save_sparse(self: Any, save_directory: Any, *args: Any, **options: Any) -> 
     return None
 
 
+_load_state_dict = PreTrainedModel.load_state_dict
+
+
+@functools.wraps(_load_state_dict)
+def _load_published(self: Any, state_dict: Any, *args: Any, **options: Any) -> Any:
+    """Trainer gives what save_pretrained wrote, which has the names of published files."""
+    from ._own_names import own_state
+    return _load_state_dict(self, own_state(self, state_dict), *args, **options)
+
+
 _get_resized_head = PreTrainedModel._get_resized_lm_head
 
 
@@ -301,6 +311,7 @@ def register() -> None:
             quantizer = register_loading()
         else:
             from . import _names  # noqa: F401
+            PreTrainedModel.load_state_dict = _load_published
         register_quantization_config(METHOD)(Config)
         register_quantizer(METHOD)(quantizer)
         AutoHfQuantizer.merge_quantization_configs = classmethod(_merge_configs)
