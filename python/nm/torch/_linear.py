@@ -336,7 +336,7 @@ class NMLinear(nn.Linear):
                                 fast.number)
                 elif self.activation is None and not self._lies_on_host and not (
                         self.training and values.requires_grad):
-                    return product_with_gradient(x, values, indices, bias, self)
+                    return product_with_gradient(x, values, bias, self)
                 if y is not None:
                     return y
         return self._first_call(x, self.values, self.indices, self.bias)

@@ -230,8 +230,9 @@ class _Product(torch.autograd.Function):
     """The product by a call that is known, with the operator's own gradient."""
 
     @staticmethod
-    def forward(ctx, x, values, indices, bias, layer):
-        needed = ctx.needs_input_grad
+    def forward(ctx, x, values, bias, layer):
+        # Tensors that are given take time, whether or not they need a gradient.
+        needed, indices = ctx.needs_input_grad, layer._buffers["indices"]
         ctx.save_for_backward(x if needed[1] else None, values if needed[0] else None,
                               indices)
         ctx.layer = layer
@@ -244,12 +245,13 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return _gradients(grad, *ctx.saved_tensors, ctx.layer._form,
-                          grad.dtype, ctx.needs_input_grad[:2],
-                          ctx.needs_input_grad[3]) + (None,)
+        grad_x, grad_values, _, grad_bias = _gradients(
+            grad, *ctx.saved_tensors, ctx.layer._form, grad.dtype, ctx.needs_input_grad[:2],
+            ctx.needs_input_grad[2])
+        return grad_x, grad_values, grad_bias, None
 
 
-#: ``product_with_gradient(x, values, indices, bias, layer)``. Function.apply looks for
+#: ``product_with_gradient(x, values, bias, layer)``. Function.apply looks for
 #: transforms of torch.func first, of which there are none where a call is known.
 product_with_gradient = super(torch.autograd.Function, _Product).apply
 
