@@ -34,3 +34,19 @@ TEST(ChecksumTest, DoesNotDependOnParts) {
     EXPECT_EQ(sum.value(), checksum(bytes)) << at;
   }
 }
+
+// Of long texts 64 bytes are folded at once, of single bytes none.
+TEST(ChecksumTest, DoesNotDependOnHowManyBytesAreTakenAtOnce) {
+  std::string bytes;
+  for (int i = 0; i < 400; ++i)
+    bytes += char(i * i * 37 >> 3);
+  for (size_t first : {0, 1, 7}) {
+    Crc32 sum;
+    for (size_t i = first; i < bytes.size(); ++i) {
+      sum.add(std::string_view(bytes).substr(i, 1));
+      EXPECT_EQ(checksum(std::string_view(bytes).substr(first, i + 1 - first)),
+                sum.value())
+          << first << " to " << i;
+    }
+  }
+}
