@@ -13,6 +13,12 @@ using ::nm::BitmapForm;
 using Emitted = EmittedIndex;
 using Run = BitmapForm::Run<EmittedIndex>;
 
+/// The form of weights of `pattern` with packed values `values`.
+static BitmapForm getForm(const ::nm::Pattern &pattern, Value values) {
+  Type type = cast<ShapedType>(values.getType()).getElementType();
+  return BitmapForm::of(pattern, type.getIntOrFloatBitWidth() / 8);
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -21,11 +27,13 @@ namespace {
 /// A row of k that is not kept stands for one past all.
 class BitmapAccess : public WeightAccess {
 public:
-  BitmapAccess(LoopEmitter &emitter, Value values, Value indices)
-      : emitter(emitter), values(values), indices(indices) {}
+  BitmapAccess(LoopEmitter &emitter, const ::nm::Pattern &pattern, Value values,
+               Value indices)
+      : emitter(emitter), form(getForm(pattern, values)), values(values),
+        indices(indices) {}
 
   Value rows() override {
-    return emitter.mul(emitter.size(values, 1), BitmapForm::kStepRows);
+    return emitter.mul(emitter.size(values, 1), form.stepRows());
   }
   Value value(Value row, Value column) override;
   Value kOf(Value row, Value column) override;
@@ -42,21 +50,22 @@ private:
   Value loadBit(const Place &place, Value number);
 
   LoopEmitter &emitter;
+  BitmapForm form;
   Value values, indices;
 };
 } // namespace
 
 BitmapAccess::Place BitmapAccess::placeOf(Value row, Value column) {
   Emitted inBlock{&emitter, emitter.rem(column, BitmapForm::kColumns)},
-      inStep{&emitter, emitter.rem(row, BitmapForm::kStepRows)};
+      inStep{&emitter, emitter.rem(row, form.stepRows())};
   return {emitter.div(column, BitmapForm::kColumns),
-          emitter.div(row, BitmapForm::kStepRows),
-          {inBlock, inStep / BitmapForm::kRunRows},
-          BitmapForm::numberOf(inStep)};
+          emitter.div(row, form.stepRows()),
+          {inBlock, inStep / form.runRows},
+          form.numberOf(inStep)};
 }
 
 Value BitmapAccess::loadBit(const Place &place, Value number) {
-  auto [byte, shift] = BitmapForm::bitOf(place.run, Emitted{&emitter, number});
+  auto [byte, shift] = form.bitOf(place.run, Emitted{&emitter, number});
   Value loaded = emitter.toIndex(
       emitter.load(indices, {place.block, place.step, byte.value}));
   return emitter.rem(emitter.builder.createOrFold<arith::ShRUIOp>(
@@ -71,13 +80,10 @@ Value BitmapAccess::value(Value row, Value column) {
       place.number.value, emitter.index(0), [&](Value number, Value before) {
         return emitter.add(before, loadBit(place, number));
       });
-  int64_t values = cast<ShapedType>(this->values.getType()).getDimSize(2);
   // Behind the last one a pruned weight has no slot.
-  slot =
-      emitter.least(slot, emitter.index(values / BitmapForm::kSlotValues - 1));
-  Value position =
-      BitmapForm::positionOf(place.run, Emitted{&emitter, slot}).value;
-  return emitter.load(this->values, {place.block, place.step, position});
+  slot = emitter.least(slot, emitter.index(form.slots - 1));
+  Value position = form.positionOf(place.run, Emitted{&emitter, slot}).value;
+  return emitter.load(values, {place.block, place.step, position});
 }
 
 Value BitmapAccess::kOf(Value row, Value column) {
@@ -89,8 +95,9 @@ Value BitmapAccess::kOf(Value row, Value column) {
 }
 
 std::unique_ptr<WeightAccess>
-mlir::nm::getBitmapAccess(LoopEmitter &emitter, Value values, Value indices) {
-  return std::make_unique<BitmapAccess>(emitter, values, indices);
+mlir::nm::getBitmapAccess(LoopEmitter &emitter, const ::nm::Pattern &pattern,
+                          Value values, Value indices) {
+  return std::make_unique<BitmapAccess>(emitter, pattern, values, indices);
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +108,8 @@ namespace {
 class BitmapLoops {
 public:
   BitmapLoops(LoopEmitter &emitter, PackOp op)
-      : emitter(emitter), op(op), pattern(op.getPattern().getPattern()) {}
+      : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
+        form(getForm(pattern, op.getPackedValues())) {}
 
   void emit();
 
@@ -109,11 +117,11 @@ private:
   Value findRow(Value k, Value column);
   void clear(ValueRange at, const Run &run);
   Value packRow(ValueRange at, const Run &run, Value number, Value slot);
-  int64_t slots() const { return BitmapForm::of(pattern).slots; }
 
   LoopEmitter &emitter;
   PackOp op;
   ::nm::Pattern pattern;
+  BitmapForm form;
 };
 } // namespace
 
@@ -151,12 +159,12 @@ void BitmapLoops::clear(ValueRange at, const Run &run) {
   Value byte = emitter.zero(emitter.builder.getI8Type());
   Value zero = emitter.zero(
       cast<ShapedType>(op.getPackedValues().getType()).getElementType());
-  emitter.forEach(emitter.index(BitmapForm::kQuadRows), [&](ValueRange i) {
-    Value place = BitmapForm::bitOf(run, Emitted{&emitter, i[0]}).byte.value;
+  emitter.forEach(emitter.index(form.runRows), [&](ValueRange i) {
+    Value place = form.bitOf(run, Emitted{&emitter, i[0]}).byte.value;
     emitter.store(byte, op.getPackedIndices(), {at[0], at[1], place});
   });
-  emitter.forEach(emitter.index(slots()), [&](ValueRange i) {
-    Value place = BitmapForm::positionOf(run, Emitted{&emitter, i[0]}).value;
+  emitter.forEach(emitter.index(form.slots), [&](ValueRange i) {
+    Value place = form.positionOf(run, Emitted{&emitter, i[0]}).value;
     emitter.store(zero, op.getPackedValues(), {at[0], at[1], place});
   });
 }
@@ -165,17 +173,17 @@ void BitmapLoops::clear(ValueRange at, const Run &run) {
 Value BitmapLoops::packRow(ValueRange at, const Run &run, Value number,
                            Value slot) {
   Emitted counted{&emitter, number};
-  Value k = emitter.add(emitter.mul(at[1], BitmapForm::kStepRows),
-                        BitmapForm::rowOf(run.number, counted).value);
+  Value k = emitter.add(emitter.mul(at[1], form.stepRows()),
+                        form.rowOf(run.number, counted).value);
   Value column =
       emitter.add(emitter.mul(at[0], BitmapForm::kColumns), run.column.value);
   Value row = findRow(k, column);
   Value isKept = emitter.less(row, emitter.size(op.getValues(), 0));
   emitter.onlyIf(isKept, [&] {
     Value value = emitter.load(op.getValues(), {row, column});
-    Value place = BitmapForm::positionOf(run, Emitted{&emitter, slot}).value;
+    Value place = form.positionOf(run, Emitted{&emitter, slot}).value;
     emitter.store(value, op.getPackedValues(), {at[0], at[1], place});
-    auto [byte, shift] = BitmapForm::bitOf(run, counted);
+    auto [byte, shift] = form.bitOf(run, counted);
     SmallVector<Value> byteAt = {at[0], at[1], byte.value};
     Value bit = emitter.builder.createOrFold<arith::ShLIOp>(
         emitter.loc, emitter.index(1), shift.value);
@@ -199,7 +207,7 @@ void BitmapLoops::emit() {
         auto [column, number] = emitter.split(at[2], BitmapForm::kRuns);
         Run run{{&emitter, column}, {&emitter, number}};
         clear(at, run);
-        emitter.reduce(emitter.index(BitmapForm::kRunRows), emitter.index(0),
+        emitter.reduce(emitter.index(form.runRows), emitter.index(0),
                        [&](Value number, Value slot) {
                          return packRow(at, run, number, slot);
                        });

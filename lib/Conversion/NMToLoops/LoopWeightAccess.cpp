@@ -149,7 +149,7 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
     return std::make_unique<SparseOperandAccess>(emitter, operand, values,
                                                  indices);
   if (isa_and_present<BitmapAttr>(form))
-    return getBitmapAccess(emitter, values, indices);
+    return getBitmapAccess(emitter, pattern, values, indices);
   if (auto columns = dyn_cast_if_present<ColumnsAttr>(form))
     return getColumnsAccess(emitter, columns, values, indices, lists);
   return std::make_unique<PanelAccess>(emitter, pattern,

@@ -65,6 +65,7 @@ public:
 
 /// Weights in the form of #nm.bitmap. Their rows are all of k.
 std::unique_ptr<WeightAccess> getBitmapAccess(LoopEmitter &emitter,
+                                              const ::nm::Pattern &pattern,
                                               Value values, Value indices);
 
 /// Emits the packing of one weight to that form.

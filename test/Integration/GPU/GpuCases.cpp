@@ -161,7 +161,8 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
 }
 
 /// One whose bits and kept weights take less than dense ones; in turn of
-/// elements, of which windows of any number of rows keep more than two of four.
+/// elements, of which windows of any number of rows keep more than two of four,
+/// and of windows that are runs.
 static Pattern drawBitmapPattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
   Pattern pattern;
@@ -169,6 +170,8 @@ static Pattern drawBitmapPattern(int64_t number, const GroupKind &kind,
     pattern = drawPattern(number, kind, random);
     if (number % kTurns < 2)
       pattern = {random.integer(1, 16), random.oneOf({8, 10, 16, 32}), 1, 1};
+    if (number % kTurns == 2)
+      pattern = {random.integer(1, 100), random.oneOf({64, 128}), 1, 1};
   } while (pattern.n > pattern.m || !BitmapForm::verify(pattern, kind.type));
   return pattern;
 }
@@ -396,6 +399,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of all entries of a batch are one product's.
   if (kind.has(kBitmap))
     drawn.leading = {drawn.leading.back()};
+  // Several steps of long runs.
+  if (kind.has(kBitmap) && drawn.pattern.m >= 64)
+    drawn.k = random.integer(1, 1300);
   drawn.arithmetic = kind.arithmetic;
   if (kind.has(kQuantized)) {
     drawn.quantized =

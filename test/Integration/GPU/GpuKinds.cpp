@@ -336,6 +336,20 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"mma-bitmap-cluster", "mma_bitmap",
        "block = [16, 32, 256], warp = [16, 32], stages = 2, slice_k = 2",
        ElementType::BF16, 30, 64, kClusters | kBitmap},
+      {"mma-bitmap-i8", "mma_bitmap", "", ElementType::I8, 32, 64, kBitmap},
+      {"mma-bitmap-f8", "mma_bitmap", "", ElementType::F8E4M3, 32, 64, kBitmap},
+      {"mma-bitmap-i8-slices", "mma_bitmap",
+       "block = [16, 64, 512], warp = [16, 32], stages = 3, slice_k = 2",
+       ElementType::I8, 30, 64, kBitmap},
+      {"mma-bitmap-i8-one-run", "mma_bitmap",
+       "block = [8, 48, 128], warp = [8, 16], stages = 1", ElementType::I8, 20,
+       64, kBitmap},
+      {"mma-bitmap-f8-e5m2", "mma_bitmap",
+       "block = [32, 32, 256], warp = [16, 32], stages = 2, split_k = 2",
+       ElementType::F8E5M2, 40, 64, kBitmap},
+      {"mma-bitmap-i8-cluster", "mma_bitmap",
+       "block = [16, 32, 256], warp = [16, 32], stages = 2, slice_k = 2",
+       ElementType::I8, 30, 64, kClusters | kBitmap},
   };
   return kinds;
 }

@@ -6,15 +6,19 @@
 // REDEFINE: %{columns} = 32
 // RUN: %{run} --function=half | FileCheck %s
 // RUN: %{run} --function=windows_of_ten | FileCheck %s
+// RUN: %{run} --function=bytes | FileCheck %s
+// RUN: %{run} --function=floats_of_bytes | FileCheck %s
 
 // Of two warps side by side each has one run of a column, which has no other
 // behind it.
 // REDEFINE: %{columns} = 16
 // RUN: %{run} --function=half | FileCheck %s
 // RUN: %{run} --function=windows_of_ten | FileCheck %s
+// RUN: %{run} --function=bytes | FileCheck %s
+// RUN: %{run} --function=floats_of_bytes | FileCheck %s
 
 // CHECK: shared loads: {{.*}}, 0 bank conflicts
-// CHECK: check: result 0 of @{{half|windows_of_ten}}: passed
+// CHECK: check: result 0 of @{{half|windows_of_ten|bytes|floats_of_bytes}}: passed
 func.func @half(%a: tensor<7x1200xf16>, %b: tensor<1200x40xf16, #nm.encoding<8:16>>) -> tensor<7x40xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<7x40xf32>
@@ -29,4 +33,21 @@ func.func @windows_of_ten(%a: tensor<3x777xbf16>, %b: tensor<777x50xbf16, #nm.en
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x50xf32>) -> tensor<3x50xf32>
   %p = linalg.matmul ins(%a, %b : tensor<3x777xbf16>, tensor<777x50xbf16, #nm.encoding<3:10>>) outs(%f : tensor<3x50xf32>) -> tensor<3x50xf32>
   return %p : tensor<3x50xf32>
+}
+
+func.func @bytes(%a: tensor<7x1200xi8>, %b: tensor<1200x40xi8, #nm.encoding<9:16>>) -> tensor<7x40xi32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<7x40xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<7x40xi32>) -> tensor<7x40xi32>
+  %p = linalg.matmul ins(%a, %b : tensor<7x1200xi8>, tensor<1200x40xi8, #nm.encoding<9:16>>) outs(%f : tensor<7x40xi32>) -> tensor<7x40xi32>
+  return %p : tensor<7x40xi32>
+}
+
+// Windows of 128 rows are runs, which a step has four of.
+func.func @floats_of_bytes(%a: tensor<5x1777xf8E4M3FN>, %b: tensor<1777x50xf8E4M3FN, #nm.encoding<34:128>>) -> tensor<5x50xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x50xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5x50xf32>) -> tensor<5x50xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<5x1777xf8E4M3FN>, tensor<1777x50xf8E4M3FN, #nm.encoding<34:128>>) outs(%f : tensor<5x50xf32>) -> tensor<5x50xf32>
+  return %p : tensor<5x50xf32>
 }

@@ -64,6 +64,37 @@ TEST(MmaBitmapModel, HasFewerBytesThanDenseWeights) {
               0.01 * dense);
 }
 
+static GpuProduct makeByteProduct(const Pattern &pattern, int64_t m,
+                                  ElementType type) {
+  GpuProduct product = makeHalfProduct(pattern, m, 4096, 4096);
+  product.type = type;
+  return product;
+}
+
+// Bits and values of runs of 32 rows, and of 128.
+TEST(MmaBitmapModel, HasBytesOfEightBitWeights) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  double dense = 4096.0 * 4096 / chip.memoryGBs / 1000;
+  auto floorOf = [&](const Pattern &pattern) {
+    GpuProduct product = makeByteProduct(pattern, 1, ElementType::I8);
+    return selectMmaBitmapSchedule(product, chip)->memoryFloor / dense;
+  };
+  EXPECT_NEAR(floorOf({16, 32, 1, 1}), 0.625, 0.01);
+  EXPECT_NEAR(floorOf({62, 128, 1, 1}), 0.61, 0.01);
+  GpuProduct product = makeByteProduct({62, 128, 1, 1}, 1, ElementType::I8);
+  Result<GpuSchedule> tile = selectMmaBitmapSchedule(product, chip);
+  EXPECT_EQ(tile->blockK % (tile->sliceK * 4 * 128), 0);
+}
+
+TEST(MmaBitmapModel, HasEightBitFloatsWhereTheChipHas) {
+  GpuProduct product = makeByteProduct({16, 32, 1, 1}, 8, ElementType::F8E4M3);
+  EXPECT_FALSE(selectMmaBitmapSchedule(product, *GpuChip::get("sm_80")));
+  EXPECT_TRUE(selectMmaBitmapSchedule(product, *GpuChip::get("sm_89")));
+  EXPECT_TRUE(selectMmaBitmapSchedule(product, *GpuChip::get("sm_90a")));
+  product.isMMajor = true;
+  EXPECT_FALSE(selectMmaBitmapSchedule(product, *GpuChip::get("sm_90a")));
+}
+
 TEST(MmaBitmapModel, RefusesZerosWhereNoneMayMeetActivations) {
   GpuChip chip = *GpuChip::get("sm_90a");
   GpuProduct product = makeHalfProduct({8, 16, 1, 1}, 8, 4096, 4096);

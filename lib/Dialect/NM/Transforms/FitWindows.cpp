@@ -65,19 +65,36 @@ int64_t mlir::nm::countKept(SparseProductOpInterface op) {
   return ::countKept(op, DenseConstant::get(op));
 }
 
-/// The pattern of units of the block of `given` whose windows have what they
-/// keep at most, in the fewest bytes, of windows of `sizes` units.
+namespace {
+/// How a kernel has single weights of a window.
+struct WindowForm {
+  std::vector<int64_t> sizes;
+  /// Whether a bit for each row says where they are, if so takes less than
+  /// their positions.
+  bool hasBits = false;
+  /// What their number is a multiple of.
+  int64_t step = 1;
+};
+} // namespace
+
+/// The pattern of units of the block of `given` whose windows, of sizes of
+/// `form`, have what they keep at most, in the fewest bytes.
 static ::nm::Pattern fitPattern(const ::nm::DenseView &dense,
                                 const ::nm::Pattern &given,
-                                const std::vector<int64_t> &sizes) {
-  std::vector<int64_t> most = ::nm::mostKeptOf(dense, sizes, given);
+                                const WindowForm &form) {
+  std::vector<int64_t> most = ::nm::mostKeptOf(dense, form.sizes, given);
   ::nm::Pattern best;
   double bestBits = 0;
-  for (auto [m, kept] : llvm::zip(sizes, most)) {
-    ::nm::Pattern pattern{std::max<int64_t>(kept, 1), m, given.bk, given.bn};
-    double bits = (1 - pattern.sparsity()) *
-                  (double(8 * ::nm::elementSize(dense.type)) +
-                   double(pattern.indexBits()) / double(given.bk * given.bn));
+  for (auto [m, kept] : llvm::zip(form.sizes, most)) {
+    int64_t n = std::max<int64_t>(kept, 1);
+    n = std::min<int64_t>(llvm::alignTo(n, form.step), m);
+    ::nm::Pattern pattern{n, m, given.bk, given.bn};
+    auto places = double(n * pattern.indexBits());
+    if (form.hasBits)
+      places = std::min(places, double(m));
+    double bits =
+        (1 - pattern.sparsity()) * (double(8 * ::nm::elementSize(dense.type)) +
+                                    places / double(n * given.bk * given.bn));
     if (bestBits != 0 && bits >= bestBits)
       continue;
     best = pattern;
@@ -88,17 +105,22 @@ static ::nm::Pattern fitPattern(const ::nm::DenseView &dense,
 
 /// The windows that are tried for units of `rows` rows. Bits of positions take
 /// less in short windows, and what is most of a window less in long ones.
-/// Tensor cores take those of 32 single weights.
-static std::vector<int64_t> listWindows(SparseProductOpInterface op) {
+/// Tensor cores take those of 32 single weights, and of 8-bit weights, of which
+/// an even number is kept, those of 64 and 128, too (see nm/Format/Bitmap.h).
+static WindowForm listWindows(SparseProductOpInterface op) {
   int64_t rows = op.getPattern().bk, k = op.getStaticK();
-  if (rows == 1 && op.getPattern().bn == 1)
-    return op.getStaticM() == 1 ? std::vector<int64_t>{32, 64, 128, 256}
-                                : std::vector<int64_t>{32};
-  std::vector<int64_t> windows;
+  if (rows == 1 && op.getPattern().bn == 1) {
+    if (op.getValuesType().getElementTypeBitWidth() == 8 && isa<SpMMOp>(*op))
+      return {{32, 64, 128}, /*hasBits=*/true, /*step=*/2};
+    if (op.getStaticM() == 1)
+      return {{32, 64, 128, 256}};
+    return {{32}};
+  }
+  WindowForm form;
   for (int64_t units : {2, 4, 8, 16, 32})
-    if (windows.empty() || units * rows <= k)
-      windows.push_back(units);
-  return windows;
+    if (form.sizes.empty() || units * rows <= k)
+      form.sizes.push_back(units);
+  return form;
 }
 
 /// From so many kept weights of 32 on, a bitmap and values take as much memory
@@ -115,7 +137,8 @@ static std::string fitWindows(SparseProductOpInterface op,
   if (!constant) {
     makeDense(op, dense);
     return "dense weights: where they are kept is not known when it is "
-           "compiled";
+           "compiled; weights with the encoding of an N:M pattern that holds, "
+           "as nm.check names it, are packed when they are loaded";
   }
   ::nm::Pattern pattern =
       fitPattern(constant->view, op.getPattern(), listWindows(op));

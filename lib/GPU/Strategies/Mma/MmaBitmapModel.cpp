@@ -41,46 +41,69 @@ static constexpr int64_t kStages = 2;
 /// Clocks of a multiprocessor for a step of 16 columns, and for the words of A
 /// that its warp loads for each eight rows of it: fitted to 42 kernels with 8
 /// and 16 rows at 50, 75 and 87.5 %, k x n of 4096 x 4096 and 8192 x 8192, on
-/// an H200 (2026-11-26). Loads alone are 64.
-static constexpr double kStepClocks = 100, kActivationLoads = 16;
+/// an H200 (2026-11-26). Loads alone are 64. Of 8-bit weights they are counted
+/// and not measured: two loads and some twelve instructions for each four
+/// weights of a lane, 200 in all, take the clocks that they take of 16 bits.
+static constexpr double kStepClocks = 100, kByteStepClocks = 75,
+                        kActivationLoads = 16;
+/// Rows of k of such a step.
+static constexpr int64_t kStepRows = 128;
 /// The fewest slices whose warps hide one another's loads.
 static constexpr int64_t kManySlices = 8;
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;
 
 /// Why `product` has no such tiles: "a matrix, but got a vector".
-static std::optional<std::string> whyNot(const GpuProduct &product) {
+static std::optional<std::string> whyNot(const GpuProduct &product,
+                                         const GpuChip &chip) {
   if (product.isVector)
     return "a matrix, but got a vector";
   if (Status status = BitmapForm::verify(product.pattern, product.type);
       !status)
     return status.error().message.substr(std::string("expected ").size());
+  if (product.isMMajor && elementSize(product.type) == 1)
+    return "a row-major A, for no instruction transposes " +
+           std::string(elementName(product.type));
+  if (isFloat8(product.type) && !chip.multipliesFloat8)
+    return "a chip of sm_89 or later for " +
+           std::string(elementName(product.type)) + ", but got " +
+           std::string(chip.name);
   if (product.m != GpuProduct::kUnknown && product.m > kMostRows)
     return "at most " + std::to_string(kMostRows) + " rows of A, but got " +
            std::to_string(product.m);
-  if (product.avoidsPrunedWeights && product.pattern.n != product.pattern.m)
+  // A zero changes no sum of integers.
+  if (product.avoidsPrunedWeights && isFloat(product.type) &&
+      product.pattern.n != product.pattern.m)
     return "a product that may have zeros in place of pruned weights, but got "
            "one without";
   return std::nullopt;
 }
 
+/// The words of bits that a lane has beside those of runs of 32 rows.
+static int64_t wordsOfBits(const GpuSchedule &tile, const BitmapForm &form) {
+  return (form.bitWords() - 1) * BitmapForm::kLaneColumns * tile.warpN /
+         BitmapForm::kColumns;
+}
+
 /// What a tile of `tile` has.
 static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
                               const GpuChip &chip) {
-  double blocks = double(tile.blockN / BitmapForm::kColumns),
-         steps = double(tile.blockK / BitmapForm::kStepRows),
-         matrices = double(tile.blockM / kMatrixRows);
+  int64_t formBlocks = tile.blockN / BitmapForm::kColumns,
+          formSteps = tile.blockK / form.stepRows();
+  auto blocks = double(formBlocks), steps = double(tile.blockK / kStepRows),
+       matrices = double(tile.blockM / kMatrixRows);
   StreamTile parts;
-  parts.activationBytes = tile.blockM * tile.blockK * kMmaBytes;
-  parts.valueBytes = int64_t(blocks * steps) * form.valuesOfStep() * kMmaBytes;
-  parts.indexBytes = int64_t(blocks * steps) * BitmapForm::kStepBytes;
-  parts.registers =
-      kOtherRegisters + tile.blockM * tile.blockN / kWarpSize + tile.blockM / 2;
+  parts.activationBytes = tile.blockM * tile.blockK * form.bytes;
+  parts.valueBytes = formBlocks * formSteps * form.valuesOfStep() * form.bytes;
+  parts.indexBytes = formBlocks * formSteps * form.stepBytes();
+  parts.registers = kOtherRegisters + tile.blockM * tile.blockN / kWarpSize +
+                    tile.blockM / 2 + wordsOfBits(tile, form);
   // Warps side by side load the words of A each for itself.
   double sideBySide = double(tile.blockN / tile.warpN);
   parts.clocks =
-      blocks * steps * kStepClocks +
-      sideBySide * steps * matrices * kActivationLoads +
+      blocks * steps * (form.bytes == 1 ? kByteStepClocks : kStepClocks) +
+      sideBySide * steps * matrices * kActivationLoads * double(form.bytes) /
+          kMmaBytes +
       double(parts.activationBytes + parts.valueBytes) / chip.rates.shared;
   parts.waits = tile.sliceK < kManySlices ? kTileBarrier : 0;
   return parts;
@@ -88,25 +111,26 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
 
 Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
                                                 const GpuChip &chip) {
-  if (std::optional<std::string> reason = whyNot(product))
+  if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy mma_bitmap expected " + *reason};
-  BitmapForm form = BitmapForm::of(product.pattern);
+  int64_t bytes = elementSize(product.type);
+  BitmapForm form = BitmapForm::of(product.pattern, bytes);
   int64_t rows = kMatrixRows;
   while (rows < std::min(product.rows(), kMostRows))
     rows *= 2;
   double steps = double(BitmapForm::steps(product.pattern, product.k)),
          blocks = double(BitmapForm::blocks(product.pattern, product.n));
   double weightBytes =
-      blocks * steps *
-      double(form.valuesOfStep() * kMmaBytes + BitmapForm::kStepBytes);
+      blocks * steps * double(form.valuesOfStep() * bytes + form.stepBytes());
   std::optional<GpuSchedule> best;
   for (auto [columns, slices] : kShapes) {
     MmaTileShape shape{rows, columns, rows, kColumns};
     GpuSchedule tile = shape.makeSchedule(SourceKind::MmaBitmap,
-                                          slices * BitmapForm::kStepRows);
+                                          slices * form.stepRows());
     tile.sliceK = slices;
-    setLeastTimes(product, chip, chip.rates.mma, steps * BitmapForm::kStepRows,
-                  weightBytes, tile);
+    setLeastTimes(product, chip,
+                  chip.rates.mma * double(kMmaBytes) / double(bytes),
+                  steps * double(form.stepRows()), weightBytes, tile);
     StreamTile parts = measureTile(tile, form, chip);
     if (columns == kSideBySide && 2 * parts.activationBytes < parts.valueBytes)
       continue;

@@ -9,14 +9,18 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Rows of A that the strategy was measured with.
-static constexpr int64_t kFewestRows = 2, kMostRows = 16;
+/// Rows of A that the strategy was measured with, of 16-bit weights. Of 8-bit
+/// ones no rows were: one row takes what eight take, and 32 are what two
+/// measured blocks would take that share their weights.
+static constexpr int64_t kFewestRows = 2, kMostRows = 16, kMostByteRows = 32;
 
 namespace {
 class MmaBitmapStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
   bool isLastResort(const ::nm::GpuProduct &product) const override {
-    return product.m < kFewestRows || product.m > kMostRows;
+    bool areBytes = ::nm::elementSize(product.type) == 1;
+    return product.m < (areBytes ? 1 : kFewestRows) ||
+           product.m > (areBytes ? kMostByteRows : kMostRows);
   }
 
   /// Lanes load the bits to registers.
@@ -34,12 +38,13 @@ private:
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
                 ::nm::ScheduleFields &fields) const override {
     using ::nm::BitmapForm;
-    const ::nm::Pattern &pattern = request.product.pattern;
-    int64_t k = request.product.k;
-    int64_t rows = BitmapForm::steps(pattern, k) * BitmapForm::kRuns *
-                   BitmapForm::of(pattern).slots;
+    const ::nm::GpuProduct &product = request.product;
+    auto form =
+        BitmapForm::of(product.pattern, ::nm::elementSize(product.type));
+    int64_t rows = BitmapForm::steps(product.pattern, product.k) *
+                   BitmapForm::kRuns * form.slots;
     completeMmaFields(request, given, rows,
-                      countTileRows(fields, k, BitmapForm::kStepRows),
+                      countTileRows(fields, product.k, form.stepRows()),
                       /*isTransposed=*/false, fields);
   }
 };

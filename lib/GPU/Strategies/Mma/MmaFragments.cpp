@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Mma/MmaFragments.h"
 
 #include "GPU/Copies/BulkCopies.h"
+#include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -176,25 +177,67 @@ void mlir::nm::clearRows(ThreadEmitter &emitter, const MmaLane &lane,
   }
 }
 
+/// A product of 8-bit floats, which NVVM's op does not take, as a struct of
+/// sums that start at zero.
+static Value multiplyFloats8(ThreadEmitter &emitter, Type type,
+                             ArrayRef<Value> rows, ArrayRef<Value> columns) {
+  std::string name = isa<Float8E5M2Type>(type) ? "e5m2" : "e4m3";
+  SmallVector<Value> operands(rows);
+  llvm::append_range(operands, columns);
+  Type f32 = emitter.builder.getF32Type();
+  Value zero = emitter.zero(f32);
+  operands.append(kMmaSums, zero);
+  auto result = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(), SmallVector<Type>(kMmaSums, f32));
+  return LLVM::InlineAsmOp::create(
+             emitter.builder, emitter.loc, result, operands,
+             "mma.sync.aligned.m16n8k32.row.col.f32." + name + "." + name +
+                 ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, "
+                 "{$10, $11, $12, $13};",
+             "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
+/// A product of `sums` and more, of 16-bit floats or of i8, as a struct.
+static Value multiplyTypes(ThreadEmitter &emitter, Type type,
+                           ArrayRef<Value> rows, ArrayRef<Value> columns,
+                           ArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  bool areBytes = type.isInteger(8);
+  NVVM::MMATypes element = areBytes       ? NVVM::MMATypes::s8
+                           : type.isF16() ? NVVM::MMATypes::f16
+                                          : NVVM::MMATypes::bf16;
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (areBytes)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  auto result = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      SmallVector<Type>(sums.size(), sums.front().getType()));
+  return NVVM::MmaOp::create(
+      builder, emitter.loc, result, toFragment(emitter, type, rows),
+      toFragment(emitter, type, columns), ValueRange(sums),
+      ArrayRef<int64_t>{kSquareSide, kMatrixSide,
+                        areBytes ? 2 * kSquareSide : kSquareSide},
+      /*b1Op=*/std::nullopt, overflow,
+      std::array<NVVM::MMATypes, 2>{element, element},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                     NVVM::MMALayout::col});
+}
+
 void mlir::nm::multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
                         ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  NVVM::MMATypes element =
-      type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  Type f32 = builder.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(sums.size(), f32));
-  Value product = NVVM::MmaOp::create(
-      builder, loc, result, toFragment(emitter, type, rows),
-      toFragment(emitter, type, columns), ValueRange(sums),
-      ArrayRef<int64_t>{kSquareSide, kMatrixSide, kSquareSide},
-      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-      std::array<NVVM::MMATypes, 2>{element, element},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
-  for (auto [i, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+  bool addsApart = isFloat8(type);
+  Value product = addsApart ? multiplyFloats8(emitter, type, rows, columns)
+                            : multiplyTypes(emitter, type, rows, columns, sums);
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value made =
+        LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+    sum = addsApart ? addSums(builder, loc, sum, made) : made;
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,7 +96,8 @@ void clearRows(ThreadEmitter &emitter, const MmaLane &lane, MmaRole role,
                int64_t count, SquareWords &words);
 
 /// Adds the product of a fragment of 16 rows and one of 8 columns, words of
-/// `type`, to the lane's four sums.
+/// `type`, f16, bf16, i8 or 8-bit floats, to the lane's four sums; of the last
+/// by the CUDA cores, as strategy mma_sp does.
 void multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
               ArrayRef<Value> columns, MutableArrayRef<Value> sums);
 

@@ -450,17 +450,26 @@ func.func @sparse_operand_shape(%a: tensor<4x65xf16>, %v: tensor<1x1x512xf16>, %
 // -----
 
 func.func @bitmap_c1(%a: tensor<4x64xf16>, %v: tensor<1x1x2048xf16>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  // expected-error @+1 {{expected a pattern that keeps at most 29 of each 32 rows for a bitmap, but 32:64 may keep 32}}
-  %r = nm.spmm <32:64> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xf16>, tensor<1x1x2048xf16>, tensor<1x1x256xi8>)
+  // expected-error @+1 {{expected a pattern that keeps at most 29 of each 32 rows for a bitmap, but 32:256 may keep 32}}
+  %r = nm.spmm <32:256> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xf16>, tensor<1x1x2048xf16>, tensor<1x1x256xi8>)
     outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
 
 // -----
 
-func.func @bitmap_c2(%a: tensor<4x64xi8>, %v: tensor<1x1x1024xi8>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xi32>) -> tensor<4x16xi32> {
-  // expected-error @+1 {{expected weights of f16 or bf16 for a bitmap, but got i8}}
-  %r = nm.spmm <2:4> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xi8>, tensor<1x1x1024xi8>, tensor<1x1x256xi8>)
+func.func @bitmap_c2(%a: tensor<4x64xf32>, %v: tensor<1x1x1024xf32>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected weights of f16, bf16, i8, f8E4M3FN or f8E5M2 for a bitmap, but got f32}}
+  %r = nm.spmm <2:4> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xf32>, tensor<1x1x1024xf32>, tensor<1x1x256xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @bitmap_c2_odd(%a: tensor<4x64xi8>, %v: tensor<1x1x576xi8>, %i: tensor<1x1x256xi8>, %c: tensor<4x16xi32>) -> tensor<4x16xi32> {
+  // expected-error @+1 {{expected a pattern that keeps an even number of each 32 rows for a bitmap of i8, but 9:32 may keep 9}}
+  %r = nm.spmm <9:32> packing #nm.bitmap ins(%a, %v, %i : tensor<4x64xi8>, tensor<1x1x576xi8>, tensor<1x1x256xi8>)
     outs(%c : tensor<4x16xi32>) -> tensor<4x16xi32>
   return %r : tensor<4x16xi32>
 }

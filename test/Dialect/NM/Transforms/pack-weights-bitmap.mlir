@@ -30,3 +30,19 @@ func.func @constant(%a: tensor<4x4xf16>, %c: tensor<4x2xf32>) -> tensor<4x2xf32>
     outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>
 }
+
+// -----
+
+// Of windows of 64 and 128 rows these are the windows, of which steps have
+// four.
+// CHECK-LABEL: func.func @bytes.pack
+// CHECK: = nm.pack <20:128> #nm.bitmap {{.*}} -> tensor<2x3x1280xi8>, tensor<2x3x1024xi8>
+// CHECK-LABEL: func.func @bytes(
+// CHECK: nm.spmm <20:128> packing #nm.bitmap
+func.func @bytes(%a: tensor<4x1100xi8>, %v: tensor<180x20xi8> {nm.values_of = 1 : i64}, %i: tensor<180x20xi8> {nm.indices_of = 1 : i64},
+                 %c: tensor<4x20xi32>) -> tensor<4x20xi32> {
+  %r = nm.spmm <20:128> schedule #nm.mma_bitmap<block = [8, 16, 512], warp = [8, 16]>
+    ins(%a, %v, %i : tensor<4x1100xi8>, tensor<180x20xi8>, tensor<180x20xi8>)
+    outs(%c : tensor<4x20xi32>) -> tensor<4x20xi32>
+  return %r : tensor<4x20xi32>
+}

@@ -42,3 +42,27 @@ func.func @m_major(%a: memref<128x8xf16>, %v: memref<1x1x1024xf16>, %i: memref<1
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Of 8-bit weights a lane loads two words of its string for each four rows,
+// shifts the first value to the front, and picks from there by the ranks of
+// those that are kept.
+// CHECK-LABEL: func.func @bytes
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK: %[[KEPT:.*]] = arith.andi %{{.*}}, %c4369_i32
+// CHECK: %[[RANKS:.*]] = arith.muli %[[KEPT]], %c4364_i32
+// CHECK: %[[SELECTORS:.*]] = arith.addi %[[RANKS]], %c17476_i32
+// CHECK: llvm.intr.ctpop
+// CHECK: %[[FOUR:.*]] = llvm.intr.fshr
+// CHECK: nvvm.prmt <default> %[[SELECTORS]], %[[FOUR]], %c0_i32
+// CHECK: nvvm.mma.sync {{.*}}intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 32>
+// CHECK-COUNT-3: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+func.func @bytes(%a: memref<8x128xi8>, %v: memref<1x1x1024xi8>, %i: memref<1x1x256xi8>, %c: memref<8x16xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32> packing #nm.bitmap schedule #nm.mma_bitmap<block = [8, 16, 128], warp = [8, 16]>
+      ins(%a, %v, %i : memref<8x128xi8>, memref<1x1x1024xi8>, memref<1x1x256xi8>)
+      outs(%c : memref<8x16xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

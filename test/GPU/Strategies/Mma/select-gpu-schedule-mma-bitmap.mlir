@@ -24,3 +24,16 @@ func.func @many(%a: tensor<1024x4096xf16>, %v: tensor<2048x4096xf16>, %i: tensor
     outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
   return %r : tensor<1024x4096xf16>
 }
+
+// -----
+
+// Of i8 zeros change no sum. Rows up to 32 are one block's.
+// CHECK-LABEL: func.func @bytes
+// CHECK: schedule #nm.mma_bitmap<block = [32, {{.*}}], warp = [32, {{.*}}], stages = {{.*}}slice_k =
+// EXACT-LABEL: func.func @bytes
+// EXACT: schedule #nm.mma_bitmap
+func.func @bytes(%a: tensor<32x8192xi8>, %v: tensor<4096x8192xi8>, %i: tensor<4096x8192xi8>, %c: tensor<32x8192xi32>) -> tensor<32x8192xi32> {
+  %r = nm.spmm <16:32> ins(%a, %v, %i : tensor<32x8192xi8>, tensor<4096x8192xi8>, tensor<4096x8192xi8>)
+    outs(%c : tensor<32x8192xi32>) -> tensor<32x8192xi32>
+  return %r : tensor<32x8192xi32>
+}
