@@ -44,8 +44,11 @@ static constexpr int64_t kStages = 2;
 /// an H200 (2026-11-26). Loads alone are 64. Of 8-bit weights they are counted
 /// and not measured: two loads and some twelve instructions for each four
 /// weights of a lane, 200 in all, take the clocks that they take of 16 bits.
-static constexpr double kStepClocks = 100, kByteStepClocks = 75,
-                        kActivationLoads = 16;
+static constexpr double kStepClocks = 100, kActivationLoads = 16;
+static constexpr int64_t kByteStepClocks = 75;
+/// What a Hopper takes beside that for each eight rows of 8-bit floats, which
+/// it converts to f16 first: some 18 instructions for each mma.sync.
+static constexpr int64_t kConversionClocks = 18;
 /// Rows of k of such a step.
 static constexpr int64_t kStepRows = 128;
 /// The fewest slices whose warps hide one another's loads.
@@ -87,7 +90,7 @@ static int64_t wordsOfBits(const GpuSchedule &tile, const BitmapForm &form) {
 
 /// What a tile of `tile` has.
 static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
-                              const GpuChip &chip) {
+                              ElementType type, const GpuChip &chip) {
   int64_t formBlocks = tile.blockN / BitmapForm::kColumns,
           formSteps = tile.blockK / form.stepRows();
   auto blocks = double(formBlocks), steps = double(tile.blockK / kStepRows),
@@ -101,10 +104,13 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
   // Warps side by side load the words of A each for itself.
   double sideBySide = double(tile.blockN / tile.warpN);
   parts.clocks =
-      blocks * steps * (form.bytes == 1 ? kByteStepClocks : kStepClocks) +
+      blocks * steps *
+          (form.bytes == 1 ? double(kByteStepClocks) : kStepClocks) +
       sideBySide * steps * matrices * kActivationLoads * double(form.bytes) /
           kMmaBytes +
       double(parts.activationBytes + parts.valueBytes) / chip.rates.shared;
+  if (isFloat8(type) && !chip.multipliesSparseFloat8)
+    parts.clocks += blocks * steps * matrices * double(kConversionClocks);
   parts.waits = tile.sliceK < kManySlices ? kTileBarrier : 0;
   return parts;
 }
@@ -125,13 +131,13 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
   std::optional<GpuSchedule> best;
   for (auto [columns, slices] : kShapes) {
     MmaTileShape shape{rows, columns, rows, kColumns};
-    GpuSchedule tile = shape.makeSchedule(SourceKind::MmaBitmap,
-                                          slices * form.stepRows());
+    GpuSchedule tile =
+        shape.makeSchedule(SourceKind::MmaBitmap, slices * form.stepRows());
     tile.sliceK = slices;
     setLeastTimes(product, chip,
                   chip.rates.mma * double(kMmaBytes) / double(bytes),
                   steps * double(form.stepRows()), weightBytes, tile);
-    StreamTile parts = measureTile(tile, form, chip);
+    StreamTile parts = measureTile(tile, form, product.type, chip);
     if (columns == kSideBySide && 2 * parts.activationBytes < parts.valueBytes)
       continue;
     std::optional<GpuSchedule> found =
@@ -143,7 +149,8 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
   if (best) {
     bool isAlone = 2 * (best->sharedBytes + kReservedShared) >
                    chip.sharedPerMultiprocessor;
-    if (isAlone && rows > 2 * kMatrixRows)
+    // What no device was asked has to be that much faster than the rest.
+    if (bytes == 1 || (isAlone && rows > 2 * kMatrixRows))
       best->microseconds *= kMeasured;
     return *best;
   }
