@@ -100,3 +100,22 @@ def test_adaptive_pools(dtype):
                  "to more": lambda x: F.adaptive_avg_pool2d(x, (7, 8)),
                  "one dimension": lambda x: F.adaptive_avg_pool2d(x, (5, 4))}),
           draw(2, 3, 5, 7, dtype=dtype))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_empty_parts(dynamic):
+    """As of heads that rotary embeddings turn whole, which leave nothing behind."""
+    def written(x):
+        y = x.clone()
+        y[:, 6:] = x[:, :0]
+        return y
+
+    check(every({
+        "behind": lambda x: torch.cat([x[:, :6] * 2, x[:, 6:]], -1),
+        "before": lambda x: torch.cat([x[:, :0], x[:, 2:]], -1),
+        "between": lambda x: torch.cat([x[:, :2], x[:, 6:], x[:, 2:]], -1),
+        "all": lambda x: torch.cat([x[:, 6:], x[:, :0]], -1),
+        "past the end": lambda x: torch.cat([x, x[:, 9:12]], -1),
+        "split": lambda x: torch.cat(x.split([6, 0], -1)[::-1], -1),
+        "written": written,
+    }), draw(4, 6), dynamic=dynamic)

@@ -378,6 +378,9 @@ class FunctionText:
         shape = (*tensor.shape[:dim], size, *tensor.shape[dim + 1:])
         if shape == tensor.shape:
             return tensor
+        if size == 0:
+            # Which may begin behind the last element, where no slice may.
+            return self.empty(shape, tensor.element)
         result = Tensor(self.fresh(), shape, tensor.element)
         self.line(f"{result.name} = tensor.extract_slice {tensor.name}"
                   f"{self._place(shape, dim, begin, step)} : {tensor.type} to "
@@ -386,8 +389,11 @@ class FunctionText:
 
     def concatenate(self, tensors: Sequence[Tensor], dim: int, shape: Sequence[Dim]
                     ) -> Tensor:
+        parts = [tensor for tensor in tensors if tensor.shape[dim] != 0]
+        if len(parts) == 1:
+            return parts[0]
         result, begin = self.empty(shape, tensors[0].element), self.index(0)
-        for tensor in tensors:
+        for tensor in parts:
             filled = Tensor(self.fresh(), result.shape, result.element)
             place = self._place(tensor.shape, dim, begin, 1)
             self.line(f"{filled.name} = tensor.insert_slice {tensor.name} into "
@@ -412,6 +418,8 @@ class FunctionText:
     def insert_at(self, tensor: Tensor, into: Tensor, dim: int, begin: Dim | str,
                   step: int) -> Tensor:
         """`into` with `tensor` in it, from `begin` on along one dimension."""
+        if tensor.shape[dim] == 0:
+            return into
         result = Tensor(self.fresh(), into.shape, into.element)
         place = self._place(tensor.shape, dim, begin, step)
         self.line(f"{result.name} = tensor.insert_slice {tensor.name} into "
