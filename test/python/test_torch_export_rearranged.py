@@ -119,3 +119,13 @@ def test_empty_parts(dynamic):
         "split": lambda x: torch.cat(x.split([6, 0], -1)[::-1], -1),
         "written": written,
     }), draw(4, 6), dynamic=dynamic)
+
+
+def test_repeats_by_the_batch():
+    """As of relative positions, which DeBERTa has once for each sequence and head."""
+    check(every({
+        "whole": lambda x: x[:1].repeat(x.shape[0], 1) + x,
+        "new dimension": lambda x: x[0, :4].repeat(x.shape[0], 1),
+        "of blocks": lambda x: torch.arange(12.).view(2, 6).repeat(
+            x.shape[0], 1).view(x.shape[0], 2, 6) * x[:, None],
+        "twice": lambda x: x.repeat(1, 2)}), draw(3, 6), dynamic=True)

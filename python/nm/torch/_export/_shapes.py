@@ -143,12 +143,12 @@ def _cat(c: Context, tensors: Sequence[Tensor | Constant], dim: int = 0) -> Tens
 
 
 @lowers("aten.repeat")
-def _repeat(c: Context, x: Tensor | Constant, repeats: Sequence[int]) -> Tensor:
+def _repeat(c: Context, x: Tensor | Constant, repeats: Sequence[Dim]) -> Tensor:
     x = c.tensor(x)
     padded = [1] * (len(repeats) - len(x.shape)) + list(x.shape)
     # Of each dimension its copies first: [r0, s0, r1, s1, ...].
     ones = [size for dim in padded for size in (1, dim)]
-    wide = [size for dim, times in zip(padded, repeats) for size in (c.dim(times), dim)]
+    wide = [size for dim, times in zip(padded, repeats) for size in (times, dim)]
     copies = c.fn.elementwise([c.fn.reshape(x, ones)], wide, c.element,
                               lambda body, x: x)
     return c.fn.reshape(copies, c.shape)
