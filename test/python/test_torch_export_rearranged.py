@@ -117,6 +117,7 @@ def test_empty_parts(dynamic):
         "all": lambda x: torch.cat([x[:, 6:], x[:, :0]], -1),
         "past the end": lambda x: torch.cat([x, x[:, 9:12]], -1),
         "split": lambda x: torch.cat(x.split([6, 0], -1)[::-1], -1),
+        "sum": lambda x: x[:, 6:].sum(-1), "added": lambda x: x[:, 6:] + 1,
         "written": written,
     }), draw(4, 6), dynamic=dynamic)
 

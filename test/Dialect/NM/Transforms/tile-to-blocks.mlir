@@ -111,3 +111,20 @@ func.func @averages(%x: tensor<1x32x10x10xf32>, %c: tensor<1x32xf32>) -> tensor<
   %r = linalg.reduce {arith.addf} ins(%x : tensor<1x32x10x10xf32>) outs(%c : tensor<1x32xf32>) dimensions = [2, 3]
   return %r : tensor<1x32xf32>
 }
+
+// -----
+
+// Of no elements there are no tasks, whatever the number of rows.
+
+// TASKS-LABEL: func.func @nothing(
+// TASKS-NOT: scf.forall
+// TASKS: linalg.generic
+func.func @nothing(%x: tensor<?x0xf32>, %c: tensor<?x0xf32>) -> tensor<?x0xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+    ins(%x : tensor<?x0xf32>) outs(%c : tensor<?x0xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?x0xf32>
+  return %r : tensor<?x0xf32>
+}
