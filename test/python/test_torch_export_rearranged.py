@@ -130,3 +130,15 @@ def test_repeats_by_the_batch():
         "of blocks": lambda x: torch.arange(12.).view(2, 6).repeat(
             x.shape[0], 1).view(x.shape[0], 2, 6) * x[:, None],
         "twice": lambda x: x.repeat(1, 2)}), draw(3, 6), dynamic=True)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_mean_of_all_places(dynamic):
+    """Its result has other strides, of sizes of one."""
+    check(lambda x: F.adaptive_avg_pool1d(x, 1), draw(3, 4, 6), dynamic=dynamic)
+    check(lambda x: F.adaptive_avg_pool2d(x, 1), draw(3, 4, 6, 5), dynamic=dynamic)
+
+
+def test_strides_that_move_elements_are_refused():
+    with pytest.raises(nm.Error, match="strides"):
+        nm.torch.export(Function(lambda x: x.as_strided((6, 4), (1, 6))), (draw(4, 6),))

@@ -142,6 +142,19 @@ def _cat(c: Context, tensors: Sequence[Tensor | Constant], dim: int = 0) -> Tens
     return c.fn.concatenate(cast, dim_index(c, dim, len(c.shape)), c.shape)
 
 
+@lowers("aten.as_strided")
+def _as_strided(c: Context, x: Tensor | Constant, *_places) -> Tensor:
+    """Where nothing moves, as behind a mean of all places of an image, whose sizes of one
+    PyTorch gives the strides of channels that are last."""
+    given, found = c.node.args[0].meta["val"], c.node.meta["val"]
+    places = [[(str(size), str(stride)) for size, stride in zip(
+        each.shape, each.stride()) if str(size) != "1"] for each in (given, found)]
+    if str(given.shape) != str(found.shape) or places[0] != places[1] or (
+            str(found.storage_offset()) != str(given.storage_offset())):
+        raise c.refuse("the strides of the tensor before")
+    return c.tensor(x)
+
+
 @lowers("aten.repeat")
 def _repeat(c: Context, x: Tensor | Constant, repeats: Sequence[Dim]) -> Tensor:
     x = c.tensor(x)
