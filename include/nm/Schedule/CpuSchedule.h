@@ -90,6 +90,8 @@ struct CpuProduct {
   int64_t m = 1;
   int64_t n = 1;
   int64_t k = 1;
+  /// Whether A is [k x m], planes of an image say.
+  bool isMMajor = false;
 
   static constexpr int64_t kUnknown = -1;
   /// Rows that stand for an unknown m in estimates.

@@ -50,9 +50,13 @@ private:
   };
   struct Scratch {
     int64_t vectors;
+    /// `sums` is null where a column's go to C at once.
     Value a, sums;
     /// Of an image, rows of pixels of a tile.
     int64_t imageRows = 0;
+  };
+  struct Rows {
+    Value first, end;
   };
 
   Range loadRange(Value column, Value kTile);
@@ -67,7 +71,13 @@ private:
   void deallocate(const Scratch &scratch);
   void expandImage();
   void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
-  void sumColumn(Value column, Value kTile, const Scratch &scratch);
+  void sumColumn(Value column, Value kTile, const Scratch &scratch,
+                 const Rows &rows);
+  void storeSums(Value column, Value kTile, const Scratch &scratch,
+                 const Rows &rows, ArrayRef<Value> sums);
+  /// Whether a column's sums are whole when a tile of k is done, and C has them
+  /// side by side.
+  bool sumsAtOnce() const { return tiles == 1 && tile.transposeC; }
   SmallVector<Value> addWeight(Value place, const Scratch &scratch,
                                ArrayRef<Value> sums);
 
@@ -144,12 +154,13 @@ ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors,
   int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
   Value width = e.index(vectors * e.lanes);
   return {vectors, e.allocate({e.index(kRows), width}),
-          e.allocate({columns, width}), imageRows};
+          sumsAtOnce() ? Value() : e.allocate({columns, width}), imageRows};
 }
 
 void ColumnProducts::deallocate(const Scratch &scratch) {
   e.deallocate(scratch.a);
-  e.deallocate(scratch.sums);
+  if (scratch.sums)
+    e.deallocate(scratch.sums);
 }
 
 void ColumnProducts::expandImage() {
@@ -196,11 +207,13 @@ void ColumnProducts::expandRows(Value firstRow, Value endRow,
     layOutA(e, tile,
             {firstRow, firstK, kRows, scratch.vectors, scratch.a,
              scratch.imageRows});
-    e.loop(e.index(0), tile.n, 1,
-           [&](Value column) { sumColumn(column, kTile, scratch); });
+    e.loop(e.index(0), tile.n, 1, [&](Value column) {
+      sumColumn(column, kTile, scratch, {firstRow, endRow});
+    });
   });
-  writeSums(e, tile,
-            {scratch.sums, firstRow, e.index(0), scratch.vectors, endRow});
+  if (!sumsAtOnce())
+    writeSums(e, tile,
+              {scratch.sums, firstRow, e.index(0), scratch.vectors, endRow});
 }
 
 SmallVector<Value> ColumnProducts::addWeight(Value place,
@@ -216,8 +229,28 @@ SmallVector<Value> ColumnProducts::addWeight(Value place,
   return results;
 }
 
+/// Adds the sums of a tile of k to those before, or writes them to C.
+void ColumnProducts::storeSums(Value column, Value kTile,
+                               const Scratch &scratch, const Rows &rows,
+                               ArrayRef<Value> sums) {
+  Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                  kTile, e.index(0));
+  for (auto [vector, sum] : llvm::enumerate(sums)) {
+    Value offset = e.index(vector * e.lanes);
+    if (sumsAtOnce()) {
+      Value row = e.add(rows.first, offset);
+      tile.write(e, sum, row, column, /*alongM=*/true, e.sub(rows.end, row));
+      continue;
+    }
+    SmallVector<Value> place = {column, offset};
+    Value before =
+        e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
+    e.store(e.addElements(before, sum), scratch.sums, place);
+  }
+}
+
 void ColumnProducts::sumColumn(Value column, Value kTile,
-                               const Scratch &scratch) {
+                               const Scratch &scratch, const Rows &rows) {
   Range range = loadRange(column, kTile);
   auto count = static_cast<size_t>(scratch.vectors);
   SmallVector<Value> sums(count, e.zeroVector());
@@ -240,14 +273,7 @@ void ColumnProducts::sumColumn(Value column, Value kTile,
       e.loop(first, range.end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
         return addWeight(place, scratch, sums);
       });
-  Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                  kTile, e.index(0));
-  for (auto [vector, sum] : llvm::enumerate(sums)) {
-    SmallVector<Value> place = {column, e.index(vector * e.lanes)};
-    Value before =
-        e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
-    e.store(e.addElements(before, sum), scratch.sums, place);
-  }
+  storeSums(column, kTile, scratch, rows, sums);
 }
 
 //===----------------------------------------------------------------------===//

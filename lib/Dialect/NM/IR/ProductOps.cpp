@@ -469,7 +469,8 @@ struct DropUnusedEpilogueOperands : OpRewritePattern<OpTy> {
   }
 };
 
-/// An epilogue that gives the sum is none: the sum is added to zeros.
+/// An epilogue that gives the sum is none: the sum is added to zeros. A CPU's
+/// schedule has such an epilogue for sums that are stored.
 template <typename OpTy>
 struct DropIdentityEpilogue : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -479,6 +480,9 @@ struct DropIdentityEpilogue : OpRewritePattern<OpTy> {
     if (!op.hasEpilogue() || op.getEpilogue().getTerminator()->getOperand(0) !=
                                  op.getEpilogue().getArgument(0))
       return rewriter.notifyMatchFailure(op, "no epilogue that gives the sum");
+    ScheduleAttrInterface schedule = op.getScheduleAttr();
+    if (schedule && schedule.isForCPU() && !schedule.isReference())
+      return rewriter.notifyMatchFailure(op, "sums are stored on purpose");
     Location loc = op.getLoc();
     Value zero = arith::ConstantOp::create(
         rewriter, loc, rewriter.getZeroAttr(op.getCType().getElementType()));

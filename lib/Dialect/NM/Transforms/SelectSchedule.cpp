@@ -49,6 +49,8 @@ static CpuProduct getProduct(SparseProductOpInterface op,
   product.m = ShapedType::isDynamic(m) || isOfAnyM ? CpuProduct::kUnknown : m;
   product.n = op.getStaticN();
   product.k = op.getStaticK();
+  auto spmm = dyn_cast<SpMMOp>(op.getOperation());
+  product.isMMajor = spmm && spmm.getTransposeA();
   return product;
 }
 

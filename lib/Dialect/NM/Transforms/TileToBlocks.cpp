@@ -5,6 +5,7 @@
 #include "SlidingWindows.h"
 #include "WindowTasks.h"
 
+#include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
 
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::nm {
@@ -191,6 +193,37 @@ private:
 };
 } // namespace
 
+/// A place for what `op` stores, if all of its C is one constant: the place
+/// that was filled, or another where that one may have other users.
+static Value findPlaceOfFilled(RewriterBase &rewriter,
+                               SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  if (!fill || op.hasEpilogue() || !schedule.isForCPU() ||
+      schedule.isReference() || !matchPattern(fill.value(), m_Constant()) ||
+      fill.value().getType() != op.getCType().getElementType())
+    return {};
+  Value place = fill.output();
+  if (auto empty = place.getDefiningOp<tensor::EmptyOp>())
+    return rewriter.clone(*empty)->getResult(0);
+  return fill->hasOneUse() ? place : Value();
+}
+
+/// A product whose C is filled with a constant stores its sums instead of
+/// adding them to what is filled, and read, before.
+static SparseProductOpInterface storeSums(RewriterBase &rewriter,
+                                          SparseProductOpInterface op) {
+  rewriter.setInsertionPoint(op);
+  Value place = findPlaceOfFilled(rewriter, op);
+  if (!place)
+    return op;
+  EpilogueBuilder builder(rewriter, op, op.getLoc(), op.getAccumulatorType());
+  Value stored = builder.emitOwn(builder.getSum());
+  SparseProductOpInterface storing = builder.create(op, stored, place);
+  rewriter.replaceOp(op, storing);
+  return storing;
+}
+
 LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
   SmallVector<SparseProductOpInterface> products;
   getOperation()->walk([&](SparseProductOpInterface op) {
@@ -198,7 +231,7 @@ LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
       products.push_back(op);
   });
   for (SparseProductOpInterface op : products)
-    if (failed(tileToBlocks(rewriter, op)))
+    if (failed(tileToBlocks(rewriter, storeSums(rewriter, op))))
       return failure();
   return success();
 }

@@ -128,3 +128,36 @@ func.func @nothing(%x: tensor<?x0xf32>, %c: tensor<?x0xf32>) -> tensor<?x0xf32> 
   } -> tensor<?x0xf32>
   return %r : tensor<?x0xf32>
 }
+
+// -----
+
+// Zeros that C is filled with are not written and read: tasks store their sums,
+// to a place of their own, as the other use of the zeros is another.
+// CHECK-LABEL: func.func @stores
+// CHECK: linalg.fill
+// CHECK: %[[OUT:.*]] = tensor.empty() : tensor<128x96xf32>
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[OUT]])
+// CHECK: nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
+// CHECK: ^bb0(%[[SUM:.*]]: f32):
+// CHECK-NEXT: nm.yield %[[SUM]]
+// CHECK: scf.forall
+// CHECK: nm.spmm
+// CHECK: ^bb0(%[[SUM2:.*]]: f32):
+// CHECK: %[[MORE:.*]] = arith.addf %[[SUM2]], %{{.*}}
+// CHECK-NEXT: nm.yield %[[MORE]]
+// TASKS-LABEL: func.func @stores
+func.func @stores(%a: tensor<128x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>) -> (tensor<128x96xf32>, tensor<128x96xf32>, tensor<128x96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<128x96xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x96xf32>) -> tensor<128x96xf32>
+  %r = nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
+    outs(%zeros : tensor<128x96xf32>) -> tensor<128x96xf32>
+  %e2 = tensor.empty() : tensor<128x96xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%e2 : tensor<128x96xf32>) -> tensor<128x96xf32>
+  %r2 = nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
+    outs(%ones : tensor<128x96xf32>) -> tensor<128x96xf32>
+  return %r, %r2, %zeros : tensor<128x96xf32>, tensor<128x96xf32>, tensor<128x96xf32>
+}
