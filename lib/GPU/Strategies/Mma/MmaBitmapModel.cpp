@@ -38,6 +38,8 @@ static constexpr std::pair<int64_t, int64_t> kShapes[] = {{kSideBySide, 8},
                                                           {kColumns, 2},
                                                           {kColumns, 1}};
 static constexpr int64_t kStages = 2;
+/// Rows of k of a tile of runs of more than 32 rows at most.
+static constexpr int64_t kMostTileRows = 2048;
 /// Clocks of a multiprocessor for a step of 16 columns, and for the words of A
 /// that its warp loads for each eight rows of it: fitted to 42 kernels with 8
 /// and 16 rows at 50, 75 and 87.5 %, k x n of 4096 x 4096 and 8192 x 8192, on
@@ -130,9 +132,15 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
       blocks * steps * double(form.valuesOfStep() * bytes + form.stepBytes());
   std::optional<GpuSchedule> best;
   for (auto [columns, slices] : kShapes) {
+    // Of a short k most of a tile of many slices would lie behind its end, and
+    // threads that copy bytes one by one have many of a long one.
+    int64_t tileRows = slices * form.stepRows();
+    bool isLong = form.runRows > BitmapForm::kWordRows;
+    if (slices > 1 && ((isLong && tileRows > kMostTileRows) ||
+                       ((isLong || bytes == 1) && tileRows >= 2 * product.k)))
+      continue;
     MmaTileShape shape{rows, columns, rows, kColumns};
-    GpuSchedule tile =
-        shape.makeSchedule(SourceKind::MmaBitmap, slices * form.stepRows());
+    GpuSchedule tile = shape.makeSchedule(SourceKind::MmaBitmap, tileRows);
     tile.sliceK = slices;
     setLeastTimes(product, chip,
                   chip.rates.mma * double(kMmaBytes) / double(bytes),
