@@ -274,19 +274,21 @@ def NM_BitmapAttr
   let description = [{
     A bit for each weight says whether it is kept, and the kept ones stand side
     by side, so that lanes put zeros between them in registers. Columns are cut
-    into blocks of 16, and k into steps of 128, in which each of four
-    neighbouring lanes has a run of 32 rows. A run has S places for values, as
-    many as the pattern keeps of 32 aligned rows at most. Values are
-    `[⌈n/16⌉ × ⌈k/128⌉ × 64·S]`, the first of all runs, then the second ones,
-    and so on, and indices the bits, `[⌈n/16⌉ × ⌈k/128⌉ × 256]` bytes;
-    include/nm/Format/Bitmap.h has both to the bit. Of f16, 8:16 takes 0.5625 of
-    what dense weights take.
+    into blocks of 16, and k into steps, in each of which four neighbouring
+    lanes have a run of rows each: s steps of 4·R rows, where
+    include/nm/Format/Bitmap.h says what R is, a multiple of 32. A run has S
+    places for values, as many as the pattern keeps of R aligned rows at most.
+    Values are `[⌈n/16⌉ × s × 64·S]`, and indices the bits,
+    `[⌈n/16⌉ × s × 8·R]` bytes; Bitmap.h has both to the bit. 8:16 takes 0.5625
+    of dense weights of 16 bits, and 0.625 of dense weights of 8 bits.
 
-    Products of packed weights have the pattern S:32, whose windows are runs.
+    Products of packed weights have the pattern S:R, whose windows are runs.
 
     Constraints:
-    * (C1) S < 30, so that the form is smaller than dense weights.
-    * (C2) weights are f16 or bf16.
+    * (C1) the form is smaller than dense weights: of 32 rows, S < 30 for
+      weights of 16 bits, and S < 28 for weights of 8 bits.
+    * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2; S is even for those of
+      8 bits.
 
     ```mlir
     #nm.bitmap

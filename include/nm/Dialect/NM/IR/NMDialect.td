@@ -43,6 +43,8 @@ def NM_Dialect : Dialect {
     | a function | `nm.temporary_bytes` | the bytes of the allocation that its temporaries share |
     | a function | `nm.steps` | what it does in which order, as `nm-mark-steps` describes it |
     | an op of a kernel | `nm.overlays_tiles` | its memory is that of tiles which are no longer needed |
+    | a load of a kernel | `nm.early_load` | what it loads no kernel writes, so that the load may stand before the wait for the kernel before |
+    | an op of a kernel | `nm.short_kernel` | the kernel takes little longer than a launch, so that an early start gains whatever the number of its blocks |
     | a view of shared memory | `nm.alignment` | the bytes that it starts at a multiple of, which its constant offset is |
     | a linalg op | `nm.windows` | it repeats rows of k, so that windows of as many are groups of four rows of which neighbours share two |
     | an argument | `nm.values_of`, `nm.indices_of` | the argument, as it was written, whose condensed part it is |

@@ -101,11 +101,12 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
 
     #### `#nm.mma_bitmap`: weights that lanes expand
 
-    Products of few rows of f16 and bf16 with sums of f32 by
-    `mma.sync.m16n8k16`, for any pattern: weights stay condensed in shared
-    memory, as `#nm.bitmap` packs them, and lanes put zeros between them in
-    registers. Each pruned weight is a zero that meets an activation, so that an
-    infinite or NaN one makes NaN of it, as with dense weights.
+    Products of few rows by `mma.sync`, for any pattern: weights stay condensed
+    in shared memory, as `#nm.bitmap` packs them, and lanes put zeros between
+    them in registers. Sums of f16 and bf16 are f32, of i8 i32, and of f8E4M3FN
+    and f8E5M2, from sm_89 on, f32. Each pruned weight is a zero that meets an
+    activation, so that an infinite or NaN one makes NaN of it, as with dense
+    weights.
 
     `block` is the tile [m, n, k] that one thread block makes, and `warp` the
     tile [m, n] of a warp; which of it a lane has follows from the instruction.
