@@ -116,6 +116,7 @@ whole = accelerate.load_checkpoint_and_dispatch(
 with torch.no_grad():
     assert (whole(tokens).logits - expected).abs().max() < 1e-5
 """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     run = subprocess.run([sys.executable, "-c", script, str(tmp_path / "folder")], text=True,
-                         capture_output=True, check=False)
+                         capture_output=True, check=False, env=environment)
     assert run.returncode == 0, run.stderr

@@ -90,15 +90,20 @@ def check_layers(nm_compile, readelf, folder):
     do: with the square of their number, twice as many would take four times."""
     for target in "cpu", "cuda:sm_90a", "sim:sm_90a":
         seconds, loops = {}, {}
-        for layers in 1, 40, 80:
-            path = folder / f"{layers}.o"
-            seconds[layers] = min(
-                compile_model(nm_compile, module(layers, None), path,
-                              f"--target={target}", "--emit=obj")[0] for _ in range(2))
-            loops[layers] = count_loops(readelf, path)
+        # What else a machine does only adds to a time, so that more times are better.
+        for _ in range(6):
+            for layers in 1, 40, 80:
+                path = folder / f"{layers}.o"
+                took, _ = compile_model(nm_compile, module(layers, None), path,
+                                        f"--target={target}", "--emit=obj")
+                seconds[layers] = min(took, seconds.get(layers, took))
+                loops[layers] = count_loops(readelf, path)
+            one, few, many = (seconds[layers] for layers in (1, 40, 80))
+            is_linear = many - one < 3.2 * max(few - one, 0.2)
+            if is_linear:
+                break
         assert 0 < loops[40] == loops[80], (target, loops)
-        one, few, many = (seconds[layers] for layers in (1, 40, 80))
-        assert many - one < 3.2 * max(few - one, 0.2), (target, seconds)
+        assert is_linear, (target, seconds)
         print(target, "grows with the layers")
 
 
