@@ -83,7 +83,7 @@ LogicalResult mlir::nm::verifyMmaBlock(EmitError emitError,
   int64_t step = 1;
   if (source == SourceKind::MmaSparse)
     step = ::nm::SparseOperand::kStepRows;
-  // Of the shortest runs; a pattern may have longer ones.
+  // A step of the shortest runs; windows of 64 and 128 rows have longer runs.
   if (source == SourceKind::MmaBitmap)
     step = ::nm::BitmapForm::kRuns * ::nm::BitmapForm::kWordRows;
   return verifySizes(emitError, "block", block, {1, 1, step}, ::nm::kMaxSize);

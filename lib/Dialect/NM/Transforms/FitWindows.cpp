@@ -72,7 +72,7 @@ struct WindowForm {
   /// Whether a bit for each row says where they are, if so takes less than
   /// their positions.
   bool hasBits = false;
-  /// What their number is a multiple of.
+  /// The kept weights of a window are a multiple of this number.
   int64_t step = 1;
 };
 } // namespace

@@ -71,7 +71,7 @@ static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
 static SmallVector<int64_t> getTaskTile(linalg::LinalgOp op, int64_t elements) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges(),
                        sizes(ranges.size(), 0);
-  // Of no elements there are no tasks.
+  // A result without elements gets no tasks.
   if (llvm::is_contained(ranges, 0))
     return sizes;
   // Tasks would write to each other's slices of other outputs.

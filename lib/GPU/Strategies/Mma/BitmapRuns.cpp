@@ -118,8 +118,8 @@ static Value loadHalf(ThreadEmitter &emitter, Value address) {
 /// Loads a value for each of the four rows: for one that is not kept that of
 /// another row, which is not used.
 LoadedRows RunOfHalves::load(ThreadEmitter &emitter, int64_t number) {
-  // Of prmt's two words, values of two rows whose upper halves are zero, it
-  // picks bytes 0 and 1 of a row that is kept, else 2 and 3: 0x22 more.
+  // prmt picks from two words, a row's value each, whose upper halves are zero:
+  // bytes 0 and 1 of a row that is kept, else 2 and 3: 0x22 more.
   constexpr uint32_t kNoneKept = 0x76327632;
   constexpr int64_t kDifference = 0x22, kLowBits = 0x01010101;
   Value word = bits[number / BitmapForm::kQuadsOfWord];

@@ -30,7 +30,7 @@ struct RunPlace {
   bool isLast, isAlone;
 };
 
-/// What an instruction has of a column, and where prmt finds it.
+/// What a lane loads of a column for an instruction, and the selectors of prmt.
 using LoadedRows = SmallVector<Value>;
 
 /// The rows of one run, which are read in their order.

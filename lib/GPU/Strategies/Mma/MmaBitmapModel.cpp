@@ -48,7 +48,7 @@ static constexpr int64_t kMostTileRows = 2048;
 /// weights of a lane, 200 in all, take the clocks that they take of 16 bits.
 static constexpr double kStepClocks = 100, kActivationLoads = 16;
 static constexpr int64_t kByteStepClocks = 75;
-/// What a Hopper takes beside that for each eight rows of 8-bit floats, which
+/// Clocks that a Hopper takes more for each eight rows of 8-bit floats, which
 /// it converts to f16 first: some 18 instructions for each mma.sync.
 static constexpr int64_t kConversionClocks = 18;
 /// Rows of k of such a step.
