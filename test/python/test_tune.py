@@ -70,11 +70,16 @@ def test_the_fastest_are_measured_again_where_an_earlier_run_ended(tuned, tmp_pa
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(before)
-    nm.tune(CASE, table=tmp_path / "t.yaml", seconds=60, quiet=True)
-    after = list(csv.DictReader((tmp_path / "t.csv").open()))
+    # A busy machine may not come so far within a minute: the same call goes on.
+    for _ in range(10):
+        nm.tune(CASE, table=tmp_path / "t.yaml", seconds=60, quiet=True)
+        after = list(csv.DictReader((tmp_path / "t.csv").open()))
+        again = {row["schedule"] for row in after if row["step"] == "again"}
+        if "" in again:
+            break
     # The model's choice is among them, and no later run measures it otherwise.
     assert "" in {row["schedule"] for row in before}
-    assert "" in {row["schedule"] for row in after if row["step"] == "again"}
+    assert "" in again
 
 
 def test_a_line_that_was_cut_off_is_measured_again(tuned, tmp_path):
