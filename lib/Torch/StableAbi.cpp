@@ -41,6 +41,9 @@ std::string StableAbi::load(const std::string &folder) {
         need("aoti_torch_library_impl", implement)})
     if (!missing.empty())
       return missing;
+  find(library, "torch_tensor_from_pyobject", fromPython);
+  find(library, "torch_tensor_to_pyobject", toPython);
+  find(library, "aoti_torch_grad_mode_is_enabled", isGradEnabled);
   getCudaStream = nullptr;
   if (void *cuda = open("libtorch_cuda.so"))
     find(cuda, "aoti_torch_get_current_cuda_stream", getCudaStream);

@@ -41,6 +41,10 @@ struct StableAbi {
                                  const char *file, uint32_t line,
                                  LibraryHandle *);
   int32_t (*implement)(LibraryHandle, const char *name, Kernel);
+  /// The three are null where PyTorch is older than 2.14.
+  int32_t (*fromPython)(void *object, TensorHandle *);
+  int32_t (*toPython)(TensorHandle, void *type, void **object);
+  bool (*isGradEnabled)();
   /// Null where PyTorch has no CUDA.
   int32_t (*getCudaStream)(int32_t deviceIndex, void **);
 

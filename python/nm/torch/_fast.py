@@ -5,6 +5,9 @@ calls torch.ops.nm.product, a kernel in C++ that runs what was prepared for an i
 same shape. It knows nothing else: where it gives None, the layer goes the way of
 torch.ops.nm.linear, after which the next call of the kind is known. Where a gradient is
 needed, an autograd node calls it: PyTorch's stable C functions make none.
+
+From PyTorch 2.14 the stable C functions take tensors of Python, and the layer's checks are
+in C++, too: make_layer_call gives them.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,11 +37,14 @@ _FUNCTIONS = {
         ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.c_int32,
         ctypes.c_void_p]),
     "nmTorchDropWeight": (None, [ctypes.c_int64]),
+    "nmTorchFindPython": (ctypes.c_int32, []),
 }
 _count_modes = torch._C._len_torch_dispatch_stack
 _has_transforms = torch._C._are_functorch_transforms_active
 _has_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 _tracing_state = torch._C._get_tracing_state
+# A profiler is shown torch.ops.nm.product.
+_is_profiled = torch._C._autograd._profiler_enabled
 
 
 def is_plain(x: Any) -> bool:
@@ -132,3 +139,20 @@ _definition.impl("product", torch.library.fallthrough_kernel, "Autograd")
 #: None where there is no kernel in C++.
 _library = _load()
 product: Any = None if _library is None else torch.ops.nm.product.default._op
+
+
+def make_layer_call(node: type[torch.autograd.Function]) -> Callable[..., Any] | None:
+    """A function (layer, x) in C++ that gives what a layer's forward gives where that is a
+    known product, and None elsewhere. A node where a gradient is needed is `node` with a
+    forward in C++. None where PyTorch is too old.
+    """
+    if _library is None or not _library.nmTorchFindPython():
+        return None
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+    forward = make(("nmTorchMakeForward", _library))(node.forward)
+    fast = type(node.__name__, (node,), {"forward": staticmethod(forward)})
+    # Function.apply looks for transforms of torch.func first, of which there are none.
+    return make(("nmTorchMakeCall", _library))((
+        Tensor, torch.nn.Parameter, forward_ad,
+        (_count_modes, torch._C._len_torch_function_stack, _has_transforms, _has_autocast,
+         _tracing_state, _is_profiled), super(torch.autograd.Function, fast).apply))

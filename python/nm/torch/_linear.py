@@ -20,13 +20,14 @@ from .._weightfile import unpack_indices
 from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
-from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
+from ._op import (ACTIVATION_MODULES, apply_activation, call_layer, check_activation,
                   check_types, linear_of_tensors, product_with_gradient)
 from ._weights import (LOWER_TYPES, bring_back_weight, check_indices, copy_tensors, find_weight,
                        forget_weight, keep_weight, map_weight, parse_form, share_tensors,
                        write_form)
 
 is_grad_enabled = torch.is_grad_enabled
+is_dynamo_compiling = torch.compiler.is_dynamo_compiling
 
 
 class NMLinear(nn.Linear):
@@ -186,7 +187,7 @@ class NMLinear(nn.Linear):
         It cannot be written to. A tensor that obeys the pattern can be assigned, which
         writes to `values` and `indices`; others are refused with a PatternError.
         """
-        if torch.compiler.is_dynamo_compiling():
+        if is_dynamo_compiling():
             return decompress(*self._parts(), self._form)
         return DenseWeight(self)
 
@@ -312,9 +313,13 @@ class NMLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
+        if call_layer is not None and not is_dynamo_compiling():
+            y = call_layer(self, x)
+            if y is not None:
+                return y
         if self._shards is not None:
             return self._shards.multiply(self, x)
-        if torch.compiler.is_dynamo_compiling():
+        if is_dynamo_compiling():
             return trace(self, x)
         if self._fused is not None and self._uses_fusion(x):
             fusion, number = self._fused

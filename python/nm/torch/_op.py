@@ -17,7 +17,7 @@ from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
 from ._derivatives import register_derivatives
-from ._fast import product
+from ._fast import make_layer_call, product
 from ._weights import (FLOAT8_TYPES, LOWER_TYPES, convert_weight, find_weight, parse_form,
                        tensors_of, without_elements, wrong_type)
 
@@ -254,6 +254,8 @@ class _Product(torch.autograd.Function):
 #: ``product_with_gradient(x, values, bias, layer)``. Function.apply looks for
 #: transforms of torch.func first, of which there are none where a call is known.
 product_with_gradient = super(torch.autograd.Function, _Product).apply
+#: ``call_layer(layer, x)``, a known call of a layer in C++, or None.
+call_layer = make_layer_call(_Product)
 
 
 register_derivatives(_library, _operator, _backward, _setup, _in_plain_operators,
