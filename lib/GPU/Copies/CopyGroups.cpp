@@ -97,10 +97,7 @@ static void lowerAwait(RewriterBase &rewriter, AwaitOp op,
     NVVM::CpAsyncWaitGroupOp::create(rewriter, op.getLoc(), int32_t(*younger));
   // By the threads that have copied, before others are told.
   if (op.getAsyncProxy())
-    NVVM::FenceProxyOp::create(
-        rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(rewriter.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    fenceAsyncProxy(rewriter, op.getLoc());
   emitBarrier(rewriter, op.getLoc(), op.getScope());
   rewriter.eraseOp(op);
 }

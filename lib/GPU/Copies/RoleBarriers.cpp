@@ -162,10 +162,7 @@ void RoleBarriers::lowerWait(RewriterBase &rewriter, WaitOp op) {
   NVVM::MBarrierTryWaitParityOp::create(rewriter, op.getLoc(), pointer, phase,
                                         emitter.i32(kWaitTicks));
   if (op.getAsyncProxy())
-    NVVM::FenceProxyOp::create(
-        rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(rewriter.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    fenceAsyncProxy(rewriter, op.getLoc());
   rewriter.eraseOp(op);
 }
 

@@ -7,7 +7,6 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -45,7 +44,6 @@ private:
   }
   Value sizeOf(std::optional<unsigned> loop);
   Value strideOf(unsigned i, std::optional<unsigned> loop);
-  Value pointerTo(unsigned i);
 
   OpBuilder &builder;
   Location loc;
@@ -84,15 +82,6 @@ Value AttentionCall::strideOf(unsigned i, std::optional<unsigned> loop) {
                                       : constant(known);
 }
 
-Value AttentionCall::pointerTo(unsigned i) {
-  int64_t bytes = op.getOperandType(i).getElementTypeBitWidth() / 8;
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc,
-                                                              op.getOperand(i));
-  Value offset = arith::MulIOp::create(builder, loc, metadata[i].getOffset(),
-                                       constant(bytes));
-  return arith::AddIOp::create(builder, loc, base, offset);
-}
-
 /// As nmCudnnTryAttention of lib/Runtime/Cuda/Cudnn.cpp takes them.
 SmallVector<Value> AttentionCall::getArguments() {
   for (unsigned i = 0; i < kOperands; ++i)
@@ -109,7 +98,7 @@ SmallVector<Value> AttentionCall::getArguments() {
       sizeOf(batch),      sizeOf(head),        sizeOf(group),      sizeOf(row),
       sizeOf(loops.keys), sizeOf(loops.depth), sizeOf(loops.width)};
   for (unsigned i = 0; i < kOperands; ++i)
-    arguments.push_back(pointerTo(i));
+    arguments.push_back(getAddress(builder, op.getOperand(i), metadata[i]));
   Type element = op.getOperandType(0).getElementType();
   arguments.push_back(
       constant(static_cast<int64_t>(*mlir::nm::getElementType(element))));

@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -15,6 +14,19 @@
 
 using namespace mlir;
 using namespace mlir::nm;
+
+Value mlir::nm::getAddress(OpBuilder &builder, Value memref,
+                           memref::ExtractStridedMetadataOp metadata) {
+  Location loc = metadata.getLoc();
+  auto type = cast<MemRefType>(memref.getType());
+  Value base =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+  Value bytes = arith::ConstantIndexOp::create(
+      builder, loc, type.getElementTypeBitWidth() / 8);
+  Value offset =
+      arith::MulIOp::create(builder, loc, metadata.getOffset(), bytes);
+  return arith::AddIOp::create(builder, loc, base, offset);
+}
 
 /// Memory of the sizes of `like`, whose dimensions are in the order of `dims`.
 static Value allocateLike(OpBuilder &builder, Location loc, Value like,
@@ -147,7 +159,9 @@ private:
                                   bool accumulate);
   Value sizeOf(ArrayRef<unsigned> group);
   Value strideOf(unsigned i, ArrayRef<unsigned> group);
-  Value pointerTo(unsigned i);
+  Value pointerTo(unsigned i) {
+    return getAddress(builder, operands[i], metadata[i]);
+  }
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
@@ -247,15 +261,6 @@ Value ContractionCall::strideOf(unsigned i, ArrayRef<unsigned> group) {
   int64_t known = layouts[i].strides[dim];
   return ShapedType::isDynamic(known) ? Value(metadata[i].getStrides()[dim])
                                       : constant(known);
-}
-
-Value ContractionCall::pointerTo(unsigned i) {
-  int64_t bytes = op.getOperandType(i).getElementTypeBitWidth() / 8;
-  Value base =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operands[i]);
-  Value offset = arith::MulIOp::create(builder, loc, metadata[i].getOffset(),
-                                       constant(bytes));
-  return arith::AddIOp::create(builder, loc, base, offset);
 }
 
 /// As nmCublasTryContract of lib/Runtime/Cuda/CublasContract.cpp takes them.

@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/Contractions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::nm {
@@ -17,6 +18,11 @@ using DeclareFunction =
 /// Makes a call of cuBLAS of `op`, on memrefs, and loops for where the library
 /// cannot be loaded or refuses the product.
 void callContraction(ContractOp op, DeclareFunction declare);
+
+/// The address of the first element of `memref`, which `metadata` is of, as an
+/// index.
+Value getAddress(OpBuilder &builder, Value memref,
+                 memref::ExtractStridedMetadataOp metadata);
 
 /// Makes `op`, on memrefs, the loops that define it.
 void expandContraction(ContractOp op);

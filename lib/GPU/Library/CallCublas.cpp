@@ -13,7 +13,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -92,13 +91,9 @@ static void makeRowsContiguous(OpOperand &operand, bool isWritten) {
   Operation *op = operand.getOwner();
   Location loc = op->getLoc();
   OpBuilder builder(op);
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(memref::DimOp::create(builder, loc, memref, dim));
-  auto rows = MemRefType::get(type.getShape(), type.getElementType());
-  Value copy = memref::AllocOp::create(builder, loc, rows, sizes);
+  Value copy = memref::AllocOp::create(
+      builder, loc, memref::getMixedSizes(builder, loc, memref),
+      getElementTypeOrSelf(memref));
   memref::CopyOp::create(builder, loc, memref, copy);
   operand.set(copy);
   builder.setInsertionPointAfter(op);
@@ -139,7 +134,9 @@ private:
   memref::ExtractStridedMetadataOp describe(Value operand) {
     return memref::ExtractStridedMetadataOp::create(builder, loc, operand);
   }
-  Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata);
+  Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata) {
+    return getAddress(builder, operand, metadata);
+  }
   /// As lib/Runtime/Cuda/Cublas.cpp takes them.
   int64_t getFlags(bool accumulate) {
     constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4,
@@ -160,17 +157,6 @@ private:
   SpMMOp op;
 };
 } // namespace
-
-Value CallBuilder::pointerTo(Value operand,
-                             memref::ExtractStridedMetadataOp metadata) {
-  int64_t bytes =
-      cast<MemRefType>(operand.getType()).getElementTypeBitWidth() / 8;
-  Value base =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
-  Value offset = arith::MulIOp::create(builder, loc, metadata.getOffset(),
-                                       constant(bytes));
-  return arith::AddIOp::create(builder, loc, base, offset);
-}
 
 SmallVector<Value> CallBuilder::getArguments(bool accumulate) {
   auto product = cast<SparseProductOpInterface>(*op);

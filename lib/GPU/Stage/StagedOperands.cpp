@@ -189,9 +189,16 @@ SpMMOp OperandStaging::replace(Value group, ArrayRef<Value> operands,
   return staged;
 }
 
-void OperandStaging::replace(Value group, ArrayRef<Value> operands,
-                             size_t buffers, bool isMMajor,
-                             const std::optional<RowsOfTile> &rows) {
+LogicalResult ListedStaging::takeRows() {
+  FailureOr<std::optional<RowsOfTile>> taken = RowsOfTile::takeFrom(op, tile);
+  if (failed(taken))
+    return failure();
+  rows = std::move(*taken);
+  return success();
+}
+
+void ListedStaging::replaceListed(Value group, ArrayRef<Value> operands,
+                                  size_t buffers, bool isMMajor) {
   SpMMOp staged = replace(group, operands, buffers);
   staged.setTransposeA(isMMajor);
   if (!rows)

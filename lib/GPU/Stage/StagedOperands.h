@@ -112,13 +112,27 @@ protected:
   /// of the operands, once no one reads them.
   SpMMOp replace(Value group, ArrayRef<Value> operands, size_t buffers,
                  bool asyncProxy = false);
-  /// The same where the tile of A has the rows of `rows`, if not all: units are
-  /// then found by their places in the lists.
-  void replace(Value group, ArrayRef<Value> operands, size_t buffers,
-               bool isMMajor, const std::optional<RowsOfTile> &rows);
 
   SpMMOp op;
   const GpuTile &tile;
+};
+
+/// One whose tile of A may have the rows alone that lists name.
+class ListedStaging : public OperandStaging {
+public:
+  using OperandStaging::OperandStaging;
+
+protected:
+  LogicalResult takeRows();
+  /// The rows of A's tile.
+  int64_t countRows() const { return rows ? rows->count() : tile.k; }
+  /// As replace, for a staged A that `isMMajor`. Units are found by their
+  /// places in the lists.
+  void replaceListed(Value group, ArrayRef<Value> operands, size_t buffers,
+                     bool isMMajor);
+
+  /// The rows of A that are staged, if not all.
+  std::optional<RowsOfTile> rows;
 };
 
 /// Stages the operands of `op` as `Staging`, an OperandStaging, does, which

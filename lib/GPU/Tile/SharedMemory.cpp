@@ -51,3 +51,10 @@ void mlir::nm::syncWarp(OpBuilder &builder, Location loc) {
   NVVM::SyncWarpOp::create(builder, loc,
                            arith::ConstantIntOp::create(builder, loc, -1, 32));
 }
+
+void mlir::nm::fenceAsyncProxy(OpBuilder &builder, Location loc) {
+  NVVM::FenceProxyOp::create(
+      builder, loc, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(builder.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+}

@@ -34,6 +34,10 @@ Value viewLaunchMemory(OpBuilder &builder, Location loc, Value memory,
 /// they are used, to save registers, moves none past it.
 void syncWarp(OpBuilder &builder, Location loc);
 
+/// Lets bulk copies and wgmma, which access shared memory through another proxy
+/// than threads, see what the thread has written.
+void fenceAsyncProxy(OpBuilder &builder, Location loc);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_TILE_SHAREDMEMORY_H

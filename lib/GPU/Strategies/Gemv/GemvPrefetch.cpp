@@ -2,6 +2,8 @@
 
 #include "GPU/Strategies/Gemv/GemvPrefetch.h"
 
+#include "GPU/Copies/TensorAddress.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,17 +15,6 @@ using namespace mlir::nm;
 static constexpr int64_t kBulkBytes = 16;
 /// A line of the second-level cache.
 static constexpr int64_t kLine = 128;
-
-/// The address of `memory`'s first element, an index.
-static Value getAddress(ThreadEmitter &emitter, Value memory,
-                        int64_t elementBytes) {
-  OpBuilder &builder = emitter.builder;
-  auto parts =
-      memref::ExtractStridedMetadataOp::create(builder, emitter.loc, memory);
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(
-      builder, emitter.loc, memory);
-  return emitter.add(base, emitter.mul(parts.getOffset(), elementBytes));
-}
 
 /// Asks for `bytes` at `address`, an index, each of `warps` warps for a part,
 /// of at most `perWarp` bytes.
@@ -67,7 +58,7 @@ static void prefetchPanels(ThreadEmitter &emitter, Value weights,
   auto size = [&](int64_t dim) {
     return builder.createOrFold<memref::DimOp>(emitter.loc, weights, dim);
   };
-  Value address = getAddress(emitter, weights, elementBytes);
+  Value address = getElementAddress(emitter, weights);
   Value bytes = emitter.mul(size(1), strides[1] * elementBytes);
   int64_t warpsOfPanel =
       std::max<int64_t>(1, tile.threads() / mlir::nm::kWarpSize / panels);

@@ -14,17 +14,15 @@ static constexpr int64_t kWindows = 8;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
-class Staging : public OperandStaging {
+class Staging : public ListedStaging {
 public:
-  using OperandStaging::OperandStaging;
+  using ListedStaging::ListedStaging;
 
 private:
   LogicalResult verify(const ::nm::GpuChip &chip) override;
   Buffers listBuffers() override;
   void emit() override;
 
-  /// The rows of A's tile.
-  int64_t countRows() { return rows ? rows->count() : tile.k; }
   MemRefType getBufferType(ArrayRef<int64_t> shape, int64_t windowRows = 1) {
     return getWorkgroupType(
         shape, getElement(),
@@ -36,9 +34,6 @@ private:
     return staysRowMajor(op.getTransposeA(), rows.has_value(), tile.k);
   }
   bool readsInPlace() { return readsWeightsInPlace(op.getPanelPacking()); }
-
-  /// The rows of A that are staged, if not all.
-  std::optional<RowsOfTile> rows;
 };
 } // namespace
 
@@ -53,13 +48,7 @@ MemRefType Staging::typeOfA() {
 }
 
 LogicalResult Staging::verify(const ::nm::GpuChip &) {
-  if (failed(verifyMmaSyncTile(op, tile)))
-    return failure();
-  FailureOr<std::optional<RowsOfTile>> taken = RowsOfTile::takeFrom(op, tile);
-  if (failed(taken))
-    return failure();
-  rows = std::move(*taken);
-  return success();
+  return failed(verifyMmaSyncTile(op, tile)) ? failure() : takeRows();
 }
 
 OperandStaging::Buffers Staging::listBuffers() {
@@ -81,7 +70,7 @@ void Staging::emit() {
       a, values, castOpen(builder, loc, op.getIndices(), weights.indices),
       castOutput(builder, op, tile)};
   size_t buffers = readsInPlace() ? 1 : 2;
-  replace(finish(), operands, buffers, /*isMMajor=*/!isRowMajor, rows);
+  replaceListed(finish(), operands, buffers, /*isMMajor=*/!isRowMajor);
 }
 
 LogicalResult mlir::nm::stageMmaSyncOperands(OpBuilder &builder, SpMMOp op) {

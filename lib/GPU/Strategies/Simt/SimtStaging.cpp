@@ -20,9 +20,9 @@ using namespace mlir::nm;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
-class Staging : public OperandStaging {
+class Staging : public ListedStaging {
 public:
-  using OperandStaging::OperandStaging;
+  using ListedStaging::ListedStaging;
 
 private:
   /// Checks that the schedule's fields fit the operands.
@@ -32,8 +32,6 @@ private:
 
   ::nm::SimtBlock describeBlock();
   ::nm::ScheduleFields getCopies();
-  /// The rows of A's tile.
-  int64_t countRows() { return rows ? rows->count() : tile.k; }
   MemRefType typeOfA();
   MemRefType typeOfValues();
   MemRefType typeOfIndices();
@@ -49,8 +47,6 @@ private:
   bool keepsAllRows() { return rows && rows->keepsAll(); }
   bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
 
-  /// The rows of A that are staged, if not all.
-  std::optional<RowsOfTile> rows;
   /// The tile and its operands, and how these are staged.
   ::nm::SimtBlock block;
   ::nm::ScheduleFields copies;
@@ -187,10 +183,8 @@ OperandStaging::Buffers Staging::listBuffers() {
 }
 
 LogicalResult Staging::verify(const ::nm::GpuChip &) {
-  FailureOr<std::optional<RowsOfTile>> taken = RowsOfTile::takeFrom(op, tile);
-  if (failed(taken))
+  if (failed(takeRows()))
     return failure();
-  rows = std::move(*taken);
   block = describeBlock();
   copies = getCopies();
   if (::nm::Status status = block.verify(copies); !status)
@@ -259,8 +253,8 @@ void Staging::emit() {
                                  castOutput(builder, op, tile)};
   Value group = finish();
   copyFromStagingBuffer();
-  replace(group, operands, /*buffers=*/leavesIndices() ? 2 : 3,
-          /*isMMajor=*/!isRowMajor(), rows);
+  replaceListed(group, operands, /*buffers=*/leavesIndices() ? 2 : 3,
+                /*isMMajor=*/!isRowMajor());
 }
 
 LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {

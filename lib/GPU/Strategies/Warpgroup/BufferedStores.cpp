@@ -19,6 +19,7 @@
 #include "GPU/Copies/TensorAddress.h"
 #include "GPU/Strategies/Mma/MmaFragments.h"
 #include "GPU/Tile/NamedBarriers.h"
+#include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Format/MmaFragments.h"
 
@@ -294,11 +295,7 @@ void BufferedStores::store() {
     });
     meet();
     storePart(lines, slot);
-    // Copies read through another proxy than threads write.
-    NVVM::FenceProxyOp::create(
-        builder, loc, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(builder.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    fenceAsyncProxy(builder, loc);
     meet();
     emitter.onlyIf(isStarter, [&] { copyPart(block, part, slot); });
   }

@@ -2,6 +2,8 @@
 
 #include "GPU/Strategies/Warpgroup/WgmmaInstructions.h"
 
+#include "GPU/Copies/BulkCopies.h"
+
 #include "nm/Format/MmaFragments.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,19 +23,8 @@ Value mlir::nm::getMatrixDescriptor(ThreadEmitter &emitter, Value buffer,
                                     const MatrixDescriptor &layout) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  auto type = cast<MemRefType>(buffer.getType());
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  auto flat = MemRefType::get(
-      {type.getNumElements()}, type.getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-      type.getMemorySpace());
-  Value view = AliasOp::create(builder, loc, flat, buffer);
-  Value start =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, view);
-  Value inView =
-      memref::ExtractStridedMetadataOp::create(builder, loc, view).getOffset();
-  Value address = emitter.add(start, emitter.mul(inView, bytes));
-  address = emitter.add(address, offset);
+  Value view = flattenBuffer(builder, loc, buffer);
+  Value address = emitter.add(getElementAddress(emitter, view), offset);
   // Of the descriptor, the address in units of 16 bytes comes first.
   Value word = emitter.mask(
       emitter.toI32(emitter.div(address, MatrixDescriptor::kChunk)), 0x3fff);
