@@ -112,9 +112,12 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     tile [m, n] of a warp; which of it a lane has follows from the instruction.
     `stages` is the number of buffers that copies to shared memory take turns
     in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
-    warps that share a tile of C has steps of 128 rows of its own of a tile of
-    k, which is rounded up to as many for each. `promote`, `late_loads` and
-    `pad_a` are as in `#nm.mma_sync`. What is left out, the cost model chooses.
+    warps that share a tile of C has steps of its own of a tile of k, which is
+    rounded up to as many for each. A step is 4·R rows, a run of R for each of
+    four neighbouring lanes, where `#nm.bitmap` says what R is: 128 rows where R
+    is 32, and 256 or 512 for windows of 64 or 128 rows. `promote`, `late_loads`
+    and `pad_a` are as in `#nm.mma_sync`. What is left out, the cost model
+    chooses.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
