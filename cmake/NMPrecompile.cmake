@@ -1,5 +1,5 @@
 # NM_PRECOMPILE_HEADERS: reads the headers of MLIR and of nm's dialect once instead of for each
-# source: docs/Building.md has the times. The precompiled file takes 250 MB.
+# source. The precompiled file takes 250 MB.
 option(NM_PRECOMPILE_HEADERS "Precompile the headers of MLIR and of nm's dialect" ON)
 
 # The libraries that are built from sources in `directory` and below it.
@@ -27,6 +27,10 @@ function(nm_precompile_headers header)
   add_library(nm_precompiled OBJECT ${source})
   llvm_update_compile_flags(nm_precompiled)
   target_precompile_headers(nm_precompiled PRIVATE ${header})
+  # Without the times of its headers the precompiled file of two clones is equal, and a compiler
+  # cache answers in the second.
+  target_compile_options(nm_precompiled PRIVATE
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   add_dependencies(nm_precompiled MLIRNMIncGen)
   foreach(folder ${ARGN})
     nm_list_libraries(${CMAKE_CURRENT_SOURCE_DIR}/${folder} libraries)
