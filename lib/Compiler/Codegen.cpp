@@ -58,7 +58,8 @@ static void initializeTargets() {
   LLVMInitialize##Name##TargetInfo();                                          \
   LLVMInitialize##Name##Target();                                              \
   LLVMInitialize##Name##TargetMC();                                            \
-  LLVMInitialize##Name##AsmPrinter();
+  LLVMInitialize##Name##AsmPrinter();                                          \
+  LLVMInitialize##Name##AsmParser();
 #if LLVM_HAS_X86_TARGET
     NM_INITIALIZE(X86)
 #endif

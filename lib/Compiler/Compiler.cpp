@@ -481,25 +481,24 @@ LogicalResult Compilation::writeLLVM(StringRef output) {
 }
 
 Status Compilation::emitTo(StringRef path) {
-  Status status = writeTo(path, [&](llvm::raw_fd_ostream &stream) {
+  return writeTo(path, [&](llvm::raw_fd_ostream &stream) {
     return emitObject(*code, *host, stream);
   });
-  return status ? largeConstants.write(path) : status;
 }
 
 LogicalResult Compilation::writeObject(StringRef output) {
   diagnostics.setStep("LLVM's code generator");
   return report(makeOutput(output, [&](StringRef made) -> Status {
-    if (options.emit == Emit::Object)
-      return emitTo(made);
-    std::string path = (made + ".o").str();
-    if (Status status = emitTo(path); !status)
-      return status;
-    // All is in the object.
+    bool isObject = options.emit == Emit::Object;
+    std::string path = isObject ? made.str() : (made + ".o").str();
+    if (!isObject)
+      largeConstants.declare(*code);
+    if (Status status = emitTo(path); !status || isObject)
+      return status ? largeConstants.write(made) : status;
     code.reset();
-    releaseConstants(&context, {});
     diagnostics.setStep("the linker");
-    return linkSharedObject(path, made, host->getMachine().getTargetTriple());
+    return linkSharedObject(path, made, host->getMachine().getTargetTriple(),
+                            largeConstants);
   }));
 }
 

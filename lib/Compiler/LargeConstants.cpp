@@ -11,6 +11,8 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cerrno>
 #include <optional>
@@ -105,8 +107,61 @@ void LargeConstants::fill(llvm::Module &module) const {
   }
 }
 
+/// The start of a section `name` in assembly, of the `type` that ELF calls
+/// progbits or nobits.
+static std::string startSection(StringRef name, StringRef flags,
+                                StringRef type) {
+  return (".pushsection " + name + ",\"" + flags + "\",%" + type + "\n").str();
+}
+
+void LargeConstants::declare(llvm::Module &module) {
+  bool isLarge = module.getTargetTriple().getArch() == llvm::Triple::x86_64;
+  std::string section = isLarge ? ".lrodata.nm" : ".rodata.nm",
+              flags = isLarge ? "al" : "a", places;
+  std::vector<std::string> names;
+  for (const auto &[name, value] : named)
+    if (module.getNamedGlobal(name))
+      names.push_back(name.str());
+  // A map of texts has no order.
+  llvm::sort(names);
+  llvm::raw_string_ostream os(places);
+  for (const std::string &name : names) {
+    llvm::GlobalVariable *zeros = module.getNamedGlobal(name);
+    os << ".balign " << zeros->getAlign().valueOrOne().value() << '\n'
+       << ".type " << name << ",%object\n"
+       << ".size " << name << ", " << getBytes(named[name])->size() << '\n'
+       << name << ":\n.zero " << getBytes(named[name])->size() << '\n';
+    zeros->setInitializer(nullptr);
+    zeros->setExternallyInitialized(false);
+    zeros->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    zeros->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+  if (names.empty())
+    return;
+  // Linkers give bytes to sections of both types that they join. One that no
+  // code refers to is kept by R.
+  module.appendModuleInlineAsm(
+      startSection(section, flags, "nobits") + places + ".popsection\n" +
+      startSection(section + ".first", flags + "R", "progbits") +
+      ".byte 0\n.popsection\n");
+}
+
+uint64_t LargeConstants::hash() const {
+  uint64_t sum = 0;
+  for (const auto &[name, value] : named) {
+    ArrayRef<char> bytes = *getBytes(value);
+    uint64_t parts[] = {
+        llvm::xxh3_64bits(name),
+        llvm::xxh3_64bits(StringRef(bytes.data(), bytes.size()))};
+    // In any order, as a map of texts has none.
+    sum += llvm::xxh3_64bits(
+        StringRef(reinterpret_cast<const char *>(parts), sizeof parts));
+  }
+  return sum;
+}
+
 //===----------------------------------------------------------------------===//
-// The object
+// The file
 //===----------------------------------------------------------------------===//
 
 static ::nm::Error failToWrite(StringRef path, std::error_code error) {
@@ -129,6 +184,8 @@ static std::error_code writeAt(int file, uint64_t offset,
 }
 
 /// The offset in the file of what `symbol` names; none for what has no bytes.
+/// Values of symbols are offsets in objects and addresses in what is linked,
+/// and so are those of sections: 0 in objects.
 static llvm::Expected<std::optional<uint64_t>>
 getOffset(const llvm::object::ELFObjectFileBase &object,
           llvm::object::ELFSymbolRef symbol) {
@@ -140,7 +197,8 @@ getOffset(const llvm::object::ELFObjectFileBase &object,
     return value.takeError();
   if (*section == object.section_end() || (*section)->isBSS())
     return std::nullopt;
-  return llvm::object::ELFSectionRef(**section).getOffset() + *value;
+  return llvm::object::ELFSectionRef(**section).getOffset() +
+         (*value - (*section)->getAddress());
 }
 
 Status LargeConstants::write(StringRef path) const {
@@ -172,10 +230,13 @@ Status LargeConstants::write(StringRef path) const {
     auto offset = getOffset(*object, symbol);
     if (!offset)
       return fail(offset.takeError());
-    if (*offset)
-      if (std::error_code error =
-              writeAt(file, **offset, *getBytes(found->second)))
-        return failToWrite(path, error);
+    if (!*offset)
+      return ::nm::Error{("expected '" + path + "' to have bytes for '" +
+                          *name + "', but a linker left none")
+                             .str()};
+    if (std::error_code error =
+            writeAt(file, **offset, *getBytes(found->second)))
+      return failToWrite(path, error);
   }
   return Status::success();
 }

@@ -19,8 +19,9 @@ class Module;
 namespace mlir::nm {
 
 /// The constants of a module that are too large to be copied by each step of
-/// LLVM: it makes an object with zeros in their place, which their bytes are
-/// then written over.
+/// LLVM: it makes an object with zeros in their place, or with a section that
+/// has their sizes alone, and their bytes are written to their places in the
+/// file that the linker makes.
 class LargeConstants {
 public:
   /// Puts zeros in place of the large constants of `module`, which is in the
@@ -36,8 +37,18 @@ public:
   /// printer would make a constant each.
   void fill(llvm::Module &module) const;
 
-  /// Writes the bytes to their places in the object file `path`.
+  /// Makes declarations of the zeros in `module`, which is optimized, and gives
+  /// them places in a section that has no bytes in an object, but has in what
+  /// is linked. No zeros are then written, copied by the linker and
+  /// overwritten.
+  void declare(llvm::Module &module);
+
+  /// Writes the bytes to their places in the ELF file `path`, an object or what
+  /// is linked. Symbols that the file lacks are of constants without a use.
   ::nm::Status write(StringRef path) const;
+
+  /// Equal for equal bytes of equal names.
+  uint64_t hash() const;
 
 private:
   /// By name in the module that was taken last, and in the object.

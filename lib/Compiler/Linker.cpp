@@ -2,6 +2,8 @@
 
 #include "Linker.h"
 
+#include "LargeConstants.h"
+
 #include "nm/Support/Seal.h"
 #include "nm/Support/TemporaryPath.h"
 
@@ -153,24 +155,24 @@ writeInterfaces(ArrayRef<std::string> libraries, StringRef folder,
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Equal for equal objects.
-static Result<std::string> getBuildId(StringRef object) {
+/// Equal for equal objects with equal constants.
+static Result<std::string>
+getBuildId(StringRef object, const mlir::nm::LargeConstants &constants) {
   auto bytes = MemoryBuffer::getFile(object, /*IsText=*/false,
                                      /*RequiresNullTerminator=*/false);
   if (!bytes)
     return ::nm::Error{"cannot read '" + object.str() +
                        "': " + bytes.getError().message()};
-  return ::nm::sealedBuildId(xxh3_64bits((*bytes)->getBuffer()));
+  return ::nm::sealedBuildId(xxh3_64bits((*bytes)->getBuffer()) +
+                             constants.hash());
 }
 
 /// `libraries` begin with the runtime; `runtimeFolder` is where it lies on the
 /// machine that runs the object, if that is known.
-static Result<std::vector<std::string>>
-getArguments(StringRef object, StringRef output,
-             ArrayRef<std::string> libraries, StringRef runtimeFolder) {
-  Result<std::string> buildId = getBuildId(object);
-  if (!buildId)
-    return buildId.error();
+static std::vector<std::string> getArguments(StringRef object, StringRef output,
+                                             StringRef buildId,
+                                             ArrayRef<std::string> libraries,
+                                             StringRef runtimeFolder) {
   std::vector<std::string> args = {"-shared",
                                    "-o",
                                    output.str(),
@@ -187,7 +189,7 @@ getArguments(StringRef object, StringRef output,
                                    "-rpath",
                                    "$ORIGIN",
                                    "--enable-new-dtags",
-                                   "--build-id=0x" + *buildId};
+                                   "--build-id=0x" + buildId.str()};
   if (!runtimeFolder.empty())
     append_values(args, std::string("-rpath"), runtimeFolder.str());
   args.push_back(libraries.front());
@@ -308,23 +310,28 @@ static Status linkByProgram(ArrayRef<std::string> args) {
 }
 
 static Status link(StringRef object, StringRef output,
+                   const mlir::nm::LargeConstants &constants,
                    ArrayRef<std::string> libraries, StringRef runtimeFolder) {
-  Result<std::vector<std::string>> args =
-      getArguments(object, output, libraries, runtimeFolder);
-  if (!args)
-    return args.error();
-  std::optional<Status> inProcess = linkInProcess(*args);
-  Status status = inProcess ? *inProcess : linkByProgram(*args);
+  Result<std::string> buildId = getBuildId(object, constants);
+  if (!buildId)
+    return buildId.error();
+  std::vector<std::string> args =
+      getArguments(object, output, *buildId, libraries, runtimeFolder);
+  std::optional<Status> inProcess = linkInProcess(args);
+  Status status = inProcess ? *inProcess : linkByProgram(args);
+  if (status)
+    status = constants.write(output);
   return status ? ::nm::addSeal(output.str()) : status;
 }
 
 Status mlir::nm::linkSharedObject(StringRef object, StringRef output,
-                                  const Triple &triple) {
+                                  const Triple &triple,
+                                  const LargeConstants &constants) {
   Result<std::vector<std::string>> libraries = findLibraries();
   if (!libraries)
     return libraries.error();
   if (triple.getArch() == Triple(sys::getProcessTriple()).getArch())
-    return link(object, output, *libraries,
+    return link(object, output, constants, *libraries,
                 sys::path::parent_path(libraries->front()));
   Result<::nm::TemporaryPath> folder =
       ::nm::TemporaryPath::folder(::nm::inTemporaryFolder("nm-link-"));
@@ -336,5 +343,5 @@ Status mlir::nm::linkSharedObject(StringRef object, StringRef output,
   if (!interfaces)
     return interfaces.error();
   // The runtime lies beside the module there, or where its loader looks.
-  return link(object, output, *interfaces, /*runtimeFolder=*/"");
+  return link(object, output, constants, *interfaces, /*runtimeFolder=*/"");
 }

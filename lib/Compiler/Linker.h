@@ -13,11 +13,15 @@ class Triple;
 
 namespace mlir::nm {
 
-/// Links the object file `object`, which is for `triple`, with the nm runtime,
-/// libm and libc to the shared object `output`, by the lld that is built in, or
-/// by one on PATH.
+class LargeConstants;
+
+/// Links the object file `object`, which is for `triple` and declares
+/// `constants`, with the nm runtime, libm and libc to the shared object
+/// `output`, by the lld that is built in, or by one on PATH, and writes the
+/// constants there.
 ::nm::Status linkSharedObject(llvm::StringRef object, llvm::StringRef output,
-                              const llvm::Triple &triple);
+                              const llvm::Triple &triple,
+                              const LargeConstants &constants);
 
 } // namespace mlir::nm
 
