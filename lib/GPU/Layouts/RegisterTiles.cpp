@@ -20,13 +20,13 @@
 
 #include "GPU/Layouts/Transposition.h"
 
+#include "GPU/Expand/Assembly.h"
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -342,13 +342,8 @@ Value RegisterTile::read(OpOperand &operand, ArrayRef<Value> at, bool isEdge) {
 
 /// NVVM has no op for movmatrix.
 static Value emitMovmatrix(OpBuilder &builder, Location loc, Value word) {
-  return LLVM::InlineAsmOp::create(
-             builder, loc, word.getType(), word,
-             "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
-             /*has_side_effects=*/true, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-             /*operand_attrs=*/nullptr)
-      .getResult(0);
+  return emitAssembly(builder, loc, word.getType(), word,
+                      "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r");
 }
 
 Value RegisterTile::turn(ArrayRef<Value> chunks, int64_t word) {

@@ -2,21 +2,18 @@
 
 #include "GPU/Sums/CompleteSums.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "GPU/Expand/Assembly.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace mlir::nm;
 
 /// An empty instruction that reads and gives `sum`, and stays where it is.
 static Value complete(OpBuilder &builder, Location loc, Value sum) {
   StringRef registers = isa<FloatType>(sum.getType()) ? "=f,0" : "=r,0";
-  return LLVM::InlineAsmOp::create(
-             builder, loc, sum.getType(), sum, /*asm_string=*/"", registers,
-             /*has_side_effects=*/true, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-             /*operand_attrs=*/nullptr)
-      .getResult(0);
+  return emitAssembly(builder, loc, sum.getType(), sum, /*text=*/"", registers);
 }
 
 SmallVector<Value> mlir::nm::completeSums(OpBuilder &builder, Location loc,

@@ -2,12 +2,12 @@
 
 #include "GPU/Strategies/Gemv/GemvWeights.h"
 
+#include "GPU/Expand/Assembly.h"
 #include "GPU/Expand/ElementWords.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/GPU/Select/GpuSchedule.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <numeric>
@@ -196,12 +196,8 @@ int64_t GemvWeights::unitOfTurn(int64_t turn) const {
 /// The number of the highest bit of `word`. LLVM makes three instructions of
 /// 31 less the leading zeros, where the chip has one.
 static Value findHighestBit(OpBuilder &builder, Location loc, Value word) {
-  return LLVM::InlineAsmOp::create(
-             builder, loc, word.getType(), word, "bfind.u32 $0, $1;", "=r,r",
-             /*has_side_effects=*/false, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-             /*operand_attrs=*/nullptr)
-      .getResult(0);
+  return emitAssembly(builder, loc, word.getType(), word, "bfind.u32 $0, $1;",
+                      "=r,r", /*hasSideEffects=*/false);
 }
 
 Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,

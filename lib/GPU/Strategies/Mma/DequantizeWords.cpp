@@ -10,9 +10,10 @@
 
 #include "GPU/Strategies/Mma/DequantizeWords.h"
 
+#include "GPU/Expand/Assembly.h"
+
 #include "nm/Format/SparseOperand.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -76,15 +77,11 @@ Value PairEmitter::toWord(Value pair) { return emitter.words(pair).front(); }
 /// constants ptxas 13.0 makes two instructions.
 Value PairEmitter::maskOnto(Value word, int64_t mask, int64_t power) {
   constexpr int64_t kAndThenOr = 0xea;
-  return LLVM::InlineAsmOp::create(
-             emitter.builder, emitter.loc, word.getType(),
-             ValueRange{word, emitter.i32(mask), emitter.i32(power),
-                        emitter.i32(kAndThenOr)},
-             "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n",
-             /*has_side_effects=*/false, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-             /*operand_attrs=*/nullptr)
-      .getResult(0);
+  return emitAssembly(
+      emitter.builder, emitter.loc, word.getType(),
+      {word, emitter.i32(mask), emitter.i32(power), emitter.i32(kAndThenOr)},
+      "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n",
+      /*hasSideEffects=*/false);
 }
 
 /// 1024 is 0x6400, of ten bits of mantissa: bits 0 to 3 or 7 of each half count

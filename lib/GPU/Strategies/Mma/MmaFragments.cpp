@@ -3,13 +3,13 @@
 #include "GPU/Strategies/Mma/MmaFragments.h"
 
 #include "GPU/Copies/BulkCopies.h"
+#include "GPU/Expand/Assembly.h"
 #include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -102,10 +102,8 @@ static SquareWords loadFloat8Matrices(ThreadEmitter &emitter, Value elements,
   Location loc = emitter.loc;
   SquareWords words;
   Value address = emitter.add(getElementAddress(emitter, elements), place);
-  SmallVector<Type> types(words.size(), builder.getI32Type());
   Value loaded = NVVM::LdMatrixOp::create(
-      builder, loc,
-      Type(LLVM::LLVMStructType::getLiteral(builder.getContext(), types)),
+      builder, loc, getStructOf(builder.getI32Type(), words.size()),
       toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared),
       uint32_t(words.size()), NVVM::MMALayout::row,
       NVVM::LdStMatrixShapeAttr::get(builder.getContext(), kMatrixSide,
@@ -177,62 +175,94 @@ void mlir::nm::clearRows(ThreadEmitter &emitter, const MmaLane &lane,
   }
 }
 
-/// A product of 8-bit floats, which NVVM's op does not take, as a struct of
-/// sums that start at zero.
+/// Operands `first` to `first + count - 1` of inline assembly: `{$4, $5}`.
+static std::string listOperands(size_t first, size_t count) {
+  std::string text = "{";
+  for (size_t i = first; i < first + count; ++i)
+    text += (i == first ? "$" : ", $") + std::to_string(i);
+  return text + "}";
+}
+
+/// Rows of k of an instruction, of which a sparse one has twice as many.
+static int64_t countRowsOfK(Type type,
+                            const std::optional<MmaMetadata> &metadata) {
+  constexpr int64_t kBits = kSquareSide * kSquareSide;
+  return kBits / type.getIntOrFloatBitWidth() * (metadata ? 2 : 1);
+}
+
+/// A product of 8-bit floats, which NVVM's ops do not take, as a struct of sums
+/// that start at zero.
 static Value multiplyFloats8(ThreadEmitter &emitter, Type type,
-                             ArrayRef<Value> rows, ArrayRef<Value> columns) {
-  std::string name = isa<Float8E5M2Type>(type) ? "e5m2" : "e4m3";
-  SmallVector<Value> operands(rows);
-  llvm::append_range(operands, columns);
-  Type f32 = emitter.builder.getF32Type();
-  Value zero = emitter.zero(f32);
-  operands.append(kMmaSums, zero);
-  auto result = LLVM::LLVMStructType::getLiteral(
-      emitter.builder.getContext(), SmallVector<Type>(kMmaSums, f32));
-  return LLVM::InlineAsmOp::create(
-             emitter.builder, emitter.loc, result, operands,
-             "mma.sync.aligned.m16n8k32.row.col.f32." + name + "." + name +
-                 ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, "
-                 "{$10, $11, $12, $13};",
-             "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-      .getResult(0);
+                             ArrayRef<Value> rows, ArrayRef<Value> columns,
+                             const std::optional<MmaMetadata> &metadata) {
+  std::string name = isa<Float8E5M2Type>(type) ? "e5m2" : "e4m3", text,
+              constraints = "=f,=f,=f,=f";
+  SmallVector<Value> zeros(kMmaSums,
+                           emitter.zero(emitter.builder.getF32Type())),
+      operands;
+  llvm::raw_string_ostream stream(text);
+  stream << "mma" << (metadata ? ".sp" : "")
+         << (metadata && metadata->isOrdered ? "::ordered_metadata" : "")
+         << ".sync.aligned.m" << kSquareSide << "n" << kMatrixSide << "k"
+         << countRowsOfK(type, metadata) << ".row.col.f32." << name << "."
+         << name << ".f32 " << listOperands(0, kMmaSums);
+  for (ArrayRef<Value> values : {rows, columns, ArrayRef(zeros)}) {
+    stream << ", " << listOperands(kMmaSums + operands.size(), values.size());
+    llvm::append_range(operands, values);
+  }
+  if (metadata) {
+    stream << ", $" << kMmaSums + operands.size() << ", 0";
+    operands.push_back(metadata->word);
+  }
+  stream << ";";
+  for (Value operand : operands)
+    constraints += operand.getType().isF32() ? ",f" : ",r";
+  return emitAssembly(emitter.builder, emitter.loc,
+                      getStructOf(zeros.front().getType(), kMmaSums), operands,
+                      text, constraints);
 }
 
 /// A product of `sums` and more, of 16-bit floats or of i8, as a struct.
 static Value multiplyTypes(ThreadEmitter &emitter, Type type,
                            ArrayRef<Value> rows, ArrayRef<Value> columns,
+                           const std::optional<MmaMetadata> &metadata,
                            ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
   bool areBytes = type.isInteger(8);
   NVVM::MMATypes element = areBytes       ? NVVM::MMATypes::s8
                            : type.isF16() ? NVVM::MMATypes::f16
                                           : NVVM::MMATypes::bf16;
+  std::array<NVVM::MMATypes, 2> elements = {element, element};
   std::optional<NVVM::MMAIntOverflow> overflow;
   if (areBytes)
     overflow = NVVM::MMAIntOverflow::wrapped;
-  auto result = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(),
-      SmallVector<Type>(sums.size(), sums.front().getType()));
-  return NVVM::MmaOp::create(
-      builder, emitter.loc, result, toFragment(emitter, type, rows),
-      toFragment(emitter, type, columns), ValueRange(sums),
-      ArrayRef<int64_t>{kSquareSide, kMatrixSide,
-                        areBytes ? 2 * kSquareSide : kSquareSide},
-      /*b1Op=*/std::nullopt, overflow,
-      std::array<NVVM::MMATypes, 2>{element, element},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
+  Type result = getStructOf(sums.front().getType(), sums.size());
+  SmallVector<Value> a = toFragment(emitter, type, rows),
+                     b = toFragment(emitter, type, columns);
+  std::array<int64_t, 3> shape = {kSquareSide, kMatrixSide,
+                                  countRowsOfK(type, metadata)};
+  if (!metadata)
+    return NVVM::MmaOp::create(builder, emitter.loc, result, a, b,
+                               ValueRange(sums), shape,
+                               /*b1Op=*/std::nullopt, overflow, elements,
+                               std::array<NVVM::MMALayout, 2>{
+                                   NVVM::MMALayout::row, NVVM::MMALayout::col});
+  auto product = NVVM::MmaSpOp::create(
+      builder, emitter.loc, result, a, b, ValueRange(sums), metadata->word,
+      emitter.i32(metadata->selector), shape, overflow, elements);
+  product.setOrderedMetadata(metadata->isOrdered);
+  return product;
 }
 
 void mlir::nm::multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
-                        ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+                        ArrayRef<Value> columns, MutableArrayRef<Value> sums,
+                        std::optional<MmaMetadata> metadata) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   bool addsApart = isFloat8(type);
-  Value product = addsApart ? multiplyFloats8(emitter, type, rows, columns)
-                            : multiplyTypes(emitter, type, rows, columns, sums);
+  Value product =
+      addsApart ? multiplyFloats8(emitter, type, rows, columns, metadata)
+                : multiplyTypes(emitter, type, rows, columns, metadata, sums);
   for (auto [i, sum] : llvm::enumerate(sums)) {
     Value made =
         LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));

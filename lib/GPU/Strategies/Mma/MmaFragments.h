@@ -95,11 +95,21 @@ SmallVector<Value> toFragment(ThreadEmitter &emitter, Type type,
 void clearRows(ThreadEmitter &emitter, const MmaLane &lane, MmaRole role,
                int64_t count, SquareWords &words);
 
+/// What mma.sp takes beside its operands: the lane's word of metadata, the
+/// lanes whose words count, and whether the words are in order.
+struct MmaMetadata {
+  Value word;
+  int64_t selector;
+  bool isOrdered;
+};
+
 /// Adds the product of a fragment of 16 rows and one of 8 columns, words of
-/// `type`, f16, bf16, i8 or 8-bit floats, to the lane's four sums; of the last
-/// by the CUDA cores, as strategy mma_sp does.
+/// `type`, f16, bf16, i8 or 8-bit floats, to the lane's four sums, by mma.sp
+/// where the rows have `metadata`. Products of 8-bit floats start at zero, and
+/// the CUDA cores add their sums.
 void multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
-              ArrayRef<Value> columns, MutableArrayRef<Value> sums);
+              ArrayRef<Value> columns, MutableArrayRef<Value> sums,
+              std::optional<MmaMetadata> metadata = std::nullopt);
 
 /// The `value` of lane `lane`, an i32.
 Value shuffleFrom(ThreadEmitter &emitter, Value value, Value lane);

@@ -20,17 +20,11 @@
 #include "GPU/Strategies/Mma/DequantizeWords.h"
 #include "GPU/Strategies/Mma/MmaSpWarpgroups.h"
 #include "GPU/Strategies/Mma/SparseSteps.h"
-#include "GPU/Sums/TileStores.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
-
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -55,7 +49,7 @@ public:
                     getFields(op.getScheduleAttr()).pairs
                         ? SparseOperand::Order::WgmmaPairs
                         : SparseOperand::Order::Mma),
-        isOrdered(isOrdered), addsApart(isFloat8(types.element)) {}
+        isOrdered(isOrdered) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
@@ -82,20 +76,9 @@ private:
   Value offsetOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
   void multiplyHalf(ThreadEmitter &emitter, const Half &half,
                     const HalfOperands &operands, MutableArrayRef<Value> sums);
-  std::string getFloat8Text(int64_t weights, int64_t activations) const;
-  Value emitFloat8Product(ThreadEmitter &emitter, ArrayRef<Value> weights,
-                          ArrayRef<Value> activations, Value metadata);
-  Value emitProduct(ThreadEmitter &emitter, ArrayRef<Value> weights,
-                    ArrayRef<Value> activations, Value metadata,
-                    int64_t selector, ArrayRef<Value> sums);
-  void multiplySparse(ThreadEmitter &emitter, ArrayRef<Value> weights,
-                      const SquareWords &activations, Value metadata,
-                      int64_t selector, MutableArrayRef<Value> sums);
 
   /// Whether the instruction says that the metadata is in order.
   bool isOrdered;
-  /// Whether an instruction's sums start at zero, and are added to the lane's.
-  bool addsApart;
 };
 } // namespace
 
@@ -203,108 +186,17 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Operands `first` to `first + count - 1` of inline assembly: `{$4, $5}`.
-static std::string listOperands(int64_t first, int64_t count) {
-  std::string text = "{";
-  for (int64_t i = first; i < first + count; ++i)
-    text += (i == first ? "$" : ", $") + std::to_string(i);
-  return text + "}";
-}
-
-/// The instruction of 8-bit floats, whose operands are results, weights, rows
-/// of A, what sums start at, and metadata.
-std::string MmaSpExpansion::getFloat8Text(int64_t weights,
-                                          int64_t activations) const {
-  std::string type = types.name().str(), text;
-  int64_t firstRows = kMmaSums + weights, firstSum = firstRows + activations;
-  llvm::raw_string_ostream stream(text);
-  stream << "mma.sp" << (isOrdered ? "::ordered_metadata" : "")
-         << ".sync.aligned.m" << kSquareSide << "n" << kMatrixSide << "k"
-         << form.instructionRows() << ".row.col.f32." << type << "." << type
-         << ".f32 " << listOperands(0, kMmaSums) << ", "
-         << listOperands(kMmaSums, weights) << ", "
-         << listOperands(firstRows, activations) << ", "
-         << listOperands(firstSum, kMmaSums) << ", $" << firstSum + kMmaSums
-         << ", 0;";
-  return text;
-}
-
-/// The NVVM dialect's op does not take 8-bit floats.
-Value MmaSpExpansion::emitFloat8Product(ThreadEmitter &emitter,
-                                        ArrayRef<Value> weights,
-                                        ArrayRef<Value> activations,
-                                        Value metadata) {
-  SmallVector<Value> zeros(kMmaSums, emitter.zero(sum));
-  SmallVector<Value> operands;
-  for (ArrayRef<Value> values : {weights, activations, ArrayRef(zeros)})
-    llvm::append_range(operands, values);
-  operands.push_back(metadata);
-  std::string constraints = "=f,=f,=f,=f";
-  for (Value operand : operands)
-    constraints += operand.getType().isF32() ? ",f" : ",r";
-  auto result = LLVM::LLVMStructType::getLiteral(
-      emitter.builder.getContext(), SmallVector<Type>(kMmaSums, sum));
-  return LLVM::InlineAsmOp::create(
-             emitter.builder, emitter.loc, result, operands,
-             getFloat8Text(int64_t(weights.size()),
-                           int64_t(activations.size())),
-             constraints, /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-      .getResult(0);
-}
-
-/// An instruction, which gives a struct of sums.
-Value MmaSpExpansion::emitProduct(ThreadEmitter &emitter,
-                                  ArrayRef<Value> weights,
-                                  ArrayRef<Value> activations, Value metadata,
-                                  int64_t selector, ArrayRef<Value> sums) {
-  NVVM::MMATypes element = *NVVM::symbolizeMMATypes(types.name());
-  auto result = LLVM::LLVMStructType::getLiteral(
-      emitter.builder.getContext(), SmallVector<Type>(sums.size(), sum));
-  std::optional<NVVM::MMAIntOverflow> overflow;
-  if (sum.isInteger())
-    overflow = NVVM::MMAIntOverflow::wrapped;
-  auto product = NVVM::MmaSpOp::create(
-      emitter.builder, emitter.loc, result,
-      toFragment(emitter, types.element, weights),
-      toFragment(emitter, types.element, activations), ValueRange(sums),
-      metadata, emitter.i32(selector),
-      ArrayRef<int64_t>{kSquareSide, kMatrixSide, form.instructionRows()},
-      overflow, std::array<NVVM::MMATypes, 2>{element, element});
-  product.setOrderedMetadata(isOrdered);
-  return product;
-}
-
-void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
-                                    ArrayRef<Value> weights,
-                                    const SquareWords &activations,
-                                    Value metadata, int64_t selector,
-                                    MutableArrayRef<Value> sums) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value product =
-      addsApart ? emitFloat8Product(emitter, weights, activations, metadata)
-                : emitProduct(emitter, weights, activations, metadata, selector,
-                              sums);
-  for (auto [i, result] : llvm::enumerate(sums)) {
-    Value made =
-        LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
-    result = addsApart ? addSums(builder, loc, result, made) : made;
-  }
-}
-
 void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
                                   const HalfOperands &operands,
                                   MutableArrayRef<Value> sums) {
   for (int64_t block = 0; block < blocks(); ++block) {
     SmallVector<Value> weights = getWeights(emitter, half, operands, block);
     for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
-      multiplySparse(
-          emitter, weights, operands.activations[fragment],
-          prefetched[block * steps() + half.step], half.number,
-          sums.slice((block * columnFragments() + fragment) * kMmaSums,
-                     kMmaSums));
+      multiply(emitter, types.element, weights, operands.activations[fragment],
+               sums.slice((block * columnFragments() + fragment) * kMmaSums,
+                          kMmaSums),
+               MmaMetadata{prefetched[block * steps() + half.step], half.number,
+                           isOrdered});
   }
 }
 

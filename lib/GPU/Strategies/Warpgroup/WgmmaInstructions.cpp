@@ -3,12 +3,11 @@
 #include "GPU/Strategies/Warpgroup/WgmmaInstructions.h"
 
 #include "GPU/Copies/BulkCopies.h"
+#include "GPU/Expand/Assembly.h"
 
 #include "nm/Format/MmaFragments.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -150,13 +149,7 @@ Value mlir::nm::emitWgmmaText(ThreadEmitter &emitter, const WgmmaText &text,
     constraints += std::to_string(i) + ",";
   SmallVector<Value> all(sums);
   llvm::append_range(all, operands);
-  auto type = LLVM::LLVMStructType::getLiteral(
-      sum.getContext(), SmallVector<Type>(sums.size(), sum));
-  return LLVM::InlineAsmOp::create(
-             emitter.builder, emitter.loc, type, all,
-             getText(text, sums.size(), use),
-             constraints + text.constraints.str(), /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-      .getResult(0);
+  return emitAssembly(
+      emitter.builder, emitter.loc, getStructOf(sum, sums.size()), all,
+      getText(text, sums.size(), use), constraints + text.constraints.str());
 }
