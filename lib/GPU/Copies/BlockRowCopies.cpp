@@ -12,8 +12,6 @@
 
 #include "nm/GPU/Tile/GpuTile.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 #include <limits>
 
 using namespace mlir;

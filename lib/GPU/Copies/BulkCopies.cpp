@@ -12,7 +12,6 @@
 #include "nm/GPU/Tile/GpuTile.h"
 #include "nm/Schedule/TensorBoxes.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -7,7 +7,6 @@
 #include "nm/Dialect/NM/IR/CollectOps.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -18,8 +18,6 @@
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 using namespace mlir;
 using namespace mlir::nm;
 

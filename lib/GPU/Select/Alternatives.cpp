@@ -3,7 +3,6 @@
 #include "GPU/Select/Alternatives.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
-#include "GPU/Select/ExactPattern.h"
 #include "GPU/Select/MeasuredChoice.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"

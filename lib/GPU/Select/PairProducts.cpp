@@ -8,7 +8,6 @@
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
-#include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/GPU/Passes.h"
 

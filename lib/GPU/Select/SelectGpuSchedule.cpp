@@ -7,7 +7,6 @@
 #include "GPU/Select/SplitK.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
-#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"

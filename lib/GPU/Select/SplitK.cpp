@@ -15,7 +15,6 @@
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/EpilogueBuilder.h"
 #include "nm/Dialect/NM/IR/PartialSums.h"
-#include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,7 +8,6 @@
 #include "nm/GPU/Stage/OperandDemands.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

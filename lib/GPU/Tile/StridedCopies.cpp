@@ -3,7 +3,6 @@
 #include "GPU/Tile/StridedCopies.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::nm;

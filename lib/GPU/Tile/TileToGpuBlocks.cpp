@@ -13,7 +13,6 @@
 #include "GPU/Tile/PairedColumns.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
-#include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -7,7 +7,6 @@
 
 #include "nm/GPU/Strategies/Gemv/GemvTile.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

@@ -15,8 +15,6 @@
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Format/Bitmap.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 #include <deque>
 
 using namespace mlir;

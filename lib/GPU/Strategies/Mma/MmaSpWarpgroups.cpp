@@ -15,12 +15,10 @@
 #include "GPU/Strategies/Warpgroup/WgmmaInstructions.h"
 #include "GPU/Sums/CompleteSums.h"
 
-#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 #include "nm/Schedule/WarpsByFours.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;

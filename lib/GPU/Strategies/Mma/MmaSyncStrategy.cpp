@@ -18,7 +18,6 @@
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

@@ -2,14 +2,12 @@
 
 #include "GPU/Strategies/Simt/SimtColumnsTile.h"
 
-#include "GPU/Expand/ElementWords.h"
 #include "GPU/Sums/TileStores.h"
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Transforms/EarlyStarts.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

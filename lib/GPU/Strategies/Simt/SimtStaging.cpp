@@ -10,7 +10,6 @@
 #include "nm/GPU/Strategies/Simt/SimtLayouts.h"
 #include "nm/GPU/Strategies/Simt/SimtLimits.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

@@ -13,8 +13,6 @@
 
 #include "nm/GPU/Tile/GpuTile.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 using namespace mlir;
 using namespace mlir::nm;
 

@@ -7,7 +7,6 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Format/SelectedBytes.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
