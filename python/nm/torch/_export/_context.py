@@ -100,7 +100,9 @@ class Context:
 
     def transposed(self, value: Constant) -> Constant:
         """A constant matrix with rows and columns swapped, once for the function."""
-        return Constant(value.key + ".transposed", value.tensor.t())
+        end = ".transposed"
+        key = value.key.removesuffix(end) if value.key.endswith(end) else value.key + end
+        return Constant(key, value.tensor.t())
 
     def result_element(self, *values: Any) -> str:
         """The type that PyTorch computes in for these operands of the node."""

@@ -17,7 +17,7 @@ def _full(c: Context, *args, **_options) -> Tensor:
 
 
 @lowers("aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty",
-        "aten.empty_like", "aten.new_empty")
+        "aten.empty_like", "aten.new_empty", "aten.empty_permuted")
 def _zeros(c: Context, *_args, **_options) -> Tensor:
     return c.fn.fill(0, c.shape, c.element)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch._decomp import get_decompositions
 
-from . import _rearranged
+from . import _grouped, _rearranged
 
 _ATEN = torch.ops.aten
 # Those that PyTorch itself says in other operators.
@@ -119,4 +119,18 @@ def decompositions() -> dict[torch._ops.OperatorBase, Callable]:
             _ATEN.scatter.src: _rearranged.scatter_source,
             _ATEN.scatter.value: _rearranged.scatter_number,
             _ATEN.scatter_add.default: _rearranged.scatter_add,
-            _ATEN.cumprod.default: _rearranged.cumprod}
+            _ATEN.cumprod.default: _rearranged.cumprod,
+            _ATEN.histc.default: _grouped.histc,
+            _ATEN.bucketize.Tensor: _grouped.bucketize,
+            _ATEN.index_add.default: _grouped.index_add,
+            _ATEN.index_put.default: _grouped.index_put,
+            _ATEN.scatter_reduce.two: _grouped.scatter_reduce,
+            torch.ops.nm.expert_linear.default: _grouped.expert_linear,
+            **_products_of_groups()}
+
+
+def _products_of_groups() -> dict[torch._ops.OperatorBase, Callable]:
+    """PyTorch's, and what transformers has in its place for some types."""
+    found = [getattr(_ATEN, "_grouped_mm", None),
+             getattr(torch.ops.transformers, "grouped_mm_fallback", None)]
+    return {each.default: _grouped.grouped_mm for each in found if each is not None}

@@ -296,7 +296,8 @@ class _Lowering:
         if value.element == "i1":
             return self._fn.elementwise([value], value.shape, "i8",
                                         lambda body, x: body.cast(x, "i8"))
-        if node in self._given and node not in views:
+        is_constant = isinstance(self._values[node], Constant)
+        if (node in self._given or is_constant) and node not in views:
             return self._fn.elementwise([value], value.shape, value.element,
                                         lambda body, x: x)
         return value

@@ -20,6 +20,7 @@ from ..._files import written_whole
 from ..._module import Module
 from ..._profile import Profile
 from ._context import ELEMENTS
+from ._experts import experts_of_all_tokens
 from ._graph import Lowered, core_aten, lower
 from ._simplify import simplify
 
@@ -53,9 +54,10 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
         dynamic_shapes = _any_batch(model, args, dict(kwargs or {}))
     with torch.no_grad():
-        program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
+        with experts_of_all_tokens(model) as remarks:
+            program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
         program = core_aten(program)
-        remarks = simplify(program)
+        remarks += simplify(program)
         return ExportedModel(lower(program, name), program.call_spec, tuple(remarks))
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-#: The most elements of a row that are sorted: each is compared with all others.
+#: The most elements of a row of a known size that are sorted: each is compared with all
+#: others.
 MOST_SORTED = 4096
 
 
@@ -33,7 +34,7 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Te
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     size = x.shape[dim]
-    if not isinstance(size, int) or size > MOST_SORTED:
+    if isinstance(size, int) and size > MOST_SORTED:
         return NotImplemented
     row = x.transpose(dim, -1)
     place = torch.arange(size, device=x.device)
@@ -143,6 +144,15 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         return part.to(wide) + torch.where(is_written, row, 0).sum(-1)
 
     return _each_place(x, dim, index, write)
+
+
+def each_written_place(x: Tensor, dim: int, index: Tensor, source: Tensor, write
+                       ) -> Tensor:
+    """`x` with `write(part, is_written, row)` for the rows along `dim` that have an index,
+    with the sources of a row along the last dimension."""
+    row = _source_at(source, index).transpose(dim, -1).unsqueeze(-2)
+    return _each_place(x, dim, index, lambda part, is_written: write(
+        part, is_written, row))
 
 
 def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:

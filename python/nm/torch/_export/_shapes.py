@@ -19,14 +19,19 @@ def _view(c: Context, x: Tensor | Constant, *_sizes) -> Tensor:
 
 
 @lowers("aten.permute")
-def _permute(c: Context, x: Tensor | Constant, dims: Sequence[int]) -> Tensor:
+def _permute(c: Context, x: Tensor | Constant, dims: Sequence[int]
+             ) -> Tensor | Constant:
+    if isinstance(x, Constant) and [dim % 2 for dim in dims] == [1, 0]:
+        return c.transposed(x)
     x = c.tensor(x)
     return c.fn.transpose(x, [dim_index(c, dim, len(x.shape)) for dim in dims])
 
 
 @lowers("aten.transpose", "aten.t")
 def _transpose(c: Context, x: Tensor | Constant, first: int = 0, second: int = 1
-               ) -> Tensor:
+               ) -> Tensor | Constant:
+    if isinstance(x, Constant) and len(x.shape) == 2 and first % 2 != second % 2:
+        return c.transposed(x)
     x = c.tensor(x)
     if len(x.shape) < 2:
         return x
@@ -67,7 +72,11 @@ def begin_of(c: Context, begin: Any, size: Dim) -> Dim | str:
 
 
 @lowers("aten.select")
-def _select(c: Context, x: Tensor | Constant, dim: int, place: Any) -> Tensor:
+def _select(c: Context, x: Tensor | Constant, dim: int, place: Any
+            ) -> Tensor | Constant:
+    if isinstance(x, Constant) and isinstance(place, int):
+        # A weight of its own, whose zeros may obey a pattern.
+        return Constant(f"{x.key}.{dim}:{place}", x.tensor.select(dim, place))
     x = c.tensor(x)
     dim = dim_index(c, dim, len(x.shape))
     return c.fn.reshape(c.fn.slice(x, dim, begin_of(c, place, x.shape[dim]), 1), c.shape)
