@@ -152,3 +152,14 @@ def test_sums_at_places(dtype):
 def test_sorts_of_any_size():
     check(lambda x: x.reshape(-1).argsort(stable=True).reshape(x.shape),
           draw(3, 5), dynamic=True)
+
+
+@DTYPES
+def test_computed_weights_are_constants(dtype):
+    """As those of nn.utils.parametrizations.weight_norm."""
+    weight_norm = nn.utils.parametrizations.weight_norm
+    convolution = weight_norm(nn.Conv1d(8, 8, 3, padding=1, groups=4), dim=2)
+    model = nn.Sequential(convolution, nn.GELU(), weight_norm(nn.Conv1d(8, 4, 3))).to(dtype)
+    check(model, draw(2, 8, 9, dtype=dtype), dynamic=True)
+    exported = nm.torch.export(model.eval(), draw(2, 8, 9, dtype=dtype))
+    assert not any("original" in key for key in exported.resources)

@@ -18,14 +18,16 @@ _MOST = 2 ** 28
 
 
 class KnownValues:
-    """Values of nodes that no argument of a call and no written buffer reaches."""
+    """Values of nodes that no argument of a call and no written buffer reaches, and
+    without `parameters` none of the model's."""
 
-    def __init__(self, program: ExportedProgram):
+    def __init__(self, program: ExportedProgram, parameters: bool = False):
         written = written_targets(program)
+        kinds = {InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
+        kinds |= {InputKind.PARAMETER} if parameters else set()
         self._given = {
             spec.arg.name: spec.target for spec in program.graph_signature.input_specs
-            if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-            and spec.target not in written}
+            if spec.kind in kinds and spec.target not in written}
         self._program = program
         self._known: dict[fx.Node, Any] = {}
         self._is_known: dict[fx.Node, bool] = {}
@@ -42,7 +44,7 @@ class KnownValues:
         """The tensor that the node gives; None where an argument of a call changes it."""
         if not self.is_known(node):
             return None
-        needed = _ancestors([node])
+        needed = ancestors([node])
         with torch.no_grad():
             for each in self._program.graph.nodes:
                 if each in needed and each not in self._known:
@@ -75,7 +77,7 @@ class KnownValues:
         return node.target(*args, **kwargs)
 
 
-def _ancestors(nodes: Iterable[fx.Node]) -> set[fx.Node]:
+def ancestors(nodes: Iterable[fx.Node]) -> set[fx.Node]:
     """The nodes, and all that their values are computed from."""
     found: set[fx.Node] = set()
     left = list(nodes)
