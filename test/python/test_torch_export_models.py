@@ -202,6 +202,11 @@ class Flat(nn.Module):
         return x.flatten()
 
 
+class Chooser(nn.Module):
+    def forward(self, x):
+        return x + 1 if x.sum() > 0 else x
+
+
 class DynamicCache:
     """What no one has told torch the parts of."""
 
@@ -215,6 +220,8 @@ class Cached(nn.Module):
     (Cached(), torch.randn(3), {},
      "but got a result of .*DynamicCache; a cache .* is left out by use_cache=False"),
     (Cached(), (torch.randn(3), DynamicCache()), {}, "but got an argument of .*DynamicCache"),
+    (Chooser(), torch.randn(3), {}, r"not depend on elements .*test_torch_export_models.py.*, in "
+     r"forward: return x \+ 1 if x.sum\(\) > 0 else x"),
     (nn.Dropout(0.5), torch.randn(3), {}, "native_dropout.*call its eval"),
     (nn.BatchNorm1d(3), torch.randn(2, 3), {}, "call its eval"),
     (Writer(), torch.randn(3), {}, "argument seen: expected numbers"),

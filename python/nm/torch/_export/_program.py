@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import sympy
 import torch
 from torch import Tensor, nn
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
 from ... import _compile, _safetensors
@@ -66,6 +68,9 @@ def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
     try:
         return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes,
                                    strict=False)
+    except GuardOnDataDependentSymNode as error:
+        raise Error("expected a model whose sizes and choices of code do not depend on "
+                    f"elements of its arguments, but got {_place_of(error)}") from error
     except (RuntimeError, ValueError) as error:
         found = re.match("(Found|Unsupported input type) <class '(.*?)'>", str(error))
         if not found:
@@ -75,6 +80,14 @@ def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
                   "argument or in the model's config" if "Cache" in found[2] else "")
         raise Error("expected arguments and results that are tensors, numbers and "
                     f"containers of them, but got {place} of {found[2]}{advice}") from error
+
+
+def _place_of(error: Exception) -> str:
+    """The line of the model's code that an error comes from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if f"{os.sep}torch{os.sep}" not in frame.filename]
+    last = frames[-1]
+    return f'File "{last.filename}", line {last.lineno}, in {last.name}: {last.line}'
 
 
 def _any_batch(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
