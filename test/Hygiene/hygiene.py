@@ -35,8 +35,7 @@ NOT_A_PREFIX = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES",
 AFTER_SELECTION = tuple(f"lib/GPU/{folder}/" for folder in (
     "Copies", "Expand", "Stage", "Strategies", "Sums", "Tile"))
 SELECTION = re.compile(
-    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/MmaFields\.(?:cpp|h)|"
-    r"/Simt(?:Copies|Tiles)\.cpp)$")
+    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/Simt(?:Copies|Tiles)\.cpp)$")
 CHIP_OR_MODEL = re.compile(
     r"\b(?:GpuChip|getChip|GpuProduct|GpuSchedule|\w+Models?\.h|"
     r"chooseGpuSchedule|select\w+Schedule|estimate[A-Z]\w*)\b")
