@@ -108,15 +108,17 @@ void LargeConstants::fill(llvm::Module &module) const {
 }
 
 /// The start of a section `name` in assembly, of the `type` that ELF calls
-/// progbits or nobits.
-static std::string startSection(StringRef name, StringRef flags,
-                                StringRef type) {
-  return (".pushsection " + name + ",\"" + flags + "\",%" + type + "\n").str();
+/// progbits or nobits; `number` tells it from others of the name.
+static std::string startSection(StringRef name, StringRef flags, StringRef type,
+                                unsigned number) {
+  return (".pushsection " + name + ",\"" + flags + "\",%" + type + ",unique," +
+          llvm::Twine(number) + "\n")
+      .str();
 }
 
 void LargeConstants::declare(llvm::Module &module) {
   bool isLarge = module.getTargetTriple().getArch() == llvm::Triple::x86_64;
-  std::string section = isLarge ? ".lrodata.nm" : ".rodata.nm",
+  std::string section = isLarge ? ".lrodata" : ".rodata",
               flags = isLarge ? "al" : "a", places;
   std::vector<std::string> names;
   for (const auto &[name, value] : named)
@@ -138,11 +140,11 @@ void LargeConstants::declare(llvm::Module &module) {
   }
   if (names.empty())
     return;
-  // Linkers give bytes to sections of both types that they join. One that no
-  // code refers to is kept by R.
+  // Linkers join sections of one name, and give bytes to all where one has
+  // some. One that no code refers to is kept by R.
   module.appendModuleInlineAsm(
-      startSection(section, flags, "nobits") + places + ".popsection\n" +
-      startSection(section + ".first", flags + "R", "progbits") +
+      startSection(section, flags, "nobits", 1) + places + ".popsection\n" +
+      startSection(section, flags + "R", "progbits", 2) +
       ".byte 0\n.popsection\n");
 }
 
