@@ -11,7 +11,10 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <pthread.h>
 
 using namespace nm;
 
@@ -98,6 +101,12 @@ Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
 // Packing
 //===----------------------------------------------------------------------===//
 
+/// 2:4 of single rows, the pattern of the instruction.
+static bool isPair(const Pattern &pattern) {
+  return pattern.n == kKeptOfGroup && pattern.bk == 1 &&
+         pattern.m == SparseOperand::kGroupRows;
+}
+
 namespace {
 /// What a column keeps of a group: two positions and the condensed rows of
 /// their values, none where zero fills up.
@@ -120,6 +129,7 @@ public:
 private:
   const CondensedView &from;
   int64_t blockColumns, windows;
+  bool hasPairs = isPair(from.pattern);
   int64_t group = -1;
   int64_t first = 0, firstWindow = 0, lastWindow = 0;
 };
@@ -137,6 +147,15 @@ void GroupOfRows::moveTo(int64_t newGroup) {
 
 KeptOfGroup GroupOfRows::keptOf(int64_t column) const {
   const Pattern &pattern = from.pattern;
+  if (hasPairs) {
+    // A window is the group, and its units are the rows kept of it.
+    const uint8_t *index = from.indices + group * 2 * blockColumns +
+                           (pattern.bn == 1 ? column : column / pattern.bn);
+    KeptOfGroup kept;
+    if (group < windows)
+      kept = {{index[0], index[blockColumns]}, {2 * group, 2 * group + 1}};
+    return kept;
+  }
   int64_t end = first + SparseOperand::kGroupRows;
   int64_t blockColumn = pattern.bn == 1 ? column : column / pattern.bn;
   int64_t count = 0;
@@ -190,18 +209,57 @@ static std::vector<GroupPlaces> placesOfStep(const SparseOperand &operand) {
   return places;
 }
 
+namespace {
+/// A part of [0, count) that a thread does.
+struct Share {
+  const std::function<void(int64_t, int64_t)> *fn;
+  int64_t first, end;
+};
+} // namespace
+
+static void *runShare(void *share) {
+  const Share &own = *static_cast<Share *>(share);
+  (*own.fn)(own.first, own.end);
+  return nullptr;
+}
+
+/// Calls `fn(first, end)` for parts of [0, count), each of which has
+/// `valuesOfOne` values, on threads of their own where these are many.
+static void forEachShare(int64_t count, int64_t valuesOfOne,
+                         const std::function<void(int64_t, int64_t)> &fn) {
+  // Starting a thread takes as long as packing some 50000 values.
+  constexpr int64_t kValuesOfThread = 1 << 19, kMostThreads = 16;
+  int64_t parts = std::max<int64_t>(
+      1, std::min<int64_t>({count, count * valuesOfOne / kValuesOfThread,
+                            kMostThreads,
+                            int64_t(std::thread::hardware_concurrency())}));
+  std::vector<Share> shares;
+  for (int64_t part = 0; part < parts; ++part)
+    shares.push_back({&fn, count * part / parts, count * (part + 1) / parts});
+  std::vector<pthread_t> threads(parts);
+  // The last is this thread's, and so are those that no thread can be had for.
+  int64_t started = 0;
+  while (started + 1 < parts && pthread_create(&threads[started], nullptr,
+                                               runShare, &shares[started]) == 0)
+    ++started;
+  for (int64_t part = started; part < parts; ++part)
+    runShare(&shares[part]);
+  for (int64_t part = 0; part < started; ++part)
+    pthread_join(threads[part], nullptr);
+}
+
 /// Calls `fn(step, column, group, places)` for every group of every column that
 /// is no padding; the step counts through all blocks, the column and the group
 /// through all of the matrix. Neighbouring columns, which are neighbours in
-/// memory, come after each other.
+/// memory, come after each other. Threads of large matrices have blocks each:
+/// they call a copy of `fn`.
 template <typename Fn>
 static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
-                         int64_t k, int64_t n, Fn fn) {
-  std::vector<GroupPlaces> places = placesOfStep(operand);
+                         int64_t k, int64_t n, const Fn &shared) {
+  const std::vector<GroupPlaces> places = placesOfStep(operand);
   int64_t columns = pattern.paddedColumns(n), blockColumns = operand.columns();
-  int64_t blocks = operand.blocks(pattern, n),
-          steps = operand.steps(pattern, k);
-  for (int64_t block = 0; block < blocks; ++block) {
+  int64_t steps = operand.steps(pattern, k);
+  auto visitBlock = [&](Fn &fn, int64_t block) {
     int64_t first = block * blockColumns;
     int64_t width = std::min(blockColumns, columns - first);
     for (int64_t step = 0; step < steps; ++step)
@@ -210,8 +268,17 @@ static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
           fn(block * steps + step, first + column,
              step * SparseOperand::kStepGroups + group,
              places[group * blockColumns + column]);
-  }
+  };
+  forEachShare(operand.blocks(pattern, n), steps * operand.valuesOfStep(),
+               [&](int64_t first, int64_t end) {
+                 Fn fn = shared;
+                 for (int64_t block = first; block < end; ++block)
+                   visitBlock(fn, block);
+               });
 }
+
+/// Positions 0 and 1, for columns that are padding.
+static constexpr uint8_t kFirstPair = 0x44;
 
 /// Packs metadata, and calls `store(step, position, value)` for every value
 /// that is kept, with its number among the condensed ones.
@@ -221,15 +288,12 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
   const Pattern &pattern = from.pattern;
   int64_t blocks = operand.blocks(pattern, from.n),
           steps = operand.steps(pattern, from.k);
-  // Positions 0 and 1, for columns that are padding.
-  constexpr uint8_t kFirstPair = 0x44;
   std::fill_n(metadata, blocks * steps * operand.bytesOfStep(), kFirstPair);
   int64_t columns = pattern.paddedColumns(from.n);
-  GroupOfRows rows(from);
   forEachGroup(
       operand, pattern, from.k, from.n,
-      [&](int64_t step, int64_t column, int64_t group,
-          const GroupPlaces &places) {
+      [&, rows = GroupOfRows(from)](int64_t step, int64_t column, int64_t group,
+                                    const GroupPlaces &places) mutable {
         rows.moveTo(group);
         KeptOfGroup kept = rows.keptOf(column);
         for (int64_t i : {0, 1})
@@ -250,6 +314,51 @@ static int64_t countSteps(const CondensedView &from,
          operand.steps(from.pattern, from.k);
 }
 
+/// Packs 2:4 of single rows: a window is a group, and its two rows are kept at
+/// the positions that the indices name. No column is looked at twice.
+template <typename Word>
+static void packPairs(const CondensedView &from, const SparseOperand &operand,
+                      Word *out, uint8_t *metadata) {
+  // Those of a step, small enough to stay close.
+  struct Places {
+    uint16_t first, second, byte, shift;
+  };
+  std::vector<Places> places;
+  for (const GroupPlaces &group : placesOfStep(operand))
+    places.push_back({uint16_t(group.values[0]), uint16_t(group.values[1]),
+                      uint16_t(group.bits.byte), uint16_t(group.bits.shift)});
+  const Pattern pattern = from.pattern;
+  const Word *in = static_cast<const Word *>(from.values);
+  const int64_t columns = pattern.paddedColumns(from.n),
+                units = pattern.blockColumns(from.n), width = operand.columns(),
+                steps = operand.steps(pattern, from.k),
+                size = operand.valuesOfStep(), bytes = operand.bytesOfStep();
+  auto packGroup = [&](int64_t block, int64_t group) {
+    constexpr int64_t kGroups = SparseOperand::kStepGroups;
+    const int64_t first = block * width, end = std::min(columns, first + width),
+                  step = block * steps + group / kGroups;
+    const Word *row = in + 2 * group * columns;
+    const uint8_t *index = from.indices + 2 * group * units;
+    Word *values = out + step * size;
+    uint8_t *bits = metadata + step * bytes;
+    const Places *place = places.data() + group % kGroups * width;
+    for (int64_t column = first; column < end; ++column, ++place) {
+      int64_t unit = pattern.bn == 1 ? column : column / pattern.bn;
+      values[place->first] = row[column];
+      values[place->second] = row[columns + column];
+      int pair = encodeMmaPair(index[unit], index[units + unit]);
+      bits[place->byte] = static_cast<uint8_t>(
+          (bits[place->byte] & ~(0xf << place->shift)) | pair << place->shift);
+    }
+  };
+  forEachShare(operand.blocks(pattern, from.n), steps * size,
+               [&](int64_t first, int64_t end) {
+                 for (int64_t block = first; block < end; ++block)
+                   for (int64_t g = 0; g < pattern.windows(from.k); ++g)
+                     packGroup(block, g);
+               });
+}
+
 template <typename Word>
 static void packWords(const CondensedView &from, const SparseOperand &operand,
                       void *values, uint8_t *metadata) {
@@ -257,6 +366,11 @@ static void packWords(const CondensedView &from, const SparseOperand &operand,
   Word *out = static_cast<Word *>(values);
   int64_t size = operand.valuesOfStep();
   std::fill_n(out, countSteps(from, operand) * size, Word(0));
+  if (isPair(from.pattern)) {
+    std::fill_n(metadata, countSteps(from, operand) * operand.bytesOfStep(),
+                kFirstPair);
+    return packPairs(from, operand, out, metadata);
+  }
   pack(from, operand, metadata,
        [&](int64_t step, int64_t position, int64_t value) {
          out[step * size + position] = in[value];

@@ -292,6 +292,30 @@ TEST(SparseOperand, PacksAndUnpacks) {
   }
 }
 
+// Large enough for threads, of which each has blocks of its own; the last block
+// is cut.
+TEST(SparseOperand, PacksAndUnpacksByThreads) {
+  Random random(8);
+  for (Pattern pattern : {Pattern{2, 4, 1, 1}, Pattern{1, 2, 1, 1}}) {
+    int64_t k = 2048, n = 1500;
+    Matrix dense = drawMatrix(random, pattern, ElementType::F16, k, n);
+    Condensed form = compressed(dense, pattern);
+    SparseOperand operand = SparseOperand::of(Order::Wgmma, ElementType::F16);
+    auto [blocks, steps, count] = operand.valueShape(pattern, k, n);
+    std::vector<uint16_t> values(blocks * steps * count, 0x5a5a);
+    std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
+    packSparseOperand(form.view(), operand, values.data(), metadata.data());
+    expectPairs(metadata);
+    std::vector<uint16_t> back(k * n, 0x1234);
+    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
+                        back.data());
+    for (int64_t i = 0; i < k * n; ++i)
+      ASSERT_EQ(loadAsDouble(back.data(), ElementType::F16, i),
+                dense.at(i / n, i % n))
+          << pattern.str() << ' ' << i;
+  }
+}
+
 TEST(SparseOperand, QuantizedPairsAreHalvesOfAWord) {
   for (int64_t bits : {4, 8}) {
     SparseOperand operand{Order::Mma, 16, bits};

@@ -141,10 +141,10 @@ static bool isSplat(RankedTensorType type, ArrayRef<char> bytes) {
          bytes.drop_front(size) == bytes.drop_back(size);
 }
 
-TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
-  if (bytes.size() < kResourceBytes || isSplat(type, bytes))
-    return DenseElementsAttr::getFromRawBuffer(type, bytes);
-  constexpr size_t kAlignment = 64;
+/// The attribute of a large constant with the bytes of what `make` gives, which
+/// is called where there is none yet.
+static TypedAttr getResource(RankedTensorType type, ArrayRef<char> bytes,
+                             llvm::function_ref<AsmResourceBlob()> make) {
   MLIRContext *context = type.getContext();
   std::string name =
       "nm." +
@@ -153,12 +153,37 @@ TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
   DialectResourceBlobManager &blobs = getBlobs(context);
   BlobEntry *entry = blobs.lookup(name);
   if (!entry || !holds(entry, bytes))
-    entry = &blobs.insert(name, HeapAsmResourceBlob::allocateAndCopyWithAlign(
-                                    bytes, kAlignment,
-                                    /*dataIsMutable=*/false));
+    entry = &blobs.insert(name, make());
   DenseResourceElementsHandle handle(
       entry, context->getOrLoadDialect<BuiltinDialect>());
   return DenseResourceElementsAttr::get(type, handle);
+}
+
+static bool isSmall(RankedTensorType type, ArrayRef<char> bytes) {
+  return bytes.size() < kResourceBytes || isSplat(type, bytes);
+}
+
+static constexpr size_t kAlignment = 64;
+
+TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
+  if (isSmall(type, bytes))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  return getResource(type, bytes, [&] {
+    return HeapAsmResourceBlob::allocateAndCopyWithAlign(
+        bytes, kAlignment, /*dataIsMutable=*/false);
+  });
+}
+
+AsmResourceBlob mlir::nm::allocateConstant(size_t bytes) {
+  return HeapAsmResourceBlob::allocate(bytes, kAlignment,
+                                       /*dataIsMutable=*/true);
+}
+
+TypedAttr mlir::nm::getConstant(RankedTensorType type, AsmResourceBlob blob) {
+  ArrayRef<char> bytes = blob.getData();
+  if (isSmall(type, bytes))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  return getResource(type, bytes, [&] { return std::move(blob); });
 }
 
 TypedAttr mlir::nm::joinColumns(ArrayRef<ConstantArray> arrays,

@@ -139,17 +139,20 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
   if (auto columns = dyn_cast<ColumnsAttr>(getPacking());
       columns && !columns.getForm().holds(*view))
     return failure();
-  std::vector<char> packedValues(*valueBytes);
-  std::vector<char> packedIndices(*indexBytes);
+  AsmResourceBlob packedValues = allocateConstant(*valueBytes),
+                  packedIndices = allocateConstant(*indexBytes);
   std::vector<char> packedLists(
       getPackedLists()
           ? cast<RankedTensorType>(getResult(2).getType()).getNumElements()
           : 0);
-  getPacking().pack(*view, packedValues.data(),
-                    reinterpret_cast<uint8_t *>(packedIndices.data()),
-                    reinterpret_cast<uint8_t *>(packedLists.data()));
-  results.assign({getConstant(valuesType, packedValues),
-                  getConstant(indicesType, packedIndices)});
+  for (AsmResourceBlob *part : {&packedValues, &packedIndices})
+    std::memset(part->getMutableData().data(), 0, part->getData().size());
+  getPacking().pack(
+      *view, packedValues.getMutableData().data(),
+      reinterpret_cast<uint8_t *>(packedIndices.getMutableData().data()),
+      reinterpret_cast<uint8_t *>(packedLists.data()));
+  results.assign({getConstant(valuesType, std::move(packedValues)),
+                  getConstant(indicesType, std::move(packedIndices))});
   if (getPackedLists())
     results.push_back(getConstant(
         cast<RankedTensorType>(getResult(2).getType()), packedLists));

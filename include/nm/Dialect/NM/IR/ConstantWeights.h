@@ -5,6 +5,7 @@
 
 #include "nm/Format/Condensed.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -48,6 +49,11 @@ private:
 /// A constant of `type` with the row-major elements `bytes`. A large one is a
 /// resource, which releaseConstants frees; of equal ones there is one.
 TypedAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
+
+/// Memory for a constant of `bytes`, which is made there and becomes a large
+/// constant without a copy.
+AsmResourceBlob allocateConstant(size_t bytes);
+TypedAttr getConstant(RankedTensorType type, AsmResourceBlob blob);
 
 /// The elements of `arrays`, which differ in their last dimension at most, side
 /// by side along that: all of one array's after those of the one before; or
