@@ -115,7 +115,9 @@ struct Parts {
   /// Whether nothing takes part in the layer's call but these.
   bool arePlain() const {
     return fast && !fast.isNone() && values && indices && bias &&
-           hasType(values, known.parameter) && hasType(indices, known.tensor) &&
+           hasType(values, known.parameter) &&
+           (hasType(indices, known.tensor) ||
+            hasType(indices, known.parameter)) &&
            (bias.isNone() ||
             (hasType(bias, known.parameter) && !isNegative(bias.get())));
   }

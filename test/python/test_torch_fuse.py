@@ -290,8 +290,17 @@ def test_guards_pass_over_layers(monkeypatch):
     torch._dynamo.reset()
     with torch._dynamo.config.patch(use_recursive_dict_tags_for_guards=True), torch.no_grad():
         torch.compile(model, backend="eager", fullgraph=True)(x)
+    # The first layer of a product alone reads of it, and none of its tensors is compared
+    # with the others.
+    read = {line.split("source=")[1].split("._traced")[0] for line in managers[0].splitlines()
+            if "source=" in line and "._traced" in line}
+    assert len(read) == len({layer._fused[0] for layer in model.modules()
+                             if getattr(layer, "_fused", None)})
+    compared = [line.split("  #")[0] for line in managers[0].splitlines()
+                if "check_no_aliasing" in line]
+    assert not any("._traced" in line for line in compared), compared
     lines = [line for line in managers[0].splitlines() if "_linear.NMLinear'>, tag" in line
-             or "Block'>, tag" in line]
+             or "Block'>, tag" in line or "TracedProduct'>, tag" in line]
     assert len(managers) == 1 and len(lines) >= 18
     assert all("tag_safe=(True" in line for line in lines), lines
 
@@ -317,17 +326,17 @@ def test_graphs_that_break_between_layers():
     nm.torch.sparsify(model, "2:4", x, prune=True, force=True, fuse=True)
     torch._dynamo.reset()
     compiled = torch.compile(model, backend="eager")
-    known = set(_fuse._traced)
+    known = set(_fuse.PRODUCTS)
     for _ in range(3):
         x = torch.randn(3, 64)
         torch.testing.assert_close(compiled(x), model(x))
-        assert set(_fuse._traced) == known
+        assert set(_fuse.PRODUCTS) == known
     for leave in (nm.torch.unfuse, lambda model: nm.torch.fuse(model.train().eval(), x)):
         model.is_short = True
         torch.testing.assert_close(compiled(x), model(x))
-        assert len(set(_fuse._traced) - known) == 1
+        assert len(set(_fuse.PRODUCTS) - known) == 1
         leave(model)
-        assert set(_fuse._traced) == known
+        assert set(_fuse.PRODUCTS) == known
         model.is_short = False
         nm.torch.fuse(model, x)
         torch._dynamo.reset()

@@ -13,7 +13,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,7 @@ from ._linear import NMLinear, _has_gradient
 from ._mapped import map_tensors
 from ._op import apply_activation
 from ._optimizers import tell_of_replaced
+from ._traced import MOST_LAYERS, PRODUCTS, State, TracedProduct
 from ._weights import HOLDER, forget_weight
 from ._wrappers import takes_wrapped
 
@@ -63,15 +64,6 @@ class FuseReport:
         return format_table(["module", "layers", "shape", "reason"], rows)
 
 
-class _State(NamedTuple):
-    """A product whose parts not all of the layers have taken."""
-
-    x: Tensor
-    version: int | None
-    parts: Sequence[Tensor]
-    left: list[int]
-
-
 class Fusion:
     """The layers of one product.
 
@@ -83,13 +75,14 @@ class Fusion:
         self._sizes = [layer.out_features for layer in layers]
         number = self._number = next(_numbers)
         # What a graph that broke off before the last layer has left.
-        weakref.finalize(self, _traced.pop, number, None).atexit = False
+        weakref.finalize(self, PRODUCTS.pop, number, None).atexit = False
         self._members = [weakref.ref(layer) for layer in layers]
-        self._state: _State | None = None
+        self._state: State | None = None
         self._places: list[tuple] = []
         self.layer = _merged(layers)
         block = layers[0].pattern.block[1]
         begin = 0
+        traced = TracedProduct(self.layer, self._sizes)
         for i, (layer, size) in enumerate(zip(layers, self._sizes)):
             forget_weight(layer.values)
             columns = slice(begin, begin + size)
@@ -104,7 +97,8 @@ class Fusion:
             layer._fast = None
             layer._fused = (self, i)
             # Which is no part of the model.
-            layer.__dict__["_traced"] = TracedPart(self, i, number)
+            layer.__dict__["_traced"] = traced
+            layer._part = number * MOST_LAYERS + i
             self._places.append(_places(layer))
             begin += size
 
@@ -119,7 +113,7 @@ class Fusion:
                 state.version != _version(x)):
             # Neither modules nor Tensor.split are called: they take time, in which a step
             # of decoding waits for the host.
-            state = self._state = _State(
+            state = self._state = State(
                 x, _version(x), self.layer.forward(x).split_with_sizes(self._sizes, -1),
                 list(range(len(self._sizes))))
         state.left.remove(i)
@@ -130,14 +124,14 @@ class Fusion:
     def dissolve(self) -> None:
         """Gives each layer memory of its own."""
         self._state = None
-        _traced.pop(self._number, None)
+        PRODUCTS.pop(self._number, None)
         forget_weight(self.layer.values)
         shared = {name: getattr(self.layer, name) for name in _PARTS}
         for reference in self._members:
             layer = reference()
             if layer is None or layer._fused is None or layer._fused[0] is not self:
                 continue
-            layer._fused = layer._traced = layer._fast = None
+            layer._fused = layer._traced = layer._part = layer._fast = None
             layer._is_mapped = layer._lies_in_file = layer._lies_on_host = False
             with torch.inference_mode(False), torch.no_grad():
                 for name in _PARTS:
@@ -149,37 +143,6 @@ class Fusion:
                     delattr(layer.values, HOLDER)
 
 
-class TracedPart(nn.Module):
-    """What a layer of a product reads while it is compiled.
-
-    torch.compile compares what was read before each call. It passes over modules in which
-    nothing has been assigned since, where all that was read of one is its own, and modules,
-    dicts, tensors and plain values: so each layer has one of these.
-    """
-
-    def __init__(self, fusion: Fusion, i: int, number: int):
-        super().__init__()
-        self.layer, self.sizes, self.i = fusion.layer, tuple(fusion._sizes), i
-        #: The fusion's, by which the layers find each other's products.
-        self.number = number
-
-    def forward(self, x: Tensor) -> Tensor:
-        """As Fusion.part."""
-        i, number = self.i, self.number
-        state = _traced.get(number)
-        if state is None or state.x is not x or i not in state.left:
-            sizes = self.sizes
-            state = _traced[number] = _State(
-                x, None, self.layer.forward(x).split_with_sizes(sizes, -1),
-                list(range(len(sizes))))
-        state.left.remove(i)
-        if not state.left:
-            del _traced[number]
-        return state.parts[i]
-
-
-#: The products of fusions in the graph that is compiled, by the fusions' numbers.
-_traced: dict[int, _State] = {}
 _numbers = itertools.count()
 
 
@@ -222,7 +185,8 @@ def _merged(layers: Sequence[NMLinear]) -> NMLinear:
     merged._lies_in_file = is_moved and not values.is_cuda
     merged._is_mapped = True
     merged.values = nn.Parameter(values, requires_grad=False)
-    merged.indices = indices
+    # Which the layer keeps as a buffer: see TracedProduct.
+    merged._buffers["indices"] = nn.Parameter(indices, requires_grad=False)
     merged.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
     return merged.eval()
 

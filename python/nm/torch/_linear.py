@@ -21,7 +21,8 @@ from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
 from ._op import (ACTIVATION_MODULES, apply_activation, call_layer, check_activation,
-                  check_types, linear_of_tensors, product_with_gradient)
+                  multiply_tensors, product_with_gradient)
+from ._traced import traced_part
 from ._weights import (LOWER_TYPES, bring_back_weight, check_indices, copy_tensors, find_weight,
                        forget_weight, keep_weight, map_weight, parse_form, share_tensors,
                        write_form)
@@ -63,8 +64,9 @@ class NMLinear(nn.Linear):
     _shards: Any = None
     #: The nm.torch.fuse that it is part of, and its number there.
     _fused: Any = None
-    #: What is read of that while the layer is compiled.
+    #: What is read of that while the layer is compiled, and its number there.
     _traced: Any = None
+    _part: int | None = None
     _lies_on_host = False
     #: The class of the dense layer, where that has a weight ``[in, out]``.
     _transposed_class: type | None = None
@@ -313,14 +315,14 @@ class NMLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
-        if call_layer is not None and not is_dynamo_compiling():
+        if is_dynamo_compiling():
+            return trace(self, x)
+        if call_layer is not None:
             y = call_layer(self, x)
             if y is not None:
                 return y
         if self._shards is not None:
             return self._shards.multiply(self, x)
-        if is_dynamo_compiling():
-            return trace(self, x)
         if self._fused is not None and self._uses_fusion(x):
             fusion, number = self._fused
             return fusion.part(number, x)
@@ -406,13 +408,10 @@ class NMLinear(nn.Linear):
 
     def _multiply(self, x: Tensor, values: Tensor, indices: Tensor,
                   bias: Tensor | None, activation: str | None) -> Tensor:
-        if self._is_trained() or values.dtype == torch.float64:
-            check_types(x, values)
-            weight = decompress(values, indices, self._form)
-            return apply_activation(nn.functional.linear(x, weight, bias), activation)
         if self._shared is not None:
             keep_weight(values, indices, self._form, self._shared)
-        return linear_of_tensors(x, values, indices, self._form, bias, activation)
+        return multiply_tensors(x, (values, indices, bias), self._form, activation,
+                                self._is_trained())
 
     def _tensors(self) -> tuple[Tensor, Tensor]:
         """The values and indices that this process has, without gradients."""
@@ -441,7 +440,7 @@ class NMLinear(nn.Linear):
         replica = super()._replicate_for_data_parallel()
         # Its buffers are copies of these, made for each call of the model.
         replica._shared = self.sparse_weight()
-        replica._fused = replica._traced = None
+        replica._fused = replica._traced = replica._part = None
         return replica
 
     def _apply(self, *args, **options):
@@ -525,16 +524,23 @@ class NMLinear(nn.Linear):
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
         return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
-                "_traced": None, "_is_mapped": False, "_lies_in_file": False, "_lies_on_host": False}
+                "_traced": None, "_part": None, "_is_mapped": False, "_lies_in_file": False,
+                "_lies_on_host": False}
 
 
 def trace(layer: NMLinear, x: Tensor) -> Tensor:
     """The layer's product in a graph that torch.compile makes. All that is read here of the
-    layer is compared before each call of the graph: no more is read than is needed."""
-    part = layer._traced
-    if part is not None and not _is_exporting() and not layer._needs_own(x):
-        return part.forward(x)
-    return layer._multiply(x, layer.values, layer.indices, layer.bias, layer.activation)
+    layer is compared before each call of the graph, and so is where the layer has no
+    attribute for a method that is called: no more is read than is needed."""
+    # A layer that is set to training leaves its fusion.
+    if layer._part is not None and not _is_exporting() and not (is_grad_enabled() and (
+            x.requires_grad or any(each.requires_grad for each in layer.parameters()))):
+        return traced_part(layer, x)
+    if layer._shards is not None:
+        return layer._shards.multiply(layer, x)
+    return multiply_tensors(x, (layer.values, layer._buffers["indices"], layer.bias),
+                            layer._form, layer.activation,
+                            is_grad_enabled() and layer._is_trained())
 
 
 def _first_indices(pattern: Pattern, shape: tuple[int, int], device: Any) -> Tensor:

@@ -77,6 +77,17 @@ def linear_of_tensors(x: Tensor, values: Tensor, indices: Tensor, form: str,
     return _operator(x, values, indices, form, bias, activation or "")
 
 
+def multiply_tensors(x: Tensor, tensors: tuple[Tensor, Tensor, Tensor | None], form: str,
+                     activation: str | None, is_trained: bool) -> Tensor:
+    """A layer's product by its values, indices and bias."""
+    values, indices, bias = tensors
+    if is_trained or values.dtype == torch.float64:
+        check_types(x, values)
+        weight = decompress(values, indices, form)
+        return apply_activation(functional.linear(x, weight, bias), activation)
+    return linear_of_tensors(x, values, indices, form, bias, activation)
+
+
 def apply_activation(x: Tensor, activation: str | None) -> Tensor:
     """An activation as an operator of its own."""
     return x if activation is None else _ACTIVATIONS[activation](x)
