@@ -43,8 +43,8 @@ void nm::packColumns(const CondensedView &from, const ColumnsForm &form,
     const Word *dense = static_cast<const Word *>(from.values);
     Word mask = nonZeroMask<Word>(from.type);
     int64_t next = 0;
-    for (int64_t n = 0; n < from.n; ++n)
-      for (int64_t tile = 0; tile < tiles; ++tile) {
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t n = 0; n < from.n; ++n) {
         uint8_t *list = lists + (n * tiles + tile) * ColumnsForm::kListBytes;
         storeNumber(next, ColumnsForm::kNumberBytes, list);
         int64_t first = tile * form.tileRows,

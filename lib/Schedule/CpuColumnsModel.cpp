@@ -5,6 +5,7 @@
 #include "nm/Format/Columns.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace nm;
 
@@ -12,21 +13,27 @@ namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
-/// Vectors of rows whose sums are in registers, and rows of k that are laid out
-/// for them at a time.
-constexpr int64_t kVectors = 4, kTileRows = 256, kLeastTileRows = 32;
-/// Twice as many vectors, which halve what columns take besides their weights,
-/// and bytes of A that L1 has of them.
-constexpr int64_t kMostVectors = 8, kL1Bytes = 48 * 1024;
-/// Tiles of rows for each thread that are worth cutting rows among threads for,
-/// so that each row is laid out once, and bytes of sums that L2 has beside A.
-constexpr int64_t kTilesOfThread = 8, kSumsBytes = 512 * 1024;
+/// Vectors of rows whose sums are in registers at most, with 32 of them and
+/// with fewer, and bytes of A that L1 has of them.
+constexpr int64_t kMostVectors = 8, kVectors = 4, kL1Bytes = 48 * 1024;
+/// Lines of L1, in sets of so many.
+constexpr int64_t kLineBytes = 64, kSets = 64;
+/// Bytes of sums that L2 has beside A.
+constexpr int64_t kSumsBytes = 768 * 1024;
 /// Columns of a task at least.
 constexpr int64_t kLeastColumns = 32;
 
 /// Cycles that a column of a tile takes besides its weights, most of them for a
 /// loop whose end is not foreseen.
 constexpr double kColumnCycles = 30;
+/// How vectors along m are multiplied.
+struct Choice {
+  int64_t vectors = 1;
+  int64_t tileRows = 1;
+  /// Whether threads share rows; else columns.
+  bool cutsRows = false;
+  int64_t blockN = 1;
+};
 
 int64_t rowsOf(const CpuProduct &product) {
   return product.m == CpuProduct::kUnknown ? CpuProduct::kTypicalRows
@@ -38,96 +45,153 @@ static int64_t threadsOf(const CpuTarget &target) {
   return std::max<int64_t>(1, target.threads);
 }
 
-/// Bytes of a row of k of as many vectors.
-static int64_t rowBytes(const CpuTarget &target, int64_t vectors) {
-  return vectors * target.vectorBits / 8;
+bool nm::isInL1(int64_t rows, int64_t bytes, int64_t stride) {
+  if (rows * bytes > kL1Bytes)
+    return false;
+  // Rows a multiple of many lines apart share few sets.
+  int64_t step = std::gcd(stride / kLineBytes, kSets);
+  return stride % kLineBytes == 0 && step * kLineBytes <= bytes;
 }
 
-/// Whether threads have enough tiles of `vectors` vectors to cut rows.
-static bool hasManyTiles(const CpuProduct &product, const CpuTarget &target,
-                         int64_t vectors) {
-  return rowsOf(product) >=
-         kTilesOfThread * threadsOf(target) * vectors * target.lanes();
-}
-
-/// More where L1 has all of k of them, or where A's rows of k are so long that
-/// each part of one is in a page of its own.
-static int64_t vectorsOfRows(const CpuProduct &product,
-                             const CpuTarget &target) {
-  bool isInL1 = product.k * rowBytes(target, kMostVectors) <= kL1Bytes;
-  bool isLong = product.isMMajor && hasManyTiles(product, target, kMostVectors);
-  int64_t vectors =
-      target.registers >= 32 && (isInL1 || isLong) ? kMostVectors : kVectors;
-  return std::min(vectors, ceilDiv(rowsOf(product), target.lanes()));
-}
-
-static int64_t chooseTileRows(const CpuProduct &product,
-                              const CpuTarget &target, int64_t vectors) {
-  return vectors > kVectors
-             ? std::max(kLeastTileRows, kL1Bytes / rowBytes(target, vectors))
-             : kTileRows;
-}
-
-/// Cuts m where all of n's sums stay in L2, and n where threads would be idle.
-static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
-                        CpuSchedule &schedule) {
-  int64_t rows = rowsOf(product), threads = threadsOf(target);
-  bool isKnown = product.m != CpuProduct::kUnknown;
-  int64_t vectors = schedule.threadM / target.lanes();
-  bool cutsRows = schedule.alongM && isKnown && threads > 1 &&
-                  hasManyTiles(product, target, vectors) &&
-                  product.n * rowBytes(target, vectors) <= kSumsBytes;
-  schedule.blockM = cutsRows ? roundUp(ceilDiv(rows, threads), schedule.threadM)
-                             : std::max<int64_t>(1, rows);
-  // All rows of A are laid out for each task, but few tasks leave threads idle.
-  int64_t tasks = cutsRows ? 1 : schedule.alongM ? threads : 4 * threads;
-  schedule.blockN =
-      std::max(std::min(kLeastColumns, product.n), ceilDiv(product.n, tasks));
-}
-
-/// Cycles of all threads together.
+/// Cycles of the thread that takes longest. Others may wait for it.
 static double countCycles(const CpuProduct &product, int64_t kept,
-                          const CpuTarget &target,
-                          const CpuSchedule &schedule) {
-  int64_t rows = rowsOf(product);
-  if (!schedule.alongM)
-    // Each lane gathers from a row of A, and 16 of them take as many cycles.
-    return double(kept) * double(rows) * 16 / double(target.lanes());
-  double vectors = double(ceilDiv(rows, target.lanes()));
-  double groups = double(ceilDiv(rows, schedule.threadM));
-  double columns = double(product.n) *
-                   double(ceilDiv(product.k, schedule.tileRows)) * groups;
-  double perVector = target.vectorBits / target.fmaBitsPerCycle;
-  return double(kept) * (vectors * perVector + groups) +
-         columns * kColumnCycles +
-         double(rows) * double(product.k) *
-             double(ceilDiv(product.n, schedule.blockN)) * kLayOutCycles / 2;
+                          const CpuTarget &target, const Choice &choice) {
+  int64_t threads = threadsOf(target), lanes = target.lanes(),
+          bytes = target.vectorBits / 8;
+  int64_t vectors = ceilDiv(rowsOf(product), lanes);
+  int64_t ofThread = choice.cutsRows ? ceilDiv(vectors, threads) : vectors;
+  int64_t tasks =
+      ceilDiv(ceilDiv(product.n, choice.blockN), choice.cutsRows ? 1 : threads);
+  double columns = std::min(double(tasks * choice.blockN), double(product.n));
+  double weights = double(kept) * columns / double(product.n);
+  int64_t tiles = ceilDiv(product.k, choice.tileRows);
+  double perVector = target.vectorBits / target.fmaBitsPerCycle,
+         lines = double(bytes) / kLineBytes;
+  // Cycles for a line of A that is laid out across rows of k, that is copied
+  // along them, as for sums behind L2, and that L1 lacks.
+  double transpose = kLayOutCycles * kLineBytes / 8, copy = transpose / 2,
+         miss = copy / 2;
+  bool areSumsNear = choice.blockN * choice.vectors * bytes <= kSumsBytes;
+  // Sums of all of k go from registers to planes of C.
+  bool areStored = tiles == 1 && product.isMMajor;
+  double perSum = areStored || areSumsNear ? 1 : copy;
+  bool isInPlace = product.isMMajor && product.type == ElementType::F32 &&
+                   isInL1(std::min(choice.tileRows, product.k),
+                          choice.vectors * bytes, rowsOf(product) * 4);
+  double perCopy = isInPlace ? miss : product.isMMajor ? copy : transpose;
+  auto countGroup = [&](int64_t count) {
+    double size = double(std::min(choice.tileRows, product.k) * count * bytes);
+    double misses = std::max(0.0, 1 - double(kL1Bytes) / size);
+    double all = double(count);
+    double sums =
+        columns * all * lines * perSum * double(areStored ? 1 : 2 * tiles + 2);
+    return weights * (all * (perVector + misses * lines * miss) + 1) +
+           columns * double(tiles) * kColumnCycles + sums +
+           double(product.k * tasks) * all * lines * perCopy;
+  };
+  double cycles =
+      double(ofThread / choice.vectors) * countGroup(choice.vectors);
+  if (int64_t rest = ofThread % choice.vectors)
+    cycles += countGroup(rest);
+  return cycles;
+}
+
+/// The columns of a task: sums stay in L2, and threads have equal parts.
+static int64_t chooseColumns(const CpuProduct &product, const CpuTarget &target,
+                             const Choice &choice) {
+  int64_t threads = choice.cutsRows ? 1 : threadsOf(target);
+  int64_t tasks = threads;
+  if (product.k > choice.tileRows || !product.isMMajor) {
+    int64_t most = kSumsBytes / (choice.vectors * target.vectorBits / 8);
+    tasks = roundUp(std::max(threads, ceilDiv(product.n, most)), threads);
+  }
+  return std::max(std::min(kLeastColumns, product.n),
+                  ceilDiv(product.n, tasks));
+}
+
+/// The choice that takes the fewest cycles.
+static Choice choose(const CpuProduct &product, int64_t kept,
+                     const CpuTarget &target) {
+  int64_t lanes = target.lanes(), vectors = ceilDiv(rowsOf(product), lanes);
+  int64_t most =
+      std::min(target.registers >= 32 ? kMostVectors : kVectors, vectors);
+  bool canCutRows = product.m != CpuProduct::kUnknown &&
+                    threadsOf(target) > 1 && vectors >= threadsOf(target);
+  Choice best;
+  double least = 0;
+  auto consider = [&](Choice choice) {
+    choice.blockN = chooseColumns(product, target, choice);
+    double cycles = countCycles(product, kept, target, choice);
+    if (least != 0 && cycles >= least)
+      return;
+    best = choice;
+    least = cycles;
+  };
+  for (int64_t count = most; count > 0; --count) {
+    int64_t inL1 = kL1Bytes / (count * target.vectorBits / 8);
+    for (int64_t rows : {inL1, inL1 * 4 / 3, inL1 * 2, product.k}) {
+      rows = std::min({roundUp(rows, lanes), roundUp(product.k, lanes),
+                       ColumnsForm::kMostRows});
+      consider({count, rows, false});
+      if (canCutRows && count <= ceilDiv(vectors, threadsOf(target)))
+        consider({count, rows, true});
+    }
+  }
+  return best;
+}
+
+static CpuSchedule scheduleAlongM(const CpuProduct &product, int64_t kept,
+                                  const CpuTarget &target) {
+  Choice choice = choose(product, kept, target);
+  int64_t rows = rowsOf(product), lanes = target.lanes();
+  CpuSchedule schedule;
+  schedule.alongM = true;
+  schedule.threadM = choice.vectors * lanes;
+  schedule.threadN = 1;
+  schedule.tileRows = choice.tileRows;
+  schedule.blockM =
+      choice.cutsRows ? ceilDiv(ceilDiv(rows, lanes), threadsOf(target)) * lanes
+                      : rows;
+  schedule.blockN = choice.blockN;
+  schedule.sparseMicroseconds =
+      countCycles(product, kept, target, choice) / (target.gigahertz * 1e3);
+  return schedule;
+}
+
+/// Vectors along the weights of a column, of fewer rows than lanes.
+static CpuSchedule scheduleAlongK(const CpuProduct &product, int64_t kept,
+                                  const CpuTarget &target) {
+  int64_t rows = rowsOf(product), threads = threadsOf(target);
+  CpuSchedule schedule;
+  schedule.threadM = 1;
+  schedule.threadN = target.lanes();
+  schedule.tileRows = ColumnsForm::kMostRows;
+  schedule.blockM = std::max<int64_t>(1, rows);
+  schedule.blockN = std::max(std::min(kLeastColumns, product.n),
+                             ceilDiv(product.n, 4 * threads));
+  // Each lane gathers from a row of A, and 16 of them take as many cycles.
+  schedule.sparseMicroseconds = double(kept) * double(rows) * 16 /
+                                double(target.lanes()) /
+                                (target.gigahertz * 1e3 * double(threads));
+  return schedule;
 }
 
 CpuSchedule nm::selectColumnsSchedule(const CpuProduct &product, int64_t kept,
                                       const CpuTarget &target) {
-  CpuSchedule schedule;
-  int64_t lanes = target.lanes(), rows = rowsOf(product);
-  schedule.alongM = rows >= lanes;
-  schedule.threadM =
-      schedule.alongM ? lanes * vectorsOfRows(product, target) : 1;
-  schedule.threadN = schedule.alongM ? 1 : lanes;
-  schedule.kept = std::max<int64_t>(kept, 1);
-  schedule.tileRows =
-      schedule.alongM || product.m == CpuProduct::kUnknown
-          ? chooseTileRows(product, target, schedule.threadM / lanes)
-          : ColumnsForm::kMostRows;
+  kept = std::max<int64_t>(kept, 1);
+  CpuSchedule schedule = rowsOf(product) >= target.lanes()
+                             ? scheduleAlongM(product, kept, target)
+                             : scheduleAlongK(product, kept, target);
+  schedule.kept = kept;
   schedule.packing.panel = 0;
   schedule.blockK = product.k;
-  chooseTasks(product, target, schedule);
-  double compute = countCycles(product, kept, target, schedule) /
-                   (target.gigahertz * 1e3 * double(threadsOf(target)));
   double bytes =
       double(kept) * double(elementSize(product.type) +
                             ColumnsForm{1, schedule.tileRows}.indexBytes());
   double bandwidth = std::min(target.coreBandwidth * double(target.threads),
                               target.memoryBandwidth);
-  schedule.sparseMicroseconds = std::max(compute, bytes / (bandwidth * 1e3));
+  schedule.sparseMicroseconds =
+      std::max(schedule.sparseMicroseconds, bytes / (bandwidth * 1e3));
   schedule.denseMicroseconds = denseProductTime(product, target);
   return schedule;
 }

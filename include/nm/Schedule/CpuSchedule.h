@@ -128,6 +128,16 @@ CpuSchedule selectTileSchedule(const CpuProduct &product,
 CpuSchedule selectColumnsSchedule(const CpuProduct &product, int64_t kept,
                                   const CpuTarget &target);
 
+/// Columns of a panel that vectors read weights by, packed or as they are
+/// condensed: as wide as the sums of four rows, which few rows are computed by
+/// at a time; fewer read it in parts, or several panels together.
+int64_t choosePanel(const CpuProduct &product, const CpuTarget &target,
+                    bool packs);
+
+/// Whether L1 has `rows` rows of `bytes` bytes each that begin `stride` bytes
+/// apart, at the beginning of a line.
+bool isInL1(int64_t rows, int64_t bytes, int64_t stride);
+
 /// Microseconds that all threads take to read the weights of `product` packed
 /// by `packing`, and that a tuned BLAS takes for the dense product.
 double weightReadTime(const CpuProduct &product, const CpuTarget &target,

@@ -197,10 +197,10 @@ void mlir::nm::emitColumns(LoopEmitter &emitter, PackOp op) {
                {column, tile, emitter.index(ColumnsForm::kNumberBytes)});
     return end;
   };
-  Value count = emitter.reduce(
-      emitter.size(lists, 0), zero, [&](Value column, Value next) {
-        return emitter.reduce(emitter.size(lists, 1), next,
-                              [&](Value tile, Value next) {
+  Value count =
+      emitter.reduce(emitter.size(lists, 1), zero, [&](Value tile, Value next) {
+        return emitter.reduce(emitter.size(lists, 0), next,
+                              [&](Value column, Value next) {
                                 return packTile(column, tile, next);
                               });
       });

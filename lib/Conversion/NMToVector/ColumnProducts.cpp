@@ -3,9 +3,10 @@
 // Weights in the form of #nm.columns, whose zeros follow no pattern.
 //
 // Many rows: for each subtile of rows, and each tile of k, A's part is laid out
-// m-major, one row of k being a few vectors along m. A column's weights are
-// multiplied with the rows that their indices name, the sums of all rows in
-// registers, and added to a scratch tile until all of k is done.
+// m-major, one row of k being a few vectors along m, or read in place where A
+// is m-major and L1 has its part as it is. A column's weights are multiplied
+// with the rows that their indices name, the sums of all rows in registers, and
+// added to a scratch tile until all of k is done.
 //
 // Few rows: a vector has as many weights of a column, and what they are
 // multiplied with is gathered of a row of A.
@@ -16,6 +17,8 @@
 #include "ProductTile.h"
 #include "SumsTile.h"
 #include "TileOfA.h"
+
+#include "nm/Schedule/CpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,22 +47,30 @@ public:
   void expandFew();
 
 private:
-  /// The weights of a column in a tile of k.
-  struct Range {
-    Value first, end;
-  };
   struct Scratch {
     int64_t vectors;
-    /// `sums` is null where a column's go to C at once.
+    /// `a` is null where A is read in place, and `sums` where a column's go to
+    /// C at once.
     Value a, sums;
     /// Of an image, rows of pixels of a tile.
     int64_t imageRows = 0;
+    /// Whether A has all rows of each tile.
+    bool isWhole = false;
   };
   struct Rows {
     Value first, end;
   };
+  /// Where a tile of A begins.
+  struct Corner {
+    Value row, k;
+  };
 
-  Range loadRange(Value column, Value kTile);
+  Value loadFirst(Value column, Value kTile) {
+    return loadNumber(column, kTile, 0);
+  }
+  Value loadEnd(Value column, Value kTile) {
+    return loadNumber(column, kTile, ColumnsForm::kNumberBytes);
+  }
   Value loadNumber(Value column, Value kTile, int64_t offset);
   Value loadIndex(Value place);
   VectorType indexVector() {
@@ -67,19 +78,22 @@ private:
   }
   Value loadIndices(Value place);
 
-  Scratch allocate(int64_t vectors, int64_t imageRows = 0);
+  Scratch allocate(int64_t vectors, bool isWhole, int64_t imageRows = 0);
+  bool isReadInPlace(int64_t vectors) const;
   void deallocate(const Scratch &scratch);
   void expandImage();
   void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
-  void sumColumn(Value column, Value kTile, const Scratch &scratch,
-                 const Rows &rows);
+  Value sumColumn(Value column, Value kTile, Value first,
+                  const Scratch &scratch, const Rows &rows);
   void storeSums(Value column, Value kTile, const Scratch &scratch,
                  const Rows &rows, ArrayRef<Value> sums);
   /// Whether a column's sums are whole when a tile of k is done, and C has them
   /// side by side.
   bool sumsAtOnce() const { return tiles == 1 && tile.transposeC; }
-  SmallVector<Value> addWeight(Value place, const Scratch &scratch,
-                               ArrayRef<Value> sums);
+  Value loadA(const Scratch &scratch, const Corner &corner, Value row,
+              int64_t vector);
+  SmallVector<Value> addWeight(Value place, const Corner &corner,
+                               const Scratch &scratch, ArrayRef<Value> sums);
 
   /// A row of A, as accumulators, in a scratch array of all rows.
   struct ScratchRow {
@@ -113,11 +127,6 @@ Value ColumnProducts::loadNumber(Value column, Value kTile, int64_t offset) {
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
 }
 
-ColumnProducts::Range ColumnProducts::loadRange(Value column, Value kTile) {
-  return {loadNumber(column, kTile, 0),
-          loadNumber(column, kTile, ColumnsForm::kNumberBytes)};
-}
-
 /// The row in its tile of the weight at `place`.
 Value ColumnProducts::loadIndex(Value place) {
   Value zero = e.index(0);
@@ -147,18 +156,33 @@ Value ColumnProducts::loadIndices(Value place) {
 // Many rows
 //===----------------------------------------------------------------------===//
 
-ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors,
+/// Whether tiles of whole vectors of A are read where they are.
+bool ColumnProducts::isReadInPlace(int64_t vectors) const {
+  auto type = cast<MemRefType>(tile.a.getType());
+  if (tile.image || !tile.transposeA || type.getElementType() != e.accumulator)
+    return false;
+  int64_t stride = type.getStridesAndOffset().first[size_t(type.getRank()) - 2];
+  constexpr int64_t kElementBytes = 4;
+  return !ShapedType::isDynamic(stride) &&
+         ::nm::isInL1(std::min(form.tileRows, tile.k),
+                      vectors * e.target.bits / 8, stride * kElementBytes);
+}
+
+ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors, bool isWhole,
                                                  int64_t imageRows) {
   // C is taken out by square blocks, which may pass the end.
   Value columns = e.mul(e.ceilDiv(tile.n, e.lanes), e.lanes);
   int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
   Value width = e.index(vectors * e.lanes);
-  return {vectors, e.allocate({e.index(kRows), width}),
-          sumsAtOnce() ? Value() : e.allocate({columns, width}), imageRows};
+  bool inPlace = isWhole && isReadInPlace(vectors);
+  return {vectors, inPlace ? Value() : e.allocate({e.index(kRows), width}),
+          sumsAtOnce() ? Value() : e.allocate({columns, width}), imageRows,
+          isWhole};
 }
 
 void ColumnProducts::deallocate(const Scratch &scratch) {
-  e.deallocate(scratch.a);
+  if (scratch.a)
+    e.deallocate(scratch.a);
   if (scratch.sums)
     e.deallocate(scratch.sums);
 }
@@ -167,7 +191,7 @@ void ColumnProducts::expandImage() {
   forEachImageRange(
       e, tile, maxVectors,
       [&](Value begin, Value end, int64_t step, ::nm::ImageRows rows) {
-        Scratch scratch = allocate(rows.vectors, rows.rows);
+        Scratch scratch = allocate(rows.vectors, /*isWhole=*/false, rows.rows);
         e.loop(begin, end, step, [&](Value row) {
           expandRows(row, e.min(e.add(row, step), end), scratch);
         });
@@ -182,21 +206,30 @@ void ColumnProducts::expandMany() {
   if (!ShapedType::isDynamic(tile.staticM))
     vectors =
         std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
-  auto expandRange = [&](Value begin, Value end, int64_t vectors) {
-    Scratch scratch = allocate(vectors);
+  auto expandRange = [&](Value begin, Value end, int64_t vectors,
+                         bool isWhole) {
+    Scratch scratch = allocate(vectors, isWhole);
     e.loop(begin, end, vectors * e.lanes,
            [&](Value row) { expandRows(row, tile.m, scratch); });
     deallocate(scratch);
   };
   Value whole = e.roundDown(tile.m, vectors * e.lanes);
   if (getConstantIntValue(whole).value_or(1) > 0)
-    expandRange(e.index(0), whole, vectors);
-  if (getConstantIntValue(e.sub(tile.m, whole)).value_or(1) == 0)
+    expandRange(e.index(0), whole, vectors, /*isWhole=*/true);
+  if (!ShapedType::isDynamic(tile.staticM)) {
+    if (int64_t rest = tile.staticM % (vectors * e.lanes))
+      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes),
+                  /*isWhole=*/rest % e.lanes == 0);
     return;
-  int64_t rest = 1;
-  if (!ShapedType::isDynamic(tile.staticM))
-    rest = llvm::divideCeil(tile.staticM % (vectors * e.lanes), e.lanes);
-  expandRange(whole, tile.m, rest);
+  }
+  // Where the rest is not known, in halves, and the last rows by a vector.
+  for (int64_t count = vectors / 2; count > 0; count /= 2) {
+    Value end =
+        e.add(whole, e.roundDown(e.sub(tile.m, whole), count * e.lanes));
+    expandRange(whole, end, count, /*isWhole=*/true);
+    whole = end;
+  }
+  expandRange(whole, tile.m, 1, /*isWhole=*/false);
 }
 
 void ColumnProducts::expandRows(Value firstRow, Value endRow,
@@ -204,28 +237,41 @@ void ColumnProducts::expandRows(Value firstRow, Value endRow,
   e.loop(e.index(0), e.index(tiles), 1, [&](Value kTile) {
     Value firstK = e.mul(kTile, form.tileRows);
     Value kRows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
-    layOutA(e, tile,
-            {firstRow, firstK, kRows, scratch.vectors, scratch.a,
-             scratch.imageRows});
-    e.loop(e.index(0), tile.n, 1, [&](Value column) {
-      sumColumn(column, kTile, scratch, {firstRow, endRow});
-    });
+    if (scratch.a)
+      layOutA(e, tile,
+              {firstRow, firstK, kRows, scratch.vectors, scratch.a,
+               scratch.imageRows, scratch.isWhole});
+    // A column's weights begin where those of the column before end.
+    e.loop(e.index(0), tile.n, 1, {loadFirst(e.index(0), kTile)},
+           [&](Value column, ArrayRef<Value> first) -> SmallVector<Value> {
+             return {sumColumn(column, kTile, first.front(), scratch,
+                               {firstRow, endRow})};
+           });
   });
   if (!sumsAtOnce())
     writeSums(e, tile,
               {scratch.sums, firstRow, e.index(0), scratch.vectors, endRow});
 }
 
-SmallVector<Value> ColumnProducts::addWeight(Value place,
+/// A vector of row `row` of the tile of A that begins at `corner`.
+Value ColumnProducts::loadA(const Scratch &scratch, const Corner &corner,
+                            Value row, int64_t vector) {
+  Value offset = e.index(vector * e.lanes);
+  if (scratch.a)
+    return e.load(scratch.a, {row, offset});
+  return e.load(
+      tile.a, tile.indicesOfA(e.add(corner.row, offset), e.add(corner.k, row)));
+}
+
+SmallVector<Value> ColumnProducts::addWeight(Value place, const Corner &corner,
                                              const Scratch &scratch,
                                              ArrayRef<Value> sums) {
   Value zero = e.index(0), row = loadIndex(place);
   Value weight = e.broadcast(e.loadScalar(tile.values, {zero, zero, place}));
   SmallVector<Value> results;
-  for (auto [vector, sum] : llvm::enumerate(sums)) {
-    Value a = e.load(scratch.a, {row, e.index(vector * e.lanes)});
-    results.push_back(e.multiplyAdd(a, weight, sum));
-  }
+  for (auto [vector, sum] : llvm::enumerate(sums))
+    results.push_back(e.multiplyAdd(
+        loadA(scratch, corner, row, int64_t(vector)), weight, sum));
   return results;
 }
 
@@ -249,31 +295,34 @@ void ColumnProducts::storeSums(Value column, Value kTile,
   }
 }
 
-void ColumnProducts::sumColumn(Value column, Value kTile,
-                               const Scratch &scratch, const Rows &rows) {
-  Range range = loadRange(column, kTile);
+/// Adds the products of a column's weights in a tile of k, of which `first` is
+/// the first one, and returns where they end.
+Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
+                                const Scratch &scratch, const Rows &rows) {
+  Value end = loadEnd(column, kTile);
+  Corner corner = {rows.first, e.mul(kTile, form.tileRows)};
   auto count = static_cast<size_t>(scratch.vectors);
   SmallVector<Value> sums(count, e.zeroVector());
-  Value first = range.first;
   if (scratch.vectors <= kFewVectors) {
     // Two weights at a time, whose sums do not wait for each other, then one.
     sums.append(count, e.zeroVector());
-    Value even = e.add(first, e.roundDown(e.sub(range.end, first), 2));
+    Value even = e.add(first, e.roundDown(e.sub(end, first), 2));
     sums = e.loop(first, even, 2, sums, [&](Value place, ArrayRef<Value> sums) {
       SmallVector<Value> next =
-          addWeight(place, scratch, sums.take_front(count));
-      next.append(addWeight(e.add(place, 1), scratch, sums.drop_front(count)));
+          addWeight(place, corner, scratch, sums.take_front(count));
+      next.append(
+          addWeight(e.add(place, 1), corner, scratch, sums.drop_front(count)));
       return next;
     });
     ArrayRef<Value> both(sums);
     sums = e.addAll(both.take_front(count), both.drop_front(count));
     first = even;
   }
-  sums =
-      e.loop(first, range.end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
-        return addWeight(place, scratch, sums);
-      });
+  sums = e.loop(first, end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
+    return addWeight(place, corner, scratch, sums);
+  });
   storeSums(column, kTile, scratch, rows, sums);
+  return end;
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,16 +361,15 @@ Value ColumnProducts::addVector(Value place, Value end, Value kTile,
 
 Value ColumnProducts::sumFew(Value column, const ScratchRow &row) {
   SmallVector<Value> sums = {e.zeroVector()};
-  sums =
-      e.loop(e.index(0), e.index(tiles), 1, sums,
-             [&](Value kTile, ArrayRef<Value> sums) {
-               Range range = loadRange(column, kTile);
-               return e.loop(range.first, range.end, e.lanes, sums,
-                             [&](Value place, ArrayRef<Value> sums) {
-                               return SmallVector<Value>{addVector(
-                                   place, range.end, kTile, row, sums.front())};
-                             });
-             });
+  sums = e.loop(e.index(0), e.index(tiles), 1, sums,
+                [&](Value kTile, ArrayRef<Value> sums) {
+                  Value end = loadEnd(column, kTile);
+                  return e.loop(loadFirst(column, kTile), end, e.lanes, sums,
+                                [&](Value place, ArrayRef<Value> sums) {
+                                  return SmallVector<Value>{addVector(
+                                      place, end, kTile, row, sums.front())};
+                                });
+                });
   if (!e.sumsRound())
     return vector::ReductionOp::create(e.b, vector::CombiningKind::ADD,
                                        sums.front());

@@ -28,22 +28,29 @@ static void layOutRowMajor(VectorEmitter &e, const ProductTile &product,
   }
 }
 
-/// Copies rows `row` to `row` + lanes of k of an m-major A, each of which is
-/// contiguous along m.
+/// Copies the rows of k of an m-major A, each of which is contiguous along m,
+/// and clears those past the end of k.
 static void layOutColumnMajor(VectorEmitter &e, const ProductTile &product,
-                              const TileOfA &tile, Value row) {
-  Value k = e.add(tile.firstK, row);
-  e.loop(e.index(0), e.index(e.lanes), 1, [&](Value offset) {
-    Value kRow = e.add(k, offset);
-    Value inK = e.less(kRow, e.index(product.k));
+                              const TileOfA &tile) {
+  Value end = e.min(tile.kRows, e.sub(e.index(product.k), tile.firstK));
+  auto forEachVector = [&](Value row, llvm::function_ref<Value(Value)> make) {
     for (int64_t vector = 0; vector < tile.vectors; ++vector) {
-      Value m = e.add(tile.firstRow, vector * e.lanes);
-      Value width = e.select(inK, e.sub(product.m, m), e.index(0));
-      Value column =
-          e.maskedLoad(product.a, product.indicesOfA(m, kRow), width);
-      e.store(column, tile.scratch,
-              {e.add(row, offset), e.index(vector * e.lanes)});
+      Value offset = e.index(vector * e.lanes);
+      e.store(make(offset), tile.scratch, {row, offset});
     }
+  };
+  e.loop(e.index(0), end, 1, [&](Value row) {
+    Value k = e.add(tile.firstK, row);
+    forEachVector(row, [&](Value offset) {
+      Value m = e.add(tile.firstRow, offset);
+      SmallVector<Value> indices = product.indicesOfA(m, k);
+      return tile.isWhole
+                 ? e.load(product.a, indices)
+                 : e.maskedLoad(product.a, indices, e.sub(product.m, m));
+    });
+  });
+  e.loop(end, tile.kRows, 1, [&](Value row) {
+    forEachVector(row, [&](Value) { return e.zeroVector(); });
   });
 }
 
@@ -51,10 +58,8 @@ void mlir::nm::layOutA(VectorEmitter &e, const ProductTile &product,
                        const TileOfA &tile) {
   if (product.image)
     return layOutImage(e, product, tile);
-  e.loop(e.index(0), tile.kRows, e.lanes, [&](Value row) {
-    if (product.transposeA)
-      layOutColumnMajor(e, product, tile, row);
-    else
-      layOutRowMajor(e, product, tile, row);
-  });
+  if (product.transposeA)
+    return layOutColumnMajor(e, product, tile);
+  e.loop(e.index(0), tile.kRows, e.lanes,
+         [&](Value row) { layOutRowMajor(e, product, tile, row); });
 }

@@ -15,11 +15,13 @@ struct TileOfA {
   Value scratch;
   /// Of an image, rows of pixels: see ImageTile.h.
   int64_t imageRows = 0;
+  /// Whether A has all of the rows.
+  bool isWhole = false;
 };
 
-/// Copies the tile from A to its scratch array, by square blocks, which may
-/// pass `kRows`. Rows of A past m repeat the last one; rows of k at or past the
-/// end are zero.
+/// Copies the tile from A to its scratch array, from a row-major A by square
+/// blocks, which may pass `kRows`. Rows of A past m repeat the last one; rows
+/// of k at or past the end are zero.
 void layOutA(VectorEmitter &e, const ProductTile &product, const TileOfA &tile);
 
 } // namespace mlir::nm

@@ -64,6 +64,8 @@ private:
     /// one group.
     Value sums;
     Value promoted;
+    /// Whether A has all rows of each tile.
+    bool isWhole = false;
   };
   /// Columns of a panel that are summed in registers together. Those that
   /// share an index are `columnsPerGroup` neighbours.
@@ -168,29 +170,32 @@ void AlongM::expand() {
     vectors =
         std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
   int64_t rows = std::max<int64_t>(1, vectors) * e.lanes;
-  auto expandRange = [&](Value begin, Value end, int64_t vectors) {
+  auto expandRange = [&](Value begin, Value end, int64_t vectors,
+                         bool isWhole) {
     Scratch scratch = allocate(vectors);
+    scratch.isWhole = isWhole;
     e.loop(begin, end, vectors * e.lanes,
            [&](Value row) { expandRows(row, tile.m, scratch); });
     deallocate(scratch);
   };
   Value whole = e.roundDown(tile.m, rows);
   if (getConstantIntValue(whole).value_or(1) > 0)
-    expandRange(e.index(0), whole, rows / e.lanes);
+    expandRange(e.index(0), whole, rows / e.lanes, /*isWhole=*/true);
   if (!ShapedType::isDynamic(tile.staticM)) {
     // The rest of the rows in as few vectors as they need.
     if (int64_t rest = tile.staticM % rows)
-      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes));
+      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes),
+                  /*isWhole=*/rest % e.lanes == 0);
     return;
   }
   // Where that is not known, in halves, and the last rows by single vectors.
   for (int64_t vectors = rows / e.lanes / 2; vectors > 1; vectors /= 2) {
     Value end =
         e.add(whole, e.roundDown(e.sub(tile.m, whole), vectors * e.lanes));
-    expandRange(whole, end, vectors);
+    expandRange(whole, end, vectors, /*isWhole=*/true);
     whole = end;
   }
-  expandRange(whole, tile.m, 1);
+  expandRange(whole, tile.m, 1, /*isWhole=*/false);
 }
 
 AlongM::Scratch AlongM::allocate(int64_t vectors, int64_t imageRows) {
@@ -238,7 +243,7 @@ void AlongM::sumGroup(Value firstRow, Value first, Value end,
     layOutA(e, tile,
             {firstRow, e.mul(firstWindow, windowRows),
              e.mul(kTile.windows, windowRows), scratch.vectors, scratch.a,
-             scratch.imageRows});
+             scratch.imageRows, scratch.isWhole});
     e.loop(e.index(0), weights.panels, 1,
            [&](Value panel) { sumPanel(panel, kTile, scratch); });
   });

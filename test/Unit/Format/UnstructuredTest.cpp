@@ -229,6 +229,11 @@ TEST(Columns, HaveAllThatIsNotZero) {
       for (int64_t tile = 0; tile < form.tiles(k); ++tile) {
         const uint8_t *list =
             &lists[(column * form.tiles(k) + tile) * ColumnsForm::kListBytes];
+        // Those of a tile's columns follow one another.
+        const uint8_t *before = list - form.tiles(k) * ColumnsForm::kListBytes;
+        if (column > 0) {
+          ASSERT_EQ(number(before + 4, 4), number(list, 4));
+        }
         for (int64_t at = number(list, 4); at < number(list + 4, 4); ++at)
           back.set(
               tile * form.tileRows +
