@@ -57,18 +57,30 @@ static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
   return bn % columns == 0 ? columns : bn;
 }
 
+int64_t nm::choosePanel(const CpuProduct &product, const CpuTarget &target,
+                        bool packs) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  // Where columns share no index, many rows read a few columns of all rows of
+  // k, and then the next columns: a panel of a cache line leaves no gaps
+  // between what is read one after the other.
+  bool isOneLine = packs && pattern.bn == 1 && target.vectorBits >= 512 &&
+                   elementSize(product.type) == 4;
+  int64_t vectors = isOneLine ? 1 : accumulators(target) * kRowsOfSums / lanes;
+  if (product.n > 0)
+    vectors = std::min(vectors, ceilDiv(product.n, lanes));
+  return panelAlongN(pattern, lanes, vectors);
+}
+
 /// The form that weights have for every number of rows, so that they are kept
-/// once. A panel is as wide as the sums of four rows, which few rows are
-/// computed by at a time; fewer read it in parts, or several panels together.
+/// once.
 static PanelPacking choosePacking(const CpuProduct &product,
                                   const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
-  int64_t lanes = target.lanes();
-  int64_t vectors = accumulators(target) * kRowsOfSums / lanes;
-  if (product.n > 0)
-    vectors = std::min(vectors, ceilDiv(product.n, lanes));
-  return {panelAlongN(pattern, lanes, vectors),
-          pattern.bn >= lanes ? 8 : std::max<int64_t>(1, pattern.indexBits())};
+  return {choosePanel(product, target, /*packs=*/true),
+          pattern.bn >= target.lanes()
+              ? 8
+              : std::max<int64_t>(1, pattern.indexBits())};
 }
 
 //===----------------------------------------------------------------------===//

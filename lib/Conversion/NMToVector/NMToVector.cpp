@@ -47,7 +47,7 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
   product.n = ShapedType::isDynamic(columns) ? cpu.vectorBits : columns;
   ::nm::CpuSchedule chosen = ::nm::selectCpuSchedule(product, cpu);
   return {chosen.alongM, chosen.threadM, chosen.threadN, chosen.blockK,
-          chosen.packing.panel};
+          ::nm::choosePanel(product, cpu, /*packs=*/false)};
 }
 
 static VectorSchedule scheduleOf(const ProductTile &tile,
