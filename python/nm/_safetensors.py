@@ -190,23 +190,28 @@ def name_of(element: str) -> str:
 
 def write(path: str | os.PathLike,
           tensors: Mapping[str, tuple[str, np.ndarray] | StoredTensor],
-          metadata: Mapping[str, str]) -> None:
+          metadata: Mapping[str, str], *, sums: bool = True) -> None:
     """Writes tensors, raw arrays with their types or as they lay in a file, whole or
-    not at all."""
+    not at all; without sums where the file is read at once and taken away."""
     at = 0
     stored = {name: _stored(tensor) for name, tensor in tensors.items()}
     # Widest elements first, so that every tensor is aligned to its own.
     ordered = sorted(stored.items(), key=lambda item: -_width(item[1]))
-    sums = {name: _sum_of(np.ascontiguousarray(tensor.data)) for name, tensor in ordered}
-    header: dict = {"__metadata__": {**metadata, _SUM: _NO_SUM, _SUMS: json.dumps(sums)}}
+    about = dict(metadata)
+    if sums:
+        found = {name: _sum_of(np.ascontiguousarray(tensor.data))
+                 for name, tensor in ordered}
+        about |= {_SUM: _NO_SUM, _SUMS: json.dumps(found)}
+    header: dict = {"__metadata__": about}
     for name, tensor in ordered:
         header[name] = {"dtype": tensor.kind, "shape": list(tensor.shape),
                         "data_offsets": [at, at + tensor.data.nbytes]}
         at += tensor.data.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    before, after = text.split(_BEFORE_SUM + _NO_SUM.encode(), 1)
-    text = before + _BEFORE_SUM + _sum_of(text).encode() + after
+    if sums:
+        before, after = text.split(_BEFORE_SUM + _NO_SUM.encode(), 1)
+        text = before + _BEFORE_SUM + _sum_of(text).encode() + after
     with written_whole(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for _, tensor in ordered:

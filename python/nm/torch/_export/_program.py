@@ -131,7 +131,7 @@ class _Exported:
                  ) -> Module:
         with tempfile.TemporaryDirectory(prefix="nm-export-") as folder:
             weights = Path(folder) / _WEIGHTS
-            write_resources(weights, self.resources)
+            write_resources(weights, self.resources, sums=False)
             options["resources"] = str(weights)
             if path is None:
                 return _compile.compile(self.text, target, **options)
@@ -326,8 +326,9 @@ def _as_passed(tensor: Tensor, is_updated: bool) -> Tensor:
     return tensor.contiguous()
 
 
-def write_resources(path: str | os.PathLike, resources: Mapping[str, Tensor]) -> None:
-    """Writes tensors to a file of safetensors."""
+def write_resources(path: str | os.PathLike, resources: Mapping[str, Tensor], *,
+                    sums: bool = True) -> None:
+    """Writes tensors to a file of safetensors; see _safetensors.write."""
     stored = {}
     for key, tensor in resources.items():
         element = "u8" if tensor.dtype == torch.uint8 else ELEMENTS[tensor.dtype]
@@ -335,4 +336,4 @@ def write_resources(path: str | os.PathLike, resources: Mapping[str, Tensor]) ->
         stored[key] = _safetensors.StoredTensor(
             _safetensors.name_of("bool" if element == "i1" else element),
             tuple(host.shape), host.reshape(-1).view(torch.uint8).numpy())
-    _safetensors.write(path, stored, {"format": "pt"})
+    _safetensors.write(path, stored, {"format": "pt"}, sums=sums)
