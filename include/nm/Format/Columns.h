@@ -2,11 +2,12 @@
 //
 // Weights whose zeros follow no pattern, packed for kernels that walk along the
 // weights of a column: #nm.columns. k is cut into tiles of `tileRows`. Values
-// are those that are not zero, column by column, each in the order of k, and
-// indices the row of each in its tile, in one byte or two. Lists have, for each
-// column and tile, where its values begin and end, in four bytes each, the low
-// ones first. Behind the places for values are some more, zero, so that a
-// vector may be read from any.
+// are those that are not zero, tile by tile; of a tile column by column, each in
+// the order of k. A kernel that takes all columns of a tile, one after the
+// other, reads them in turn. Indices are the row of each in its tile, in one
+// byte or two. Lists have, for each column and tile, where its values begin and
+// end, in four bytes each, the low ones first. Behind the places for values are
+// some more, zero, so that a vector may be read from any.
 //
 //===----------------------------------------------------------------------===//
 

@@ -301,14 +301,15 @@ def NM_ColumnsAttr
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
   let summary = "the weights of each column that are not zero";
   let description = [{
-    Of weights that all are kept (1:1), those that are not zero, column by
-    column, so that a kernel skips zeros that follow no pattern. k is cut into
-    tiles of `tile_rows`. Values are `[1 × 1 × kept+64]`: those of the first column
-    in the order of k, then those of the second one, and so on, and zeros behind
-    the last one. Indices are `[1 × 1 × (kept+64)·b]` bytes: the row of each in its
-    tile, in b = 1 byte where tiles have at most 256 rows, and else in b = 2.
-    Lists are `[n × ⌈k/tile_rows⌉ × 8]` bytes: where the values of a column in a
-    tile begin and end, in 4 bytes each. Numbers are little-endian.
+    Of weights that all are kept (1:1), those that are not zero, so that a
+    kernel skips zeros that follow no pattern. k is cut into tiles of
+    `tile_rows`. Values are `[1 × 1 × kept+64]`: of the first tile those of the
+    first column in the order of k, then those of the second column, and so on,
+    then those of the second tile, and zeros behind the last one. Indices are
+    `[1 × 1 × (kept+64)·b]` bytes: the row of each in its tile, in b = 1 byte
+    where tiles have at most 256 rows, and else in b = 2. Lists are `[n ×
+    ⌈k/tile_rows⌉ × 8]` bytes: where the values of a column in a tile begin and
+    end, in 4 bytes each. Numbers are little-endian.
 
     Weights of which more than `kept` are not zero are not packed: a constant is
     refused, and a program stops.
