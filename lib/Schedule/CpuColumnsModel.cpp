@@ -26,6 +26,7 @@ constexpr int64_t kLeastColumns = 32;
 /// Cycles that a column of a tile takes besides its weights, most of them for a
 /// loop whose end is not foreseen.
 constexpr double kColumnCycles = 30;
+
 /// How vectors along m are multiplied.
 struct Choice {
   int64_t vectors = 1;
@@ -34,12 +35,12 @@ struct Choice {
   bool cutsRows = false;
   int64_t blockN = 1;
 };
+} // namespace
 
-int64_t rowsOf(const CpuProduct &product) {
+static int64_t rowsOf(const CpuProduct &product) {
   return product.m == CpuProduct::kUnknown ? CpuProduct::kTypicalRows
                                            : product.m;
 }
-} // namespace
 
 static int64_t threadsOf(const CpuTarget &target) {
   return std::max<int64_t>(1, target.threads);

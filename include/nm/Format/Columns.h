@@ -2,8 +2,8 @@
 //
 // Weights whose zeros follow no pattern, packed for kernels that walk along the
 // weights of a column: #nm.columns. k is cut into tiles of `tileRows`. Values
-// are those that are not zero, tile by tile; of a tile column by column, each in
-// the order of k. A kernel that takes all columns of a tile, one after the
+// are those that are not zero, tile by tile; of a tile column by column, each
+// in the order of k. A kernel that takes all columns of a tile, one after the
 // other, reads them in turn. Indices are the row of each in its tile, in one
 // byte or two. Lists have, for each column and tile, where its values begin and
 // end, in four bytes each, the low ones first. Behind the places for values are
