@@ -319,7 +319,7 @@ static int64_t countSteps(const CondensedView &from,
 template <typename Word>
 static void packPairs(const CondensedView &from, const SparseOperand &operand,
                       Word *out, uint8_t *metadata) {
-  // Those of a step, small enough to stay close.
+  // The places of the groups of a step, in 8 bytes each, so that L1 keeps them.
   struct Places {
     uint16_t first, second, byte, shift;
   };

@@ -2,21 +2,18 @@
 
 #include "PythonApi.h"
 
+#include "FindFunction.h"
+
 #include <dlfcn.h>
 
 using namespace nm::torch;
 
 PythonApi nm::torch::python;
 
-template <typename Function>
-static bool find(const char *name, Function &function) {
-  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
-
 std::string PythonApi::load() {
   auto need = [&](const char *name, auto &function) {
-    return find(name, function) ? std::string() : std::string(name);
+    return findFunction(RTLD_DEFAULT, name, function) ? std::string()
+                                                      : std::string(name);
   };
   // Py_DecRef takes a null pointer, too.
   for (const std::string &missing :

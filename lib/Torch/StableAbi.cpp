@@ -2,15 +2,11 @@
 
 #include "StableAbi.h"
 
+#include "FindFunction.h"
+
 #include <dlfcn.h>
 
 using namespace nm::torch;
-
-template <typename Function>
-static bool find(void *library, const char *name, Function &function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 std::string StableAbi::load(const std::string &folder) {
   // What is not loaded is not PyTorch's: it is not to be loaded here.
@@ -22,7 +18,7 @@ std::string StableAbi::load(const std::string &folder) {
     return "expected PyTorch to have loaded libtorch_cpu.so from '" + folder +
            "'";
   auto need = [&](const char *name, auto &function) {
-    return find(library, name, function)
+    return findFunction(library, name, function)
                ? std::string()
                : "PyTorch has no function " + std::string(name);
   };
@@ -41,11 +37,11 @@ std::string StableAbi::load(const std::string &folder) {
         need("aoti_torch_library_impl", implement)})
     if (!missing.empty())
       return missing;
-  find(library, "torch_tensor_from_pyobject", fromPython);
-  find(library, "torch_tensor_to_pyobject", toPython);
-  find(library, "aoti_torch_grad_mode_is_enabled", isGradEnabled);
+  findFunction(library, "torch_tensor_from_pyobject", fromPython);
+  findFunction(library, "torch_tensor_to_pyobject", toPython);
+  findFunction(library, "aoti_torch_grad_mode_is_enabled", isGradEnabled);
   getCudaStream = nullptr;
   if (void *cuda = open("libtorch_cuda.so"))
-    find(cuda, "aoti_torch_get_current_cuda_stream", getCudaStream);
+    findFunction(cuda, "aoti_torch_get_current_cuda_stream", getCudaStream);
   return "";
 }

@@ -13,8 +13,9 @@ inline Type getStructOf(Type type, size_t count) {
                                           SmallVector<Type>(count, type));
 }
 
-/// What the inline assembly `text` makes of `operands`. With side effects its
-/// instruction is made once where it stands, else where LLVM wants it.
+/// The result of the inline assembly `text`, whose inputs are `operands`. With
+/// side effects LLVM keeps the instruction where it stands; without, LLVM may
+/// move or repeat the instruction.
 inline Value emitAssembly(OpBuilder &builder, Location loc, Type result,
                           ValueRange operands, StringRef text,
                           StringRef constraints, bool hasSideEffects = true) {

@@ -263,6 +263,23 @@ static void expectPairs(const std::vector<uint8_t> &metadata) {
       ASSERT_LT(byte >> shift & 3, byte >> (shift + 2) & 3);
 }
 
+/// Packs `form` over garbage, expects pairs, and returns the dense k x n
+/// elements that the packed form is unpacked to.
+static std::vector<uint16_t> packAndUnpack(const Condensed &form,
+                                           const SparseOperand &operand,
+                                           const Pattern &pattern, int64_t k,
+                                           int64_t n) {
+  auto [blocks, steps, count] = operand.valueShape(pattern, k, n);
+  std::vector<uint16_t> values(blocks * steps * count, 0x5a5a);
+  std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
+  packSparseOperand(form.view(), operand, values.data(), metadata.data());
+  expectPairs(metadata);
+  std::vector<uint16_t> back(k * n, 0x1234);
+  unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
+                      back.data());
+  return back;
+}
+
 TEST(SparseOperand, PacksAndUnpacks) {
   Random random(7);
   for (int i = 0; i < 300; ++i) {
@@ -276,14 +293,7 @@ TEST(SparseOperand, PacksAndUnpacks) {
     int64_t k = draw(random, 1, 200), n = draw(random, 1, 150);
     Matrix dense = drawMatrix(random, pattern, type, k, n);
     Condensed form = compressed(dense, pattern);
-    auto [blocks, steps, count] = operand.valueShape(pattern, k, n);
-    std::vector<uint16_t> values(blocks * steps * count, 0x5a5a);
-    std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
-    packSparseOperand(form.view(), operand, values.data(), metadata.data());
-    expectPairs(metadata);
-    std::vector<uint16_t> back(k * n, 0x1234);
-    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
-                        back.data());
+    std::vector<uint16_t> back = packAndUnpack(form, operand, pattern, k, n);
     for (int64_t row = 0; row < k; ++row)
       for (int64_t column = 0; column < n; ++column)
         ASSERT_EQ(loadAsDouble(back.data(), type, row * n + column),
@@ -301,14 +311,7 @@ TEST(SparseOperand, PacksAndUnpacksByThreads) {
     Matrix dense = drawMatrix(random, pattern, ElementType::F16, k, n);
     Condensed form = compressed(dense, pattern);
     SparseOperand operand = SparseOperand::of(Order::Wgmma, ElementType::F16);
-    auto [blocks, steps, count] = operand.valueShape(pattern, k, n);
-    std::vector<uint16_t> values(blocks * steps * count, 0x5a5a);
-    std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
-    packSparseOperand(form.view(), operand, values.data(), metadata.data());
-    expectPairs(metadata);
-    std::vector<uint16_t> back(k * n, 0x1234);
-    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
-                        back.data());
+    std::vector<uint16_t> back = packAndUnpack(form, operand, pattern, k, n);
     for (int64_t i = 0; i < k * n; ++i)
       ASSERT_EQ(loadAsDouble(back.data(), ElementType::F16, i),
                 dense.at(i / n, i % n))

@@ -30,7 +30,8 @@ struct RunPlace {
   bool isLast, isAlone;
 };
 
-/// What a lane loads of a column for an instruction, and the selectors of prmt.
+/// The words that a lane loads of a column for one mma, and the selectors of
+/// prmt, which places weights by them.
 using LoadedRows = SmallVector<Value>;
 
 /// The rows of one run, which are read in their order.

@@ -95,8 +95,9 @@ SmallVector<Value> toFragment(ThreadEmitter &emitter, Type type,
 void clearRows(ThreadEmitter &emitter, const MmaLane &lane, MmaRole role,
                int64_t count, SquareWords &words);
 
-/// What mma.sp takes beside its operands: the lane's word of metadata, the
-/// lanes whose words count, and whether the words are in order.
+/// The operands that mma.sp has and mma.sync lacks: the lane's word of
+/// metadata, the sparsity selector, which names the lanes whose words count,
+/// and whether mma.sp is spelled `ordered_metadata` (PTX ISA, "mma.sp").
 struct MmaMetadata {
   Value word;
   int64_t selector;

@@ -22,7 +22,7 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 
 //===----------------------------------------------------------------------===//
-// What all of them share
+// Fields that the schedules of mma_sync, mma_sp and mma_bitmap share
 //===----------------------------------------------------------------------===//
 
 /// The rows of k of a tile of `fields`, whose slices have multiples of `step`

@@ -324,8 +324,9 @@ static auto getFields(const GpuProduct &product) {
 }
 
 namespace {
-/// What was selected for the products of a chip. Layers of a model are equal,
-/// and a pass asks for each of them, with several operands.
+/// The schedules that were selected for products of one chip. Layers of a model
+/// have equal products, and a pass asks for the schedule of each product, with
+/// several layouts of A.
 class SimtChoices {
 public:
   const Result<GpuSchedule> &find(const GpuProduct &product,
