@@ -74,6 +74,26 @@ def test_models_that_do_not_fit(tmp_path):
         nm.torch.save(fused, tmp_path)
 
 
+@pytest.mark.parametrize("into", [{"*": None}, "2:4", {"1": "2:4", "*": None}])
+def test_nothing_is_written_of_what_does_not_fit(tmp_path, into):
+    model, tokens = make_network(), torch.randint(0, 20, (6,))
+    nm.torch.sparsify(model, {"1": "2:4", "*": "1:4"}, prune=True)
+    nm.torch.save(model, tmp_path)
+    larger = make_network(1)
+    nm.torch.sparsify(larger, into, prune=True)
+    larger.add_module("5", nn.Linear(8, 8))
+    for other in (larger, larger[:4], nn.Sequential(larger[0], larger[1], nn.Linear(48, 9))):
+        modules = list(other.modules())
+        tensors = {name: (tensor, tensor.clone()) for name, tensor in
+                   other.state_dict(keep_vars=True).items() if "extra" not in name}
+        with pytest.raises(nm.Error):
+            nm.torch.load(tmp_path, other)
+        assert all(a is b for a, b in zip(modules, other.modules(), strict=True))
+        state = other.state_dict(keep_vars=True)
+        for name, (tensor, former) in tensors.items():
+            assert state[name] is tensor and torch.equal(tensor, former)
+
+
 def make_transformer(kind):
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)

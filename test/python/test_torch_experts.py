@@ -154,13 +154,27 @@ def test_training_goes_on(name, rules, tmp_path):
     assert torch.equal(run(sharded, tokens), run(model, tokens))
 
 
-def test_load_says_how_published_names_are_read(tmp_path):
+@pytest.mark.parametrize("form", ["folder", "shards", "file", "without configuration"])
+@pytest.mark.parametrize("into", ["dense", "sparse"])
+def test_a_model_takes_published_names(form, into, tmp_path):
+    """Whose experts are called `block_sparse_moe.experts.0.w1`, gate and up apart."""
     model, tokens = make_model("MixtralForCausalLM"), torch.randint(3, 32, (2, 5))
     sparsify(model, RULES, prune=True, force=True)
-    model.save_pretrained(tmp_path)
-    with pytest.raises(nm.Error, match=r"experts.0.w1'.* nm.torch.load\(path\) alone"):
-        nm.torch.load(tmp_path, make_model("MixtralForCausalLM"))
-    assert_same(nm.torch.load(tmp_path), model, tokens)
+    nm.torch.save(model, tmp_path, max_shard_size=3000 if form == "shards" else None)
+    assert (len(list(tmp_path.glob("*.safetensors"))) > 1) == (form == "shards")
+    if form == "without configuration":
+        (tmp_path / "config.json").unlink()
+    path = tmp_path / "model.safetensors" if form == "file" else tmp_path
+    other, calls = make_model("MixtralForCausalLM"), []
+    other.model.layers[0].mlp.gate.register_forward_hook(lambda *_: calls.append(0))
+    if into == "sparse":
+        sparsify(other, RULES, prune=True, force=True)
+        kept = other.model.layers[0].mlp.experts.down_proj[0].values
+    assert nm.torch.load(path, other) is other
+    assert_same(other, model, tokens)
+    assert len(calls) == 1
+    if into == "sparse":
+        assert other.model.layers[0].mlp.experts.down_proj[0].values is kept
 
 
 def test_a_dense_weight_of_an_expert_obeys_its_pattern(tmp_path):

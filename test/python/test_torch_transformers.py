@@ -152,6 +152,7 @@ def test_architectures(name, tmp_path):
     for folder in ("sparse", "shards"):
         assert_same(type(model).from_pretrained(tmp_path / folder), model, given)
         assert_same(nm.torch.load(tmp_path / folder), model, given)
+        assert_same(nm.torch.load(tmp_path / folder, make_model(name)), model, given)
     nm.convert(tmp_path / "sparse", tmp_path / "back", format="dense")
     back = type(model).from_pretrained(tmp_path / "back")
     assert not sparse_names(back)
@@ -159,7 +160,8 @@ def test_architectures(name, tmp_path):
                           dense.double().numpy()) < 1e-5
     nm.convert(tmp_path / "dense", tmp_path / "converted", "2:4", skip=True)
     for converted in (type(model).from_pretrained(tmp_path / "converted"),
-                      nm.torch.load(tmp_path / "converted")):
+                      nm.torch.load(tmp_path / "converted"),
+                      nm.torch.load(tmp_path / "converted", make_model(name))):
         assert type(converted) is type(model)
         assert relative_error(output_of(converted, given).double().numpy(),
                               dense.double().numpy()) < 1e-5
@@ -194,6 +196,56 @@ def test_shards_that_do_not_fit_are_refused(tmp_path, damage, text):
             load(tmp_path / name, **options)
     with pytest.raises(nm.FileFormatError, match=text):
         nm.torch.load(tmp_path / "sparse")
+
+
+def names_of(model):
+    """The modules, parameters and buffers of a model, with what says whether they changed."""
+    found = {name: (id(module), type(module)) for name, module in model.named_modules()}
+    tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    return {**found, **{f"{name} ": (id(each), each.sum().item())
+                        for name, each in tensors.items()}}
+
+
+@pytest.mark.parametrize("name", ["LlamaForCausalLM", "MixtralForCausalLM",
+                                  "ViTForImageClassification", "GPT2LMHeadModel"])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("into", ["dense", "sparse"])
+def test_what_is_refused_is_not_written(name, tied, into, tmp_path):
+    """Into a model that is there: all of a folder, or nothing of it and the name of what it
+    lacks. An optimizer made before is told of parameters that were replaced."""
+    options = {} if name.startswith("ViT") else {"tie_word_embeddings": tied}
+    model = make_model(name, **options)
+    rules = {"lm_head": None, "*": "2:4"}
+    nm.torch.sparsify(model, rules, prune=True, force=True)
+    other = make_model(name, **options)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter += 1
+    if into == "sparse":
+        nm.torch.sparsify(other, rules, prune=True, force=True)
+    optimizer = torch.optim.SGD(other.parameters(), 0.1)
+    state = model.state_dict()
+    norm = min(key for key in state if "norm" in key or ".ln_" in key)
+    for text, damaged in (
+            (rf"lacks (\w+\.)*{norm}", {key: each for key, each in state.items() if key != norm}),
+            ("has no .*stray", {**state, "stray": torch.ones(2)}),
+            (norm, {**state, norm: torch.ones(7)})):
+        nm.torch.save(model, tmp_path, max_shard_size=20000, state_dict=damaged)
+        assert len(list(tmp_path.glob("*.safetensors"))) > 1
+        before = names_of(other)
+        with pytest.raises(nm.Error, match=text):
+            nm.torch.load(tmp_path, other)
+        assert names_of(other) == before
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            optimizer.step()
+    nm.torch.save(model, tmp_path, max_shard_size=20000)
+    given = inputs_of(model)
+    assert_same(nm.torch.load(tmp_path, other), model, given)
+    assert name.startswith("ViT") or name.startswith("GPT") or tied == (
+        other.get_output_embeddings().weight is other.get_input_embeddings().weight)
+    with pytest.warns(UserWarning, match="layers that were replaced"):
+        optimizer.step()
 
 
 def test_on_the_fly(tmp_path):

@@ -32,6 +32,7 @@ from ._replace import keep_belongings, replace_layer, replace_module
 from ._rules import chosen_patterns, patterns_of
 from ._shards import write_shards
 from ._ties import untie_heads
+from ._undo import written_whole
 from ._unfold import unfolded
 from ._weights import copy_tensors
 from ._wrappers import name_without_wrappers, takes_wrapped, unwrapped
@@ -48,8 +49,9 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     Args:
         path: a folder in the form of Hugging Face, with config.json and safetensors,
             such as nm.convert and nm.torch.save write, or a file of weights.
-        model: the model that is given the weights, as nn.Linear layers. Without it the
-            package transformers makes the one that config.json names.
+        model: the model that is given the weights, as nn.Linear layers. One of
+            transformers also takes the names that its published checkpoints have. Without
+            it the package transformers makes the one that config.json names.
         rules: of a dense checkpoint, or one of compressed-tensors: the patterns of
             layers, as for nm.torch.sparsify, or ``"detect"`` for the sparsest that
             holds for each. Nothing is pruned.
@@ -61,17 +63,58 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     Raises:
         FileFormatError, OSError: the checkpoint cannot be read.
         PatternError: a weight breaks the pattern of its rule.
-        Error: it lacks weights of the model, or has others.
+        Error: it lacks weights of the model, or has others. `model` is then what it was.
     """
     source = open_weights(path)
     if model is None:
         model = _model_of(Path(path), source, rules)
         return (model if device is None else model.to(device)).eval()
-    with unwrapped(model) as inner:
-        _load(inner, source, rules, str(path))
+    with unwrapped(model) as inner, written_whole(inner):
+        if _has_other_names(inner, source):
+            _load_published(inner, Path(path), source, rules)
+        else:
+            _load(inner, source, rules, str(path))
     if device is not None:
         model.to(device)
     return model.eval()
+
+
+def _has_other_names(model: nn.Module, source: WeightSource) -> bool:
+    """Whether a model of transformers calls a tensor otherwise than the files do."""
+    if not _is_of_transformers(model) or not _converts_weights():
+        return False
+    own = set(model.state_dict())
+    for stored, name in _names_in_model(source, model).items():
+        layer, _, last = name.rpartition(".")
+        # An expert's layer has its number behind the name of their weight.
+        if name not in own and not (last == "weight" and (
+                _has_layer(model, layer) or stack_name(layer) in own)):
+            return True
+    return False
+
+
+def _has_layer(model: nn.Module, name: str) -> bool:
+    try:
+        model.get_submodule(name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _load_published(model: Any, path: Path, source: WeightSource, rules: Any) -> None:
+    from ._published import as_folder, take_layers
+    config = copy.deepcopy(model.config)
+    # The files say how they are stored.
+    vars(config).pop("quantization_config", None)
+    config.dtype = None
+    with as_folder(path, config) as folder:
+        found = _load_by_transformers(type(model), folder, source, rules, config)
+    writes: list[tuple] = []
+    state = take_layers(model, found, lambda *write: writes.append(
+        _checked(*write[:2], _stored_weight(write[2]))))
+    _load_state(model, state, str(path))
+    for write in writes:
+        _write_sparse_layer(*write)
 
 
 def _load(model: nn.Module, source: WeightSource, rules: Any, path: str) -> None:
@@ -89,13 +132,16 @@ def _load(model: nn.Module, source: WeightSource, rules: Any, path: str) -> None
         stored = {names[name]: name for name in source}
         # Layers have further names, by which a file may have them, too.
         done: set[int] = set()
+        writes: list[tuple] = []
         for name, w in condensed.items():
             scales = (None if w._quantization is None else
                       _tensor(source, f"{stored[name]}_scale"))
-            _put_sparse_layer(model, name.removesuffix(".weight"), w, scales, done)
+            _put_sparse_layer(model, name.removesuffix(".weight"), w, scales, done, writes)
         state = {names[name]: _tensor(source, name) for name in source
                  if names[name] not in condensed}
         _load_state(model, state, path)
+        for write in writes:
+            _write_sparse_layer(*write)
 
 
 @takes_wrapped
@@ -244,11 +290,14 @@ def _model_of(folder: Path, source: WeightSource, rules: Any) -> nn.Module:
     return _load_by_transformers(kind, folder, source, rules)
 
 
-def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: Any
-                          ) -> nn.Module:
+def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: Any,
+                          config: Any = None) -> nn.Module:
     import transformers
-    config = transformers.AutoConfig.from_pretrained(folder)
-    former = getattr(config, "quantization_config", None) or {}
+    stored = transformers.AutoConfig.from_pretrained(folder)
+    former = getattr(stored, "quantization_config", None) or {}
+    if config is None:
+        config = stored
+    config.dtype = stored.dtype
     options: dict[str, Any] = {}
     if any(source.condensed(name) is not None for name in source):
         config.quantization_config = {
@@ -256,11 +305,12 @@ def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: 
     else:
         # How other weights are stored is told by the files.
         if former:
-            del config.quantization_config
+            vars(config).pop("quantization_config", None)
             options["state_dict"] = {name: _tensor(source, name) for name in source}
     # It takes tensors or a folder.
     model, found = kind.from_pretrained(None if options else folder, config=config, dtype="auto",
-                                        output_loading_info=True, **options)
+                                        output_loading_info=True,
+                                        ignore_mismatched_sizes=True, **options)
     if options and (folder / "generation_config.json").is_file() and model.can_generate():
         model.generation_config = transformers.GenerationConfig.from_pretrained(folder)
     for what, keys in (("tensors of the model, but it has no", "unexpected_keys"),
@@ -269,7 +319,7 @@ def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: 
                         "mismatched_keys")):
         if found[keys]:
             listed = sorted(map(str, found[keys]))[:8]
-            raise Error(f"{folder}: expected {what} {', '.join(listed)}")
+            raise Error(f"{source.path}: expected {what} {', '.join(listed)}")
     if rules is not None:
         _condense_layers(model, rules)
     return model
@@ -330,14 +380,16 @@ def _condensed_weights(source: WeightSource, names: Mapping[str, str],
     """The weights of layers that become sparse, by the model's names."""
     found = {}
     patterns = {} if rules is None or rules == "detect" else chosen_patterns(model, rules)
-    matrices = set(source.matrices())
+    matrices, own = set(source.matrices()), set(model.state_dict())
     for name in source:
         layer = names[name].removesuffix(".weight")
         w = source.condensed(name)
         if (w is None and name in matrices and layer != names[name]
                 and _is_linear(model, layer)):
             w = _compress(source, name, patterns.get(layer), rules == "detect")
-        if w is not None and _takes_condensed(model, layer, w):
+        # A tensor of no layer, as a buffer, is dense.
+        if w is not None and (_takes_condensed(model, layer, w) if _has_layer(model, layer)
+                              else names[name] not in own):
             found[names[name]] = w
     return found
 
@@ -345,10 +397,7 @@ def _condensed_weights(source: WeightSource, names: Mapping[str, str],
 def _takes_condensed(model: nn.Module, name: str, w: SparseTensor) -> bool:
     """Whether a layer multiplies with a condensed weight. One that looks rows up, as an
     embedding, or has k along the other axis, gets the dense weight."""
-    try:
-        layer = model.get_submodule(name)
-    except AttributeError:
-        return True  # The error that names it comes later.
+    layer = model.get_submodule(name)
     axis = 1 if isinstance(layer, nn.Linear) else 0 if is_conv1d(layer) else None
     return w.pattern.axis == axis
 
@@ -375,18 +424,16 @@ def _compress(source: WeightSource, name: str, pattern: Any, detects: bool
 
 
 def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
-                      scales: Tensor | None, done: set[int]) -> None:
+                      scales: Tensor | None, done: set[int], writes: list[tuple]) -> None:
+    """Adds what is to be written in place, once nothing is refused any more, to `writes`."""
     try:
         layer = model.get_submodule(name)
     except AttributeError:
-        way = ("; where it is a model of transformers whose files have other names, "
-               "nm.torch.load(path) alone and from_pretrained(path) make it"
-               if _is_of_transformers(model) else "")
         raise Error(f"expected a model with the layer '{name}', whose weight is "
-                    f"condensed, but it has none{way}") from None
+                    "condensed, but it has none") from None
     if isinstance(layer, (NMLinear, NMQuantizedLinear)):
         if isinstance(layer, NMLinear) and id(layer) not in done:
-            _write_sparse_layer(layer, name, w)
+            writes.append(_checked(layer, name, w))
         return
     if not is_linear(layer) and not is_conv1d(layer):
         raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
@@ -410,8 +457,12 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor,
         done.add(id(twin))
 
 
-def _write_sparse_layer(layer: NMLinear, name: str, w: SparseTensor) -> None:
-    """Writes to a layer that was sparse before."""
+def _checked(layer: NMLinear, name: str, w: SparseTensor) -> tuple[NMLinear, SparseTensor]:
+    """A layer that was sparse before, and the weight that is to be written to it.
+
+    Raises:
+        Error: they do not fit.
+    """
     pattern = (w.pattern if layer._transposed_class is None else
                along_other_axis(w.pattern))
     if layer.pattern != pattern or w._quantization is not None:
@@ -419,6 +470,15 @@ def _write_sparse_layer(layer: NMLinear, name: str, w: SparseTensor) -> None:
         raise Error(f"expected '{name}' to have {layer.pattern}, as the layer of the model, "
                     f"but the file has {pattern}{integers}; nm.torch.densify(model) makes "
                     "layers that take any pattern")
+    shape = layer._dense_shape()
+    if layer._transposed_class is not None:
+        shape = shape[::-1]
+    if w.shape != shape:
+        raise Error(f"expected a weight {shape} of '{name}', but got {w.shape}")
+    return layer, w
+
+
+def _write_sparse_layer(layer: NMLinear, w: SparseTensor) -> None:
     values, indices = copy_tensors(w)
     with torch.no_grad():
         layer.values.copy_(values)
@@ -451,7 +511,10 @@ def _tensor(source: WeightSource, name: str) -> Tensor:
 
 def _load_state(model: nn.Module, state: dict[str, Tensor], path: str) -> None:
     ties = _tied_names(model)
-    result = model.load_state_dict(state, strict=False, assign=True)
+    try:
+        result = model.load_state_dict(state, strict=False, assign=True)
+    except RuntimeError as error:
+        raise Error(f"{path}: {error}") from error
     if hasattr(model, "tie_weights"):
         untie_heads(model)
         model.tie_weights()

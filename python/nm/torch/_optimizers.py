@@ -21,6 +21,11 @@ def tell_of_replaced(parameter: nn.Parameter, layer: str) -> None:
     _state["any"] = True
 
 
+def forget_replaced(parameter: nn.Parameter) -> None:
+    """The inverse, where the model has it again."""
+    vars(parameter).pop(_REPLACED, None)
+
+
 def _check_parameters(optimizer: optim.Optimizer, *_: Any) -> None:
     if not _state["any"] or optimizer in _told:
         return
