@@ -123,14 +123,15 @@ std::optional<std::string> Cublas::whyNot(const BenchCase &bench) {
 
 /// In both layouts, but for fp8, of which the library takes B's transpose
 /// alone.
-void Cublas::addAlgorithms(const BenchCase &bench,
+void Cublas::addAlgorithms(const BenchCase &bench, bool isTF32,
                            std::vector<Routine> &routines) const {
   for (bool isTransposed : {false, true}) {
     if (isFloat8(bench.type) && !isTransposed)
       continue;
-    for (const CublasLt::Algorithm &algorithm : lt->algorithms(
-             handle, bench, isTransposed, size_t(workspace.tensor().bytes())))
-      routines.push_back({false, isTransposed, algorithm});
+    for (const CublasLt::Algorithm &algorithm :
+         lt->algorithms(handle, bench, isTransposed, isTF32,
+                        size_t(workspace.tensor().bytes())))
+      routines.push_back({false, isTransposed, algorithm, isTF32});
   }
 }
 
@@ -143,21 +144,22 @@ bool Cublas::hasGemv(const BenchCase &bench) const {
          (bench.type == ElementType::BF16 && gemvBF16);
 }
 
-Result<std::vector<Cublas::Routine>>
-Cublas::routines(const BenchCase &bench) const {
+Result<std::vector<Cublas::Routine>> Cublas::routines(const BenchCase &bench,
+                                                      bool isTF32) const {
   std::vector<Routine> routines;
   if (whyNot(bench))
     return routines;
   // cublasGemmEx has no products in fp8.
   if (!isFloat8(bench.type)) {
-    routines.push_back({false, false});
+    routines.push_back({false, false, std::nullopt, isTF32});
     // What few rows, or integers, cost depends on the layout of B.
     bool dependsOnLayout = bench.shape.m <= BenchCase::kMostColdRows ||
                            bench.type == ElementType::I8;
     if (dependsOnLayout)
-      routines.push_back({false, true});
+      routines.push_back({false, true, std::nullopt, isTF32});
   }
-  if (hasGemv(bench)) {
+  // Its products of a vector know no TensorFloat-32.
+  if (hasGemv(bench) && !isTF32) {
     routines.push_back({true, false});
     routines.push_back({true, true});
   }
@@ -167,7 +169,7 @@ Cublas::routines(const BenchCase &bench) const {
       CudaDeviceScope::enter(workspace.tensor().device);
   if (!scope)
     return scope.error();
-  addAlgorithms(bench, routines);
+  addAlgorithms(bench, isTF32, routines);
   return routines;
 }
 
@@ -191,19 +193,21 @@ int Cublas::callGemv(const ProductShape &shape, const Tensor &a,
               1, 0, &zero, y, 1, 0, 1);
 }
 
-int Cublas::callGemm(const ProductShape &shape, const Tensor &a,
-                     const Tensor &b, bool isTransposed,
-                     const Tensor &c) const {
+int Cublas::callGemm(const Routine &routine, const ProductShape &shape,
+                     const Tensor &a, const Tensor &b, const Tensor &c) const {
   int m = int(shape.m), n = int(shape.n), k = int(shape.k);
   const float one = 1, zero = 0;
   const int32_t oneI32 = 1, zeroI32 = 0;
   bool isI32 = c.type == ElementType::I32;
   const void *alpha = isI32 ? static_cast<const void *>(&oneI32) : &one;
   const void *beta = isI32 ? static_cast<const void *>(&zeroI32) : &zero;
-  return gemm(handle, isTransposed ? kTranspose : kNoTranspose, kNoTranspose, n,
-              m, k, alpha, b.data, dataType(b.type), isTransposed ? k : n,
-              a.data, dataType(a.type), k, beta, c.data, dataType(c.type), n,
-              isI32 ? kComputeI32 : kComputeF32, kDefaultAlgorithm);
+  int compute = isI32            ? kComputeI32
+                : routine.isTF32 ? kComputeTF32
+                                 : kComputeF32;
+  return gemm(handle, routine.isTransposed ? kTranspose : kNoTranspose,
+              kNoTranspose, n, m, k, alpha, b.data, dataType(b.type),
+              routine.isTransposed ? k : n, a.data, dataType(a.type), k, beta,
+              c.data, dataType(c.type), n, compute, kDefaultAlgorithm);
 }
 
 Status Cublas::multiply(const Routine &routine, const ProductShape &shape,
@@ -230,5 +234,5 @@ Status Cublas::multiply(const Routine &routine, const ProductShape &shape,
     return status;
   if (routine.isGemv)
     return check("cublasgemv", callGemv(shape, a, b, routine.isTransposed, c));
-  return check("cublasGemmEx", callGemm(shape, a, b, routine.isTransposed, c));
+  return check("cublasGemmEx", callGemm(routine, shape, a, b, c));
 }

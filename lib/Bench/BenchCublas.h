@@ -14,7 +14,8 @@
 namespace nm {
 
 /// cuBLAS, loaded at run time so that nothing here depends on it. f32 products
-/// are in f32 throughout: TensorFloat-32 is never allowed.
+/// are in f32 throughout, but for routines that are asked for in
+/// TensorFloat-32.
 class Cublas {
 public:
   Cublas(Cublas &&other) noexcept;
@@ -32,14 +33,17 @@ public:
     bool isTransposed;
     /// The algorithm of cublasLtMatmul; null for other routines.
     std::optional<CublasLt::Algorithm> algorithm = std::nullopt;
+    /// Whether f32 is rounded to TensorFloat-32.
+    bool isTF32 = false;
 
     /// `gemm`, `gemv_t`, `matmul` etc.
     const char *name() const;
   };
   /// The routines that this library has for a case, and the
   /// algorithms of cublasLtMatmul; which of them is the fastest depends on
-  /// both.
-  Result<std::vector<Routine>> routines(const BenchCase &bench) const;
+  /// both. `isTF32` is for those of f32 alone.
+  Result<std::vector<Routine>> routines(const BenchCase &bench,
+                                        bool isTF32 = false) const;
   /// Why there are none, where the library has no such product.
   static std::optional<std::string> whyNot(const BenchCase &bench);
 
@@ -49,6 +53,7 @@ public:
   Status multiply(const Routine &routine, const ProductShape &shape,
                   const Tensor &a, const Tensor &b, const Tensor &c) const;
 
+  Device device() const { return workspace.tensor().device; }
   /// `cuBLAS 13.0.2`.
   std::string description() const;
 
@@ -73,14 +78,14 @@ private:
 
   Cublas() = default;
   Status createHandle(Device device);
-  void addAlgorithms(const BenchCase &bench,
+  void addAlgorithms(const BenchCase &bench, bool isTF32,
                      std::vector<Routine> &routines) const;
   bool hasGemv(const BenchCase &bench) const;
   Status check(const char *call, int code) const;
   int callGemv(const ProductShape &shape, const Tensor &a, const Tensor &b,
                bool isTransposed, const Tensor &c) const;
-  int callGemm(const ProductShape &shape, const Tensor &a, const Tensor &b,
-               bool isTransposed, const Tensor &c) const;
+  int callGemm(const Routine &routine, const ProductShape &shape,
+               const Tensor &a, const Tensor &b, const Tensor &c) const;
 
   Handle handle = nullptr;
   std::optional<CublasLt> lt;

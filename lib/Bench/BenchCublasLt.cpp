@@ -30,7 +30,8 @@ struct CublasLt::Problem {
   }
 
   /// Whether the library has the types and sizes.
-  bool create(const BenchCase &bench, bool isTransposed, size_t workspaceBytes);
+  bool create(const BenchCase &bench, bool isTransposed, bool isTF32,
+              size_t workspaceBytes);
 };
 
 //===----------------------------------------------------------------------===//
@@ -51,7 +52,7 @@ std::optional<CublasLt> CublasLt::find(void *library) {
 //===----------------------------------------------------------------------===//
 
 bool CublasLt::Problem::create(const BenchCase &bench, bool isTransposed,
-                               size_t workspaceBytes) {
+                               bool isTF32, size_t workspaceBytes) {
   ElementType resultType = bench.resultType();
   isInteger = resultType == ElementType::I32;
   int from = dataType(bench.type), to = dataType(resultType);
@@ -61,7 +62,10 @@ bool CublasLt::Problem::create(const BenchCase &bench, bool isTransposed,
   int op = isTransposed ? kTranspose : kNoTranspose;
   return from >= 0 && to >= 0 &&
          functions->createProduct(
-             &product, isInteger ? kComputeI32 : kComputeF32,
+             &product,
+             isInteger ? kComputeI32
+             : isTF32  ? kComputeTF32
+                       : kComputeF32,
              dataType(isInteger ? resultType : ElementType::F32)) == 0 &&
          functions->setProduct(product, kProductOpOfA, &op, sizeof op) == 0 &&
          (!bench.hasFastAccum ||
@@ -79,7 +83,7 @@ bool CublasLt::Problem::create(const BenchCase &bench, bool isTransposed,
 
 const std::vector<CublasLt::Algorithm> &
 CublasLt::algorithms(Handle handle, const BenchCase &bench, bool isTransposed,
-                     size_t workspaceBytes) const {
+                     bool isTF32, size_t workspaceBytes) const {
   const ProductShape &shape = bench.shape;
   Question question{shape.m,
                     shape.n,
@@ -88,22 +92,24 @@ CublasLt::algorithms(Handle handle, const BenchCase &bench, bool isTransposed,
                     bench.resultType(),
                     bench.hasFastAccum,
                     isTransposed,
+                    isTF32,
                     workspaceBytes};
   auto answer = known.find(question);
   if (answer == known.end())
     answer = known
                  .emplace(question, findAlgorithms(handle, bench, isTransposed,
-                                                   workspaceBytes))
+                                                   isTF32, workspaceBytes))
                  .first;
   return answer->second;
 }
 
 std::vector<CublasLt::Algorithm>
 CublasLt::findAlgorithms(Handle handle, const BenchCase &bench,
-                         bool isTransposed, size_t workspaceBytes) const {
+                         bool isTransposed, bool isTF32,
+                         size_t workspaceBytes) const {
   auto problem = std::make_shared<Problem>();
   problem->functions = functions;
-  if (!problem->create(bench, isTransposed, workspaceBytes))
+  if (!problem->create(bench, isTransposed, isTF32, workspaceBytes))
     return {};
   std::array<LtFunctions::Found, kMostAlgorithms> found;
   int count = 0;

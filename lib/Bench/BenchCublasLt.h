@@ -45,22 +45,22 @@ public:
   static std::optional<CublasLt> find(void *library);
 
   /// The algorithms that are expected to be fastest, at most kMostAlgorithms,
-  /// for B[k x n] or its transpose; none where it has no such product. The
-  /// device that it is for is the current one. The library is asked once for
-  /// each product.
+  /// for B[k x n] or its transpose; none where it has no such product. f32 is
+  /// rounded to TensorFloat-32 where `isTF32`. The device that it is for is the
+  /// current one. The library is asked once for each product.
   const std::vector<Algorithm> &algorithms(Handle handle,
                                            const BenchCase &bench,
-                                           bool isTransposed,
+                                           bool isTransposed, bool isTF32,
                                            size_t workspaceBytes) const;
 
 private:
-  /// m, n, k, the types of A and C, whether sums have fast accumulation and B
-  /// is transposed, the workspace.
+  /// m, n, k, the types of A and C, whether sums have fast accumulation, B is
+  /// transposed and f32 is rounded to TensorFloat-32, the workspace.
   using Question = std::tuple<int64_t, int64_t, int64_t, ElementType,
-                              ElementType, bool, bool, size_t>;
+                              ElementType, bool, bool, bool, size_t>;
 
   std::vector<Algorithm> findAlgorithms(Handle handle, const BenchCase &bench,
-                                        bool isTransposed,
+                                        bool isTransposed, bool isTF32,
                                         size_t workspaceBytes) const;
 
   std::shared_ptr<const cublas::LtFunctions> functions;

@@ -6,6 +6,8 @@
 #include "Presets.h"
 #include "nm/Support/OptionTable.h"
 
+#include <algorithm>
+
 using namespace nm;
 
 /// Appends `parsed` to `list`, or gives its error.
@@ -32,6 +34,17 @@ static Status setTarget(Given &given, const std::string &text) {
   return Status::success();
 }
 
+/// Adds a type, but none twice.
+static Status addReducedType(Given &given, const std::string &text) {
+  ReducedType type = text == "tf32" ? ReducedType::TF32 : ReducedType::F16;
+  if (text != "tf32" && text != "f16")
+    return Error{"expected tf32 or f16, but got '" + text + "'"};
+  std::vector<ReducedType> &types = given.options.reducedTypes;
+  if (std::find(types.begin(), types.end(), type) == types.end())
+    types.push_back(type);
+  return Status::success();
+}
+
 static constexpr int64_t kMaxThreads = 4096;
 static constexpr int64_t kMaxDevice = 1023;
 
@@ -40,10 +53,12 @@ static const OptionEntry<Given> kOptions[] = {
       "Measure a named list of cases; may be given several times. The names\n"
       "are listed below"},
      [](Given &g, const std::string &v) {
-       Result<std::vector<BenchCase>> cases = presetCases(v);
-       if (!cases)
-         return Status(cases.error());
-       addAll(g.presets, *cases);
+       Result<const Preset *> preset = findPreset(v);
+       if (!preset)
+         return Status(preset.error());
+       addAll(g.presets, (*preset)->cases());
+       if ((*preset)->comparesReduced)
+         g.options.reducedTypes = {ReducedType::TF32, ReducedType::F16};
        return Status::success();
      }},
     {{"m", Takes::Value, "N",
@@ -243,6 +258,11 @@ static const OptionEntry<Given> kOptions[] = {
        g.options.blas = v;
        return Status::success();
      }},
+    {{"dense-type", Takes::Value, "TYPE",
+      "tf32 or f16: time cuBLAS' products of f32 in TensorFloat-32 besides, "
+      "or\n"
+      "with operands and C in f16; may be given twice"},
+     addReducedType},
     {{"sparse-blas", Takes::Value, "PATH",
       "cuSPARSELt, timed beside where weights keep at most two of each four\n"
       "(default NM_CUSPARSELT_LIBRARY or libcusparseLt.so.0, where it is\n"

@@ -12,6 +12,9 @@
 
 namespace nm {
 
+/// Fewer bits than f32 that the library may take for a product of f32.
+enum class ReducedType { TF32, F16 };
+
 struct BenchOptions {
   std::vector<BenchCase> cases;
   /// What to compile for, and to measure on.
@@ -51,6 +54,8 @@ struct BenchOptions {
   std::string sparseBlas;
   /// Where cuSPARSE is, `auto` for the usual place; empty for none.
   std::string csrBlas;
+  /// In what cuBLAS' dense products of f32 are timed besides.
+  std::vector<ReducedType> reducedTypes;
   std::string compileOptions;
   int64_t threads = 0;
   int64_t seed = 0;

@@ -39,22 +39,23 @@ static std::string micros(double seconds) {
   return format("%.4f", seconds * 1e6);
 }
 
-/// A field of the BLAS, empty where there is none.
+/// A field of a library's result, empty where there is none.
 template <typename Text>
-static std::string ofDense(const CaseResult &result, Text text) {
-  return result.dense ? text(*result.dense) : "";
+static std::string ofLibrary(const std::optional<LibraryResult> &result,
+                             Text text) {
+  return result ? text(*result) : "";
 }
 
-/// A field of cuSPARSELt, empty where there is none.
-template <typename Text>
-static std::string ofSparse(const CaseResult &result, Text text) {
-  return result.sparse ? text(*result.sparse) : "";
+static std::string routineOf(const LibraryResult &result) {
+  return result.routine;
 }
 
-/// A field of cuSPARSE, empty where there is none.
-template <typename Text>
-static std::string ofCsr(const CaseResult &result, Text text) {
-  return result.csr ? text(*result.csr) : "";
+static std::string medianOf(const LibraryResult &result) {
+  return micros(result.timings.median);
+}
+
+static std::string errorOf(const LibraryResult &result) {
+  return format("%.3e", result.relativeError);
 }
 
 /// A number that is not known everywhere.
@@ -97,19 +98,20 @@ static const Column kColumns[] = {
     {"p10_us", [](R r) { return micros(r.timings.p10); }},
     {"p90_us", [](R r) { return micros(r.timings.p90); }},
     {"runs", [](R r) { return integer(int64_t(r.timings.runs)); }},
-    {"blas_routine",
-     [](R r) { return ofDense(r, [](D d) { return d.routine; }); }},
-    {"blas_median_us",
-     [](R r) {
-       return ofDense(r, [](D d) { return micros(d.timings.median); });
-     }},
+    {"blas_routine", [](R r) { return ofLibrary(r.dense, routineOf); }},
+    {"blas_median_us", [](R r) { return ofLibrary(r.dense, medianOf); }},
     {"blas_p10_us",
-     [](R r) { return ofDense(r, [](D d) { return micros(d.timings.p10); }); }},
+     [](R r) {
+       return ofLibrary(r.dense, [](D d) { return micros(d.timings.p10); });
+     }},
     {"blas_p90_us",
-     [](R r) { return ofDense(r, [](D d) { return micros(d.timings.p90); }); }},
+     [](R r) {
+       return ofLibrary(r.dense, [](D d) { return micros(d.timings.p90); });
+     }},
     {"blas_runs",
      [](R r) {
-       return ofDense(r, [](D d) { return integer(int64_t(d.timings.runs)); });
+       return ofLibrary(r.dense,
+                        [](D d) { return integer(int64_t(d.timings.runs)); });
      }},
     {"speedup",
      [](R r) {
@@ -119,10 +121,7 @@ static const Column kColumns[] = {
     {"tolerance", [](R r) { return format("%.3e", r.tolerance); }},
     {"accurate", [](R r) { return integer(r.isAccurate()); }},
     {"disturbed", [](R r) { return integer(r.isDisturbed); }},
-    {"blas_relative_error",
-     [](R r) {
-       return ofDense(r, [](D d) { return format("%.3e", d.relativeError); });
-     }},
+    {"blas_relative_error", [](R r) { return ofLibrary(r.dense, errorOf); }},
     {"flops", [](R r) { return format("%.0f", r.bench.flops()); }},
     {"bytes", [](R r) { return format("%.0f", r.bytes); }},
     {"gflops",
@@ -136,26 +135,12 @@ static const Column kColumns[] = {
     {"peak_gflops", [](R r) { return format("%.1f", r.ceilings.flops / 1e9); }},
     {"peak_gbytes_per_s",
      [](R r) { return format("%.2f", r.ceilings.bandwidth / 1e9); }},
-    {"sparse_routine",
-     [](R r) { return ofSparse(r, [](D d) { return d.routine; }); }},
-    {"sparse_median_us",
-     [](R r) {
-       return ofSparse(r, [](D d) { return micros(d.timings.median); });
-     }},
-    {"sparse_relative_error",
-     [](R r) {
-       return ofSparse(r, [](D d) { return format("%.3e", d.relativeError); });
-     }},
-    {"csr_routine",
-     [](R r) { return ofCsr(r, [](D d) { return d.routine; }); }},
-    {"csr_median_us",
-     [](R r) {
-       return ofCsr(r, [](D d) { return micros(d.timings.median); });
-     }},
-    {"csr_relative_error",
-     [](R r) {
-       return ofCsr(r, [](D d) { return format("%.3e", d.relativeError); });
-     }},
+    {"sparse_routine", [](R r) { return ofLibrary(r.sparse, routineOf); }},
+    {"sparse_median_us", [](R r) { return ofLibrary(r.sparse, medianOf); }},
+    {"sparse_relative_error", [](R r) { return ofLibrary(r.sparse, errorOf); }},
+    {"csr_routine", [](R r) { return ofLibrary(r.csr, routineOf); }},
+    {"csr_median_us", [](R r) { return ofLibrary(r.csr, medianOf); }},
+    {"csr_relative_error", [](R r) { return ofLibrary(r.csr, errorOf); }},
     {"unit",
      [](R r) { return std::string(r.ran ? unitName(r.ran->unit) : ""); }},
     {"zeros",
@@ -201,6 +186,13 @@ static const Column kColumns[] = {
      }},
     {"as_is", [](R r) { return integer(r.isAsIs); }},
     {"kernels", [](R) { return integer(kKernelVersion); }},
+    {"blas_tf32_median_us",
+     [](R r) { return ofLibrary(r.denseTF32, medianOf); }},
+    {"blas_tf32_relative_error",
+     [](R r) { return ofLibrary(r.denseTF32, errorOf); }},
+    {"blas_f16_median_us", [](R r) { return ofLibrary(r.denseF16, medianOf); }},
+    {"blas_f16_relative_error",
+     [](R r) { return ofLibrary(r.denseF16, errorOf); }},
     {"remark", [](R r) { return csvText(r.remark); }},
 };
 

@@ -5,6 +5,7 @@
 #include "Check.h"
 #include "CudaTurns.h"
 #include "RandomData.h"
+#include "ReducedDense.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Schedule/GpuChip.h"
@@ -106,6 +107,7 @@ struct GpuBench::Operands {
   double sparseError = 0;
   std::optional<Cusparse::Product> csr;
   double csrError = 0;
+  std::vector<ReducedDense> reduced;
   /// The sum of the product's rows, and what is checked of C, in float64.
   std::vector<double> rowSum, expected;
 
@@ -260,6 +262,21 @@ Status GpuBench::prepareCsr(const BenchCase &bench, Operands &operands) {
   return store(operands.csrError, errorOf(operands.csr->result(), operands));
 }
 
+Status GpuBench::prepareReduced(const BenchCase &bench, Operands &operands) {
+  if (!blas || bench.type != ElementType::F32)
+    return Status::success();
+  for (ReducedType type : options.reducedTypes) {
+    GpuData &operandsOfType = type == ReducedType::F16 ? halfData : data;
+    Result<std::optional<ReducedDense>> dense = ReducedDense::prepare(
+        *blas, operandsOfType, bench, type, options.seconds / 4);
+    if (!dense)
+      return dense.error();
+    if (*dense)
+      operands.reduced.push_back(std::move(**dense));
+  }
+  return Status::success();
+}
+
 Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,
                                     Operands &operands) {
   std::vector<Cublas::Routine> &left = fastest[denseProduct(bench)];
@@ -400,6 +417,9 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
     works.push_back(
         {[&](int64_t i) { return product->multiply(i); }, product->copies()});
 
+  for (const ReducedDense &dense : operands.reduced)
+    works.push_back(dense.work());
+
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;
   Result<std::vector<CudaTimes>> times =
@@ -422,8 +442,11 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
         (*sparse)->description() + " algorithm " +
             std::to_string(operands.sparse->algorithm())};
   if (operands.csr)
-    result.csr = LibraryResult{Timings::of((*times)[next].seconds),
+    result.csr = LibraryResult{Timings::of((*times)[next++].seconds),
                                operands.csrError, csr->describe(*operands.csr)};
+  for (const ReducedDense &dense : operands.reduced)
+    (dense.type() == ReducedType::TF32 ? result.denseTF32 : result.denseF16) =
+        dense.result((*times)[next++].seconds);
   return Status::success();
 }
 
@@ -499,6 +522,8 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   if (Status status = prepareSparse(bench, operands); !status)
     return status.error();
   if (Status status = prepareCsr(bench, operands); !status)
+    return status.error();
+  if (Status status = prepareReduced(bench, operands); !status)
     return status.error();
   if (Status status = timeCase(bench, compiled, operands, result); !status)
     return status.error();

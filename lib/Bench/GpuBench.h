@@ -41,8 +41,8 @@ private:
   struct Operands;
 
   GpuBench(const BenchOptions &options, Device device)
-      : options(options), device(device), data(device, uint64_t(options.seed)) {
-  }
+      : options(options), device(device), data(device, uint64_t(options.seed)),
+        halfData(device, uint64_t(options.seed)) {}
   Status drawOperands(const BenchCase &bench, Operands &operands);
   Status packWeights(const BenchCase &bench, const CompiledCase &compiled,
                      Operands &operands);
@@ -57,6 +57,8 @@ private:
   Status prepareSparse(const BenchCase &bench, Operands &operands);
   /// Loads cuSPARSE for the first case, where it was asked for.
   Status prepareCsr(const BenchCase &bench, Operands &operands);
+  /// The BLAS' products in fewer bits than f32, where they were asked for.
+  Status prepareReduced(const BenchCase &bench, Operands &operands);
   /// Computes the error of what each routine makes.
   Status checkDense(const BenchCase &bench, Operands &operands);
   /// Calls of a routine; what it is given has to outlive it.
@@ -89,6 +91,8 @@ private:
   std::optional<Result<CusparseLt>> sparse;
   std::optional<Cusparse> csr;
   GpuData data;
+  /// Operands of f16, so that those of f32 stay where they are.
+  GpuData halfData;
 };
 
 } // namespace nm

@@ -193,18 +193,20 @@ const std::vector<Preset> &nm::presets() {
        "Llama from 50 to 87.5 %, VW32",
        nmSpmmCases},
       {"study", "cubes of 64 to 8192 at 2:4, f32 and f16", studyCases},
-      {"sparsert", "SparseRT's 20 products, 90 and 95 % pruned anywhere",
-       sparsertCases},
+      {"sparsert",
+       "SparseRT's 20 products, 90 and 95 % pruned anywhere; with\n"
+       "--dense-type=tf32 and --dense-type=f16",
+       sparsertCases, /*comparesReduced=*/true},
       {"small", "small shapes with odd edges, every type", smallCases},
   };
   return list;
 }
 
-Result<std::vector<BenchCase>> nm::presetCases(std::string_view name) {
+Result<const Preset *> nm::findPreset(std::string_view name) {
   std::string known;
   for (const Preset &preset : presets()) {
     if (name == preset.name)
-      return preset.cases();
+      return &preset;
     known += (known.empty() ? "" : ", ") + std::string(preset.name);
   }
   return Error{"unknown preset '" + std::string(name) + "'; expected one of " +

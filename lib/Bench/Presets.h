@@ -15,11 +15,13 @@ struct Preset {
   const char *name;
   const char *help;
   std::vector<BenchCase> (*cases)();
+  /// Whether dense products are timed in TensorFloat-32 and in f16, too.
+  bool comparesReduced = false;
 };
 
 const std::vector<Preset> &presets();
-/// The cases of the preset, or an error that names those there are.
-Result<std::vector<BenchCase>> presetCases(std::string_view name);
+/// The preset of this name, or an error that names those there are.
+Result<const Preset *> findPreset(std::string_view name);
 
 } // namespace nm
 

@@ -163,9 +163,9 @@ TEST(Presets, HaveCasesThatFit) {
 }
 
 TEST(Presets, NameThoseThereAre) {
-  Result<std::vector<BenchCase>> cases = presetCases("nonsense");
-  ASSERT_FALSE(bool(cases));
-  EXPECT_EQ(cases.error().message,
+  Result<const Preset *> preset = findPreset("nonsense");
+  ASSERT_FALSE(bool(preset));
+  EXPECT_EQ(preset.error().message,
             "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
             "granularity, gpu, gpu-spmm, gpu-spmv, gpu-quick, "
             "nmsparse, nmsparse-i8, bert-large, nm-spmm, study, "

@@ -42,7 +42,7 @@ TEST(BenchOptions, AddsShapesToPresets) {
   Result<BenchOptions> options =
       parseBenchOptions({"--preset=cpu", "--shape=3x20x17"});
   ASSERT_TRUE(bool(options)) << options.error().message;
-  EXPECT_EQ(options->cases.size(), presetCases("cpu")->size() + 1);
+  EXPECT_EQ(options->cases.size(), (*findPreset("cpu"))->cases().size() + 1);
   EXPECT_EQ(options->cases.back().pattern, (Pattern{2, 4}));
   EXPECT_TRUE(options->hasBlas());
   EXPECT_EQ(options->seconds, 2);
@@ -94,11 +94,26 @@ TEST(BenchOptions, HandsTheArithmeticToTheCompiler) {
   EXPECT_EQ(options->csrBlas, "auto");
 }
 
+TEST(BenchOptions, TakesTypesOfDenseProductsBesides) {
+  using Types = std::vector<ReducedType>;
+  auto typesOf = [](const std::vector<std::string> &args) {
+    Result<BenchOptions> options = parseBenchOptions(args);
+    return options ? options->reducedTypes : Types();
+  };
+  EXPECT_EQ(typesOf({"--shape=8x8x8"}), Types());
+  EXPECT_EQ(typesOf({"--shape=8x8x8", "--dense-type=f16", "--dense-type=f16"}),
+            Types({ReducedType::F16}));
+  EXPECT_EQ(typesOf({"--preset=sparsert", "--dense-type=tf32"}),
+            Types({ReducedType::TF32, ReducedType::F16}));
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--dense-type=bf16"}),
+            "--dense-type: expected tf32 or f16, but got 'bf16'");
+}
+
 /// The numbers of problems that the papers state.
 TEST(BenchOptions, HasTheProblemsOfThePapers) {
   auto shapes = [](const char *preset) {
     std::set<std::string> names;
-    const std::vector<BenchCase> cases = *presetCases(preset);
+    const std::vector<BenchCase> cases = (*findPreset(preset))->cases();
     for (const BenchCase &bench : cases)
       names.insert(bench.shape.str());
     return names;

@@ -1,7 +1,8 @@
 //===- FakeCublas.cpp - cuBLAS, cuSPARSELt, cuSPARSE, without a GPU ------===//
 //
-// Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
-// kernel so that they are captured and run when memory of the device is open.
+// Products in f32, in TensorFloat-32 and of f16 on the fake driver of
+// ../Runtime/FakeCuda.h, launched as a kernel so that they are captured and run
+// when memory of the device is open.
 // FAKE_CUBLAS in the environment breaks it: `fail` makes products fail, `wrong`
 // makes them wrong, `no_transpose` leaves those of transposed matrices out,
 // `no_gemm` all but those of cublasLtMatmul. Of these FAKE_CUBLAS_ALGORITHMS
@@ -38,24 +39,48 @@ static T param(void **params, int i) {
   return value;
 }
 
+/// How elements are stored and multiplied.
+enum Arithmetic : int64_t { kF32, kTF32, kF16 };
+
+static float tf32Of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits &= ~0x1fffu;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
 /// C = A * B, column-major, without leading dimensions of their own; A as its
 /// transpose where `transposed` is not 0.
-static void gemmKernel(const unsigned[3], void **params) {
-  auto *a = param<const float *>(params, 0);
-  auto *b = param<const float *>(params, 1);
-  auto *c = param<float *>(params, 2);
+template <typename T>
+static void multiply(void **params, bool isTF32) {
+  auto *a = param<const T *>(params, 0);
+  auto *b = param<const T *>(params, 1);
+  auto *c = param<T *>(params, 2);
+  auto value = [&](T element) {
+    return isTF32 ? tf32Of(float(element)) : float(element);
+  };
   auto m = param<int64_t>(params, 3), n = param<int64_t>(params, 4);
   auto k = param<int64_t>(params, 5), transposed = param<int64_t>(params, 6);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < m; ++i) {
       float sum = isBroken("wrong") ? 1 : 0;
       for (int64_t l = 0; l < k; ++l)
-        sum += (transposed ? a[i * k + l] : a[l * m + i]) * b[j * k + l];
-      c[j * m + i] = sum;
+        sum += value(transposed ? a[i * k + l] : a[l * m + i]) *
+               value(b[j * k + l]);
+      c[j * m + i] = T(sum);
     }
 }
 
-static const FakeKernel kKernels[] = {{"gemm", gemmKernel, 7, 0}};
+static void gemmKernel(const unsigned[3], void **params) {
+  auto arithmetic = param<int64_t>(params, 7);
+  if (arithmetic == kF16)
+    multiply<_Float16>(params, false);
+  else
+    multiply<float>(params, arithmetic == kTF32);
+}
+
+static const FakeKernel kKernels[] = {{"gemm", gemmKernel, 8, 0}};
 static const FakeImage kImage = {FAKE_IMAGE_MAGIC, 1, kKernels};
 
 namespace {
@@ -73,11 +98,12 @@ struct Handle {
 } // namespace
 
 static int launch(Handle *handle, int64_t transposed, int64_t m, int64_t n,
-                  int64_t k, const void *a, const void *b, void *c) {
+                  int64_t k, const void *a, const void *b, void *c,
+                  int64_t arithmetic = kF32) {
   constexpr int kExecutionFailed = 13;
   if (isBroken("fail"))
     return kExecutionFailed;
-  void *params[] = {&a, &b, &c, &m, &n, &k, &transposed};
+  void *params[] = {&a, &b, &c, &m, &n, &k, &transposed, &arithmetic};
   using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned,
                      unsigned, unsigned, void *, void **, void **);
   return handle->find<Launch>("cuLaunchKernel")(
@@ -131,14 +157,20 @@ EXPORT int cublasSgemv_v2(Handle *handle, int transposed, int m, int n,
                     : launch(handle, 0, m, 1, n, a, x, y);
 }
 
+static int64_t arithmeticOf(int type, int compute) {
+  // CUDA_R_16F, CUBLAS_COMPUTE_32F_FAST_TF32.
+  return type == 2 ? kF16 : compute == 77 ? kTF32 : kF32;
+}
+
 EXPORT int cublasGemmEx(Handle *handle, int transposed, int, int m, int n,
-                        int k, const void *, const void *a, int, int,
+                        int k, const void *, const void *a, int type, int,
                         const void *b, int, int, const void *, void *c, int,
-                        int, int, int) {
+                        int, int compute, int) {
   constexpr int kNotSupported = 15;
   if (isBroken("no_gemm") || (isBroken("no_transpose") && transposed))
     return kNotSupported;
-  return launch(handle, transposed, m, n, k, a, b, c);
+  return launch(handle, transposed, m, n, k, a, b, c,
+                arithmeticOf(type, compute));
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,7 +265,8 @@ EXPORT int cublasLtMatmul(Handle *handle, Product *product, const void *,
     k = 1;
   for (int i = isSecond ? 100 : 1; i > 0; --i)
     if (int status = launch(handle, product->transposed, int64_t(ofC->rows),
-                            int64_t(ofC->columns), int64_t(k), a, b, c))
+                            int64_t(ofC->columns), int64_t(k), a, b, c,
+                            arithmeticOf(ofA->type, product->compute)))
       return status;
   return 0;
 }

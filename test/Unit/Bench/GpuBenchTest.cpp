@@ -346,6 +346,30 @@ TEST_F(GpuBenchTest, ComparesWithCusparseWhereItIsAskedFor) {
   EXPECT_EQ(result.error().message.rfind("cannot load cuSPARSE: ", 0), 0u);
 }
 
+/// With few rows and many; the fake one rounds to TensorFloat-32 and to f16.
+TEST_F(GpuBenchTest, ComparesWithProductsInFewerBits) {
+  Result<CaseResult> result = measure(80);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->denseTF32 || result->denseF16);
+  int64_t before = cuda.live();
+  options.reducedTypes = {ReducedType::F16, ReducedType::TF32};
+  for (const char *algorithms : {"0", "3"})
+    for (int64_t rows : {5, 80}) {
+      setenv("FAKE_CUBLAS_ALGORITHMS", algorithms, 1);
+      result = measure(rows);
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_LE(result->dense->relativeError, 1e-6);
+      ASSERT_TRUE(result->denseTF32 && result->denseF16);
+      for (const LibraryResult &reduced :
+           {*result->denseTF32, *result->denseF16}) {
+        EXPECT_GT(reduced.relativeError, 1e-5);
+        EXPECT_LT(reduced.relativeError, 2e-3);
+        EXPECT_EQ(reduced.timings.runs, result->timings.runs);
+      }
+    }
+  EXPECT_EQ(cuda.live(), before);
+}
+
 /// CSR and BSR of drawn weights, by the library that counts what is in them.
 TEST_F(GpuBenchTest, CompressesRowsOfAllGranularities) {
   Result<Cusparse> sparse = Cusparse::load(NM_FAKE_CUBLAS, Device::cuda(0));
