@@ -4,6 +4,9 @@ the package transformers:
 
     python3 measure_generate.py --layers=16 --csv=generate.csv
 
+With --processes each model has a process of its own, as a user's has: they compile side by
+side, and are timed one after the other, once all have compiled.
+
 Tokens a second are of the answer, with the time of the prompt in it. Models take turns
 while they are not compiled, before any of them is: what the host does beside, and what a
 compilation leaves in a process, slow all calls down. Then each is compiled and timed.
@@ -17,8 +20,14 @@ from __future__ import annotations
 
 import argparse
 import copy
+import contextlib
 import csv
+import fcntl
 import gc
+import pathlib
+import subprocess
+import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -49,6 +58,11 @@ def parse_arguments() -> argparse.Namespace:
                         help="leave query, key and value, gate and up apart")
     parser.add_argument("--compiled", action="store_true",
                         help="leave out models as they are")
+    parser.add_argument("--processes", action="store_true",
+                        help="time compiled models, each in a process of its own")
+    parser.add_argument("--only", metavar="WEIGHTS", help="dense, or one pattern")
+    parser.add_argument("--turns", metavar="FOLDER",
+                        help="wait there for other processes, as --processes does")
     parser.add_argument("--csv", help="write the table to this file, a line at a time")
     return parser.parse_args()
 
@@ -126,7 +140,24 @@ def time_by_turns(models: dict[str, nn.Module], prompt: torch.Tensor, tokens: in
     return {name: tokens / seconds for name, seconds in best.items()}
 
 
-def time_compiled(model: nn.Module, prompt: torch.Tensor, tokens: int) -> dict:
+@contextlib.contextmanager
+def own_turn(folder: str | None):
+    """Waits until all processes that share the folder are here, and for its turn among them.
+    The folder has a file for each that is to come."""
+    if not folder:
+        yield
+        return
+    waiting = pathlib.Path(folder)
+    next(waiting.glob("*.coming")).unlink()
+    while list(waiting.glob("*.coming")):
+        time.sleep(0.1)
+    with open(waiting / "turn", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def time_compiled(model: nn.Module, prompt: torch.Tensor, tokens: int,
+                  turns: str | None = None) -> dict:
     torch._dynamo.reset()
     start = time.perf_counter()
     for _ in range(2):
@@ -135,8 +166,9 @@ def time_compiled(model: nn.Module, prompt: torch.Tensor, tokens: int) -> dict:
     # Python's collector would go through what compilations left in each token's host time.
     gc.collect()
     gc.freeze()
-    seconds = min(generate(model, prompt, tokens, True) for _ in range(ROUNDS))
-    alone = min(time_forward(model, prompt, tokens) for _ in range(ROUNDS))
+    with own_turn(turns):
+        seconds = min(generate(model, prompt, tokens, True) for _ in range(ROUNDS))
+        alone = min(time_forward(model, prompt, tokens) for _ in range(ROUNDS))
     return {"compiled": f"{tokens / seconds:.1f}", "forward alone": f"{CALLS / alone:.1f}",
             "compiling, s": f"{compiling:.0f}"}
 
@@ -192,9 +224,36 @@ def write(path: str | None, lines: list[dict]) -> None:
             writer.writerows(lines)
 
 
+def run_processes(arguments: argparse.Namespace) -> int:
+    """The exit code: that of a process that failed."""
+    weights = ["dense", *(arguments.pattern or PATTERNS)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [pathlib.Path(folder, f"{number}.csv") for number in range(len(weights))]
+        for path in paths:
+            path.with_suffix(".coming").touch()
+        processes = [subprocess.Popen([
+            sys.executable, __file__, f"--layers={arguments.layers}",
+            f"--prompt={arguments.prompt}", f"--answer={arguments.answer}",
+            f"--type={arguments.type}", "--compiled", f"--only={each}", f"--turns={folder}",
+            f"--csv={path}", *["--no-fuse"] * arguments.no_fuse])
+            for each, path in zip(weights, paths)]
+        while any(each.poll() is None for each in processes):
+            if any(each.poll() for each in processes):
+                for each in processes:
+                    each.kill()
+            time.sleep(0.1)
+        codes = [each.returncode for each in processes]
+        if not any(codes):
+            lines = [line for path in paths for line in csv.DictReader(path.open())]
+            write(arguments.csv, lines)
+    return next((code for code in codes if code), 0)
+
+
 @torch.no_grad()
 def main() -> None:
     arguments = parse_arguments()
+    if arguments.processes:
+        sys.exit(run_processes(arguments))
     torch.manual_seed(0)
     model = make_model(arguments.layers, {"bf16": torch.bfloat16, "f16": torch.float16}[
         arguments.type])
@@ -203,7 +262,10 @@ def main() -> None:
           f"layers of {arguments.type}, {arguments.prompt} tokens in, {arguments.answer} out",
           flush=True)
     models, memory, peaks = {"dense": model}, {}, {}
-    for pattern in arguments.pattern or PATTERNS:
+    patterns = arguments.pattern or PATTERNS
+    if arguments.only:
+        patterns = [each for each in [arguments.only] if each != "dense"]
+    for pattern in patterns:
         torch.cuda.reset_peak_memory_stats()
         start, before = time.perf_counter(), torch.cuda.memory_allocated()
         models[pattern] = sparsified(model, pattern, not arguments.no_fuse, prompt)
@@ -213,13 +275,15 @@ def main() -> None:
               flush=True)
         memory[pattern] = describe_memory(
             models[pattern], torch.cuda.max_memory_allocated() - before)
+    if arguments.only and arguments.only != "dense":
+        del models["dense"], model
     eager = {} if arguments.compiled else time_by_turns(models, prompt, arguments.answer)
     print(eager, flush=True)
     lines = []
     for name, each in models.items():
         lines.append({
             "weights": name, "as it is": f"{eager[name]:.1f}" if eager else "-",
-            **time_compiled(each, prompt, arguments.answer),
+            **time_compiled(each, prompt, arguments.answer, arguments.turns),
             **(memory.get(name) or describe_memory(each, 0))})
         write(arguments.csv, lines)
 
