@@ -113,6 +113,39 @@ static Value createSpMV(OpBuilder &builder, Location loc,
       ->getResult(0);
 }
 
+/// One row of A and C, as matrices: strategies that convert quantized weights
+/// in registers multiply matrices alone.
+static Value createRowSpMM(OpBuilder &builder, Location loc,
+                           const WeightContraction &contraction,
+                           const CondensedWeight &weight,
+                           Arithmetic arithmetic) {
+  const ReassociationIndices both = {0, 1};
+  auto asRow = [&](Value vector) -> Value {
+    auto type = cast<RankedTensorType>(vector.getType());
+    OpFoldResult size = tensor::getMixedSize(builder, loc, vector, 0);
+    auto rowType =
+        RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType());
+    return tensor::ExpandShapeOp::create(builder, loc, rowType, vector,
+                                         ArrayRef<ReassociationIndices>(both),
+                                         {builder.getIndexAttr(1), size});
+  };
+  Value a = asRow(contraction.activations), c = asRow(contraction.output);
+  Value row =
+      SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
+                     weight.values, weight.indices, /*lists=*/Value(),
+                     weight.scales, /*epilogueOperands=*/ValueRange(), c,
+                     /*transpose_a=*/false, /*transpose_c=*/false,
+                     /*panels_a=*/IntegerAttr(), PackingAttr(),
+                     ScheduleAttrInterface(), arithmetic,
+                     /*epilogue_maps=*/builder.getArrayAttr({}),
+                     weight.quantization,
+                     /*gathered=*/DenseI64ArrayAttr(), /*epiloguesCount=*/0)
+          ->getResult(0);
+  return tensor::CollapseShapeOp::create(builder, loc,
+                                         contraction.output.getType(), row,
+                                         ArrayRef<ReassociationIndices>(both));
+}
+
 static Value createSpMM(OpBuilder &builder, Location loc,
                         const WeightContraction &contraction,
                         const CondensedWeight &weight, Arithmetic arithmetic) {
@@ -166,6 +199,8 @@ static Value createProduct(OpBuilder &builder, Location loc,
                            const CondensedWeight &weight,
                            Arithmetic arithmetic) {
   bool isVector = contraction.activationLoops.size() == 1;
+  if (isVector && weight.quantization)
+    return createRowSpMM(builder, loc, contraction, weight, arithmetic);
   return (isVector ? createSpMV : createSpMM)(builder, loc, contraction, weight,
                                               arithmetic);
 }
