@@ -96,12 +96,12 @@ func.func @row(%a: tensor<1x4096xf32>, %v: tensor<2732x4096xf32> {nm.values_of =
 // CHECK-LABEL: IR Dump After {{.*}}nm-select-gpu-schedule
 // CHECK: schedule #nm.gemv<{{.*}}shared_bytes = [[#BYTES:]],
 // CHECK: dynamic_shared_memory_size %c[[#BYTES]]_i32
-func.func @few_rows(%a: tensor<8x4096xi8>, %v: tensor<1024x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}) -> tensor<8x4096xi32> {
+func.func @few_rows(%a: tensor<2x4096xi8>, %v: tensor<1024x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}) -> tensor<2x4096xi32> {
   %zero = arith.constant 0 : i32
-  %e = tensor.empty() : tensor<8x4096xi32>
-  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<8x4096xi32>) -> tensor<8x4096xi32>
-  %r = nm.spmm <8:32> ins(%a, %v, %i : tensor<8x4096xi8>, tensor<1024x4096xi8>, tensor<1024x4096xi8>) outs(%f : tensor<8x4096xi32>) -> tensor<8x4096xi32>
-  return %r : tensor<8x4096xi32>
+  %e = tensor.empty() : tensor<2x4096xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<2x4096xi32>) -> tensor<2x4096xi32>
+  %r = nm.spmm <8:32> ins(%a, %v, %i : tensor<2x4096xi8>, tensor<1024x4096xi8>, tensor<1024x4096xi8>) outs(%f : tensor<2x4096xi32>) -> tensor<2x4096xi32>
+  return %r : tensor<2x4096xi32>
 }
 
 // -----

@@ -53,6 +53,37 @@ TEST(MmaBitmapModel, TakesWhatWasMeasured) {
   }
 }
 
+// i8 on an H200 (2026-11-28), within 25 %.
+TEST(MmaBitmapModel, TakesWhatWasMeasuredOfBytes) {
+  struct Measured {
+    int64_t kept, m, size;
+    double microseconds;
+  };
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (auto [kept, m, size, microseconds] : {Measured{16, 2, 4096, 6.2},
+                                             {8, 2, 4096, 5.6},
+                                             {16, 8, 4096, 6.15},
+                                             {8, 8, 4096, 6.0},
+                                             {4, 8, 4096, 5.7},
+                                             {16, 16, 4096, 6.8},
+                                             {8, 16, 4096, 6.4},
+                                             {16, 32, 4096, 7.6},
+                                             {8, 32, 4096, 7.1},
+                                             {16, 2, 8192, 15.1},
+                                             {8, 8, 8192, 13.7},
+                                             {16, 16, 8192, 16.3},
+                                             {4, 16, 8192, 14.4},
+                                             {16, 32, 8192, 19.9},
+                                             {8, 32, 8192, 18.5}}) {
+    GpuProduct product = makeHalfProduct({kept, 32, 1, 1}, m, size, size);
+    product.type = ElementType::I8;
+    product.outputType = ElementType::I32;
+    GpuSchedule tile = *selectMmaBitmapSchedule(product, chip);
+    EXPECT_NEAR(tile.microseconds, microseconds, 0.25 * microseconds)
+        << kept << " " << m << " " << size;
+  }
+}
+
 TEST(MmaBitmapModel, HasFewerBytesThanDenseWeights) {
   GpuChip chip = *GpuChip::get("sm_90a");
   GpuProduct half = makeHalfProduct({16, 32, 1, 1}, 1, 8192, 8192);

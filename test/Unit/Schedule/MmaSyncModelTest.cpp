@@ -100,6 +100,23 @@ TEST(MmaSyncModel, FewRowsTakeSmallTilesAndPartsOfK) {
   EXPECT_GT(few->splitK, 1);
 }
 
+// 64 rows of 8192 x 8192, bf16, weights cold, on an H200 (2026-11-28): what is
+// on its way to fragments is less than memory could bring.
+TEST(MmaSyncModel, ColdWeightsWaitForMemory) {
+  struct Measured {
+    int64_t kept, columns;
+    double microseconds;
+  };
+  for (auto [kept, columns, microseconds] :
+       {Measured{16, 16, 37.4}, {16, 32, 35.1}, {8, 16, 22.1}, {8, 32, 20.7}}) {
+    GpuSchedule tile = *selectMmaSyncSchedule(
+        makeProduct(64, 8192, 8192, {kept, 32, 1, columns}),
+        *GpuChip::get("sm_90a"));
+    EXPECT_NEAR(tile.microseconds, microseconds, 0.12 * microseconds)
+        << kept << " " << columns;
+  }
+}
+
 // Of long sums a thread needs registers for promoted sums.
 TEST(MmaSyncModel, LongSumsLeaveRegisters) {
   GpuChip chip = *GpuChip::get("sm_90");

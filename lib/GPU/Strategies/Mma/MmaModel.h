@@ -83,13 +83,12 @@ protected:
   /// `cacheBytesPerClock` of the second-level cache.
   double microsecondsAt(double clocks, double clockGHz,
                         double cacheBytesPerClock) const;
+  /// What the kernel takes that adds up parts of k.
+  double sumMicroseconds(double cacheBytesPerClock) const;
 
   const GpuProduct &product;
   const GpuChip &chip;
   GpuSchedule tile;
-
-private:
-  double sumMicroseconds(double cacheBytesPerClock) const;
 };
 
 /// The best of the schedules that were shown.
