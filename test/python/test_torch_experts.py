@@ -88,6 +88,8 @@ def test_there_and_back(name, tmp_path):
     load = transformers.AutoModelForCausalLM.from_pretrained
     model.save_pretrained(tmp_path / "sparse")
     assert_same(load(tmp_path / "sparse"), model, tokens)
+    for into in (None, make_model(name)):
+        assert_same(nm.torch.load(tmp_path / "sparse", into), model, tokens)
     if name != "GptOssForCausalLM":  # Whose published weights are stacked themselves.
         source = open_weights(tmp_path / "sparse")
         assert sum(source.condensed(each) is not None for each in source) == 12

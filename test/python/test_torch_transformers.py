@@ -47,6 +47,7 @@ MODELS = {
                             eos_token_id=2),
     "MixtralForCausalLM": EXPERTS,
     "Qwen3MoeForCausalLM": dict(EXPERTS, head_dim=8),
+    "GraniteMoeForCausalLM": EXPERTS,
     "T5ForConditionalGeneration": dict(
         vocab_size=48, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
         pad_token_id=0, eos_token_id=2, decoder_start_token_id=0),
@@ -59,6 +60,10 @@ MODELS = {
     "DistilBertForSequenceClassification": dict(vocab_size=48, dim=32, n_layers=2,
                                                 n_heads=4, hidden_dim=64),
     "ViTForImageClassification": IMAGE,
+    "SegformerForSemanticSegmentation": dict(
+        num_encoder_blocks=2, depths=[1, 1], hidden_sizes=[16, 32], sr_ratios=[1, 1],
+        num_attention_heads=[1, 2], patch_sizes=[3, 3], strides=[2, 2], mlp_ratios=[2, 2],
+        decoder_hidden_size=16),
     "CLIPModel": dict(text_config=dict(GROUPED), vision_config=dict(IMAGE),
                       projection_dim=16),
 }

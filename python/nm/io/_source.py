@@ -400,7 +400,7 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
             _add_safetensors(source, str(shard))
         source._join_masks()
         source._find_filters()
-        source.read_layout(_read_config(Path(text)))
+        source.read_layout(read_config(Path(text)))
         return source
     require_checkpoint(text)
     suffix = Path(text).suffix.lower()
@@ -422,7 +422,7 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
     return source
 
 
-def _read_config(path: Path) -> dict | None:
+def read_config(path: Path) -> dict | None:
     """What a model's folder says of it, where that can be read: weights can be without."""
     folder = path if path.is_dir() else path.parent
     try:
@@ -468,7 +468,7 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
                 _add_dequantized(source, file, name, weight)
     refuse_laid_out(file)
     if any(name.endswith(".weight_packed") for name in file):
-        sizes = group_sizes(_read_config(Path(path)))
+        sizes = group_sizes(read_config(Path(path)))
         for name, packed in packed_weights(file, path, file.info, sizes).items():
             _add_packed(source, file, name, packed)
     parts = part_names(file.metadata)

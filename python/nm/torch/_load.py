@@ -22,6 +22,7 @@ from .._formats import compress, detect
 from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
 from ..io import WeightSource, open_weights
+from ..io._source import read_config
 from ._attention import name_in_model, stored_name
 from ._convolution import convolution_of, unfold_stored
 from ._experts import ExpertLinears, experts_of, stack_name
@@ -70,7 +71,7 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
         model = _model_of(Path(path), source, rules)
         return (model if device is None else model.to(device)).eval()
     with unwrapped(model) as inner, written_whole(inner):
-        if _has_other_names(inner, source):
+        if _is_converted(inner, Path(path), source):
             _load_published(inner, Path(path), source, rules)
         else:
             _load(inner, source, rules, str(path))
@@ -79,10 +80,14 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     return model.eval()
 
 
-def _has_other_names(model: nn.Module, source: WeightSource) -> bool:
-    """Whether a model of transformers calls a tensor otherwise than the files do."""
+def _is_converted(model: nn.Module, path: Path, source: WeightSource) -> bool:
+    """Whether transformers has to convert what a file has for its model: the model calls a
+    tensor otherwise, or the configuration alone says that stacked experts are sparse."""
     if not _is_of_transformers(model) or not _converts_weights():
         return False
+    stored = (read_config(path) or {}).get("quantization_config") or {}
+    if _has_sparse_stacks(source, stored):
+        return True
     own = set(model.state_dict())
     for stored, name in _names_in_model(source, model).items():
         layer, _, last = name.rpartition(".")
@@ -91,6 +96,13 @@ def _has_other_names(model: nn.Module, source: WeightSource) -> bool:
                 _has_layer(model, layer) or stack_name(layer) in own)):
             return True
     return False
+
+
+def _has_sparse_stacks(source: WeightSource, stored: Mapping[str, Any]) -> bool:
+    """Whether a quantization_config says that stacked experts are sparse, which are dense in
+    files that have them stacked."""
+    return stored.get("quant_method") == "nm" and any(
+        name in source for name in stored.get("layers") or ())
 
 
 def _has_layer(model: nn.Module, name: str) -> bool:
@@ -299,7 +311,8 @@ def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: 
         config = stored
     config.dtype = stored.dtype
     options: dict[str, Any] = {}
-    if any(source.condensed(name) is not None for name in source):
+    if _has_sparse_stacks(source, former) or any(
+            source.condensed(name) is not None for name in source):
         config.quantization_config = {
             "quant_method": "nm", **(former if former.get("quant_method") == "nm" else {})}
     else:

@@ -157,7 +157,7 @@ def plan_conversions(model: Any, conversions: list,
     renamings = [each for each in conversions if isinstance(each, WeightRenaming)]
     converters = [each for each in conversions if isinstance(each, WeightConverter)]
     prefix = model.base_model_prefix
-    filters = _unfold_filters(model, condensed, prefix)
+    filters = _unfold_filters(model, condensed, prefix, copy.deepcopy(renamings))
     state = model.state_dict()
     # Copies, as some renamings remember what they have seen.
     of_parts, of_weights, of_finals, of_scales, of_biases = (copy.deepcopy(renamings)
@@ -216,17 +216,17 @@ def _renamed(name: str, renamings: list[WeightRenaming]) -> str:
     return name
 
 
-def _unfold_filters(model: Any, condensed: Mapping[str, SparseTensor], prefix: str
-                    ) -> dict[str, str]:
+def _unfold_filters(model: Any, condensed: Mapping[str, SparseTensor], prefix: str,
+                    renamings: list[WeightRenaming]) -> dict[str, str]:
     """Makes layers of the convolutions whose filters are condensed; gives what the model
     calls those, by their names in the file."""
     found = {}
     for name in condensed:
-        for each in (name, f"{prefix}.{name}", name.removeprefix(f"{prefix}.")):
-            own = unfold_stored(model, each)
-            if own is not None:
-                found[name] = own
-                break
+        for stored in (name, _renamed(name, renamings)):
+            for each in (stored, f"{prefix}.{stored}", stored.removeprefix(f"{prefix}.")):
+                own = unfold_stored(model, each)
+                if own is not None:
+                    found.setdefault(name, own)
     return found
 
 

@@ -85,11 +85,13 @@ def _joined(name: str, tensor: Tensor, rows: Mapping[str, range], left: dict[str
 def _experts(model: Any, name: str, stack: ExpertLinears, left: dict[str, Tensor]
              ) -> dict[str, Tensor]:
     """The layers of a stacked weight, by the names of each."""
-    if name in left:  # As it is where it cannot be cut into published weights.
-        stacked = left.pop(name)
+    rows = None if stack._transposed else rows_of(model, name, stack.shape[:2])
+    # As it is where it cannot be cut into published weights, or is one of those.
+    whole = [each for each in (name, *(rows or {})) if each in left and left[each].dim() == 3]
+    if whole:
+        stacked = left.pop(whole[0])
         slices = (stacked.mT if stack._transposed else stacked).unbind()
         return {f"{name}.{i}.weight": each.contiguous() for i, each in enumerate(slices)}
-    rows = None if stack._transposed else rows_of(model, name, stack.shape[:2])
     made: dict[str, Tensor] = {}
     for other, numbers in (rows or {}).items():
         expert, begin = divmod(numbers.start, stack.shape[1])
