@@ -107,6 +107,35 @@ Value mlir::nm::nextOfLoop(OpBuilder &builder, scf::ForOp loop) {
   return arith::MinUIOp::create(builder, loc, next, lastOfLoop(builder, loop));
 }
 
+/// The loop in front of `place`, if what `expansion` prefetches of the first
+/// tile behind that loop is to be loaded in front of it.
+static scf::ForOp findLoopBefore(Operation *place,
+                                 const TileExpansion &expansion) {
+  if (expansion.prefetchesBeforeLoop())
+    for (Operation *before = place->getPrevNode(); before;
+         before = before->getPrevNode())
+      if (auto loop = dyn_cast<scf::ForOp>(before))
+        return loop;
+  return {};
+}
+
+/// Moves the bounds and views that `behind`, a loop behind `loop`, has of the
+/// block of both in front of `loop`, and returns whether its first step can
+/// then be prefetched there.
+static bool hoistBounds(scf::ForOp loop, scf::ForOp behind) {
+  auto isInFront = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || op->getBlock() != loop->getBlock() ||
+           op->isBeforeInBlock(loop);
+  };
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
+           std::next(loop->getIterator()), behind->getIterator())))
+    if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+        llvm::all_of(op.getOperands(), isInFront))
+      op.moveBefore(loop);
+  return isInFront(behind.getLowerBound());
+}
+
 SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
                                           scf::ForOp loop,
                                           SparseProductOpInterface op,
@@ -129,6 +158,9 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
   llvm::append_range(carried, sums.drop_front(chained));
   llvm::append_range(carried, first.promoted);
   size_t inTile = carried.size();
+  if (scf::ForOp before = findLoopBefore(loop, expansion);
+      before && hoistBounds(before, loop))
+    rewriter.setInsertionPoint(before);
   llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
   bool prefetches = carried.size() > inTile;
   auto expandProduct = [&](OpBuilder &, Location,
@@ -203,7 +235,9 @@ SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
                                            ArrayRef<Value> sums) {
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     return expandInLoop(rewriter, loop, op, expansion, sums);
-  rewriter.setInsertionPoint(findWait(op));
+  Operation *wait = findWait(op);
+  scf::ForOp before = findLoopBefore(wait, expansion);
+  rewriter.setInsertionPoint(before ? before.getOperation() : wait);
   IRMapping mapping;
   expansion.prefetched = expansion.prefetch(rewriter, op, [&](Value operand) {
     return cloneView(rewriter, operand, op->getBlock(), mapping);

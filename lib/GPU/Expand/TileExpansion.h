@@ -31,6 +31,10 @@ public:
                                       llvm::function_ref<Value(Value)> viewOf) {
     return {};
   }
+  /// Whether what `prefetch` loads of the first tile that a pipeline leaves
+  /// behind its loop is loaded in front of that loop, whose registers it takes.
+  /// Else the tile waits for it.
+  virtual bool prefetchesBeforeLoop() const { return false; }
   /// What `prefetch` loaded for the next call of `expand`.
   SmallVector<Value> prefetched;
 

@@ -54,6 +54,7 @@ public:
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
+  bool prefetchesBeforeLoop() const override { return true; }
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
