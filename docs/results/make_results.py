@@ -175,11 +175,13 @@ def each_case(table):
     """A line for each case of nm-bench."""
     has_csr = any(row.get("csr_median_us") for row in table.rows)
     has_sparse = any(row["sparse_median_us"] for row in table.rows)
+    has_reduced = any(row.get("blas_tf32_median_us") for row in table.rows)
     has_steps = any(row["step"] or row["schedule"] for row in table.rows)
     types = len({(row["type"], row["result_type"]) for row in table.rows}) > 1
     header = ["m x n x k", "pattern", "zeros", *["type"] * types,
               *["schedule"] * has_steps, "strategy", "ran", "nm, µs", "dense, µs",
-              "dense / nm", *["cuSPARSELt, µs", "cuSPARSELt / nm"] * has_sparse,
+              "dense / nm", *["in TF32, µs", "TF32 / nm", "in f16, µs"] * has_reduced,
+              *["cuSPARSELt, µs", "cuSPARSELt / nm"] * has_sparse,
               *["cuSPARSE, µs", "cuSPARSE / nm"] * has_csr, "error"]
     lines = []
     for row in table.rows:
@@ -187,6 +189,8 @@ def each_case(table):
         kind = row["type"] + (f" → {row['result_type']}"
                               if row["result_type"] != row["type"] else "")
         step = row["step"] or (f"`{row['schedule']}`" if row["schedule"] else "chosen")
+        reduced = [micros(row.get("blas_tf32_median_us")),
+                   ratio(row, "blas_tf32_median_us"), micros(row.get("blas_f16_median_us"))]
         sparse = [micros(row["sparse_median_us"]), ratio(row, "sparse_median_us")]
         csr = [micros(row.get("csr_median_us")), ratio(row, "csr_median_us")]
         lines.append([
@@ -194,7 +198,7 @@ def each_case(table):
             *[kind] * types, *[step] * has_steps, row["strategy"], mark(row),
             micros(row["median_us"]), micros(row["blas_median_us"]),
             ratio(row, "blas_median_us") if counts(row) else "-",
-            *sparse * has_sparse, *csr * has_csr, f"{float(row['relative_error']):.1e}"])
+            *reduced * has_reduced, *sparse * has_sparse, *csr * has_csr, f"{float(row['relative_error']):.1e}"])
     return "\n\n".join(filter(None, [markdown(header, lines), legend(table.rows)]))
 
 
