@@ -94,6 +94,11 @@ def cases():
                      target="sim:sm_80") for block in ("1x32", "1x64", "1x128")
                 for is_m_major in (True, False)),
               Case("mma_sync", "f16", "1:4, block = 64x64", target="sim:sm_80"),
+              # Rows of k have 32 and 64 bytes. Those that lists name stay in the
+              # order of their list.
+              *(Case("mma_sync", "bf16", f"{kept}:32, block = {block}", m=m,
+                     is_m_major=True, may_conflict=(kept, block) == (8, "1x32"))
+                for m, kept in ((16, 8), (32, 16)) for block in ("1x8", "1x16", "1x32")),
               Case("mma_sp", "f16", "2:4", target="sim:sm_80"),
               Case("mma_sp", "i8", "2:4", target="sim:sm_80"),
               Case("mma_sp", "f16", "2:4", m=16), Case("mma_bitmap", "f16", "4:8", m=16),

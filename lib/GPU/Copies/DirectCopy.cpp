@@ -2,6 +2,8 @@
 
 #include "GPU/Copies/CopyEmitter.h"
 
+#include "nm/Schedule/SharedBytes.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -18,6 +20,8 @@ public:
 
 private:
   void emitZeros(int64_t firstRow);
+  bool sharesLines() const;
+  Place findPlace(OffsetIndex id);
 };
 } // namespace
 
@@ -39,6 +43,35 @@ void DirectCopy::emitZeros(int64_t firstRow) {
   }
 }
 
+/// Whether rows of the tile, which are shorter than a line of memory and
+/// without padding, share each line with rows that are elsewhere in the source.
+bool DirectCopy::sharesLines() const {
+  auto type = cast<MemRefType>(copy.destination.getType());
+  size_t rows = copy.extents.size() - 2;
+  int64_t columns = copy.extents.back();
+  return copy.extents.size() >= 2 && !copy.rows &&
+         !copy.layout.order[rows].empty() &&
+         columns * type.getElementTypeBitWidth() / 8 < ::nm::kLineBytes &&
+         getBufferStrides(type)[rows] == columns;
+}
+
+/// The place of access `id`, of which neighbouring ones share lines in the
+/// tile: stores of one line take a clock.
+CopyEmitter::Place DirectCopy::findPlace(OffsetIndex id) {
+  Place place = delinearize(id);
+  if (!sharesLines())
+    return place;
+  size_t rows = copy.extents.size() - 2;
+  ::nm::TileLayout inverse;
+  inverse.order.resize(copy.extents.size());
+  inverse.order[rows].resize(copy.layout.order[rows].size());
+  for (auto [bit, from] : llvm::enumerate(copy.layout.order[rows]))
+    inverse.order[rows][from] = int64_t(bit);
+  place.tile[rows] = place.source[rows] =
+      placeAlong(builder, loc, inverse, int64_t(rows), place.tile[rows]);
+  return place;
+}
+
 void DirectCopy::emit() {
   int64_t accessesPerRow = copy.extents.back() / copy.width;
   if (copy.rows && threads.count % accessesPerRow == 0)
@@ -52,7 +85,7 @@ void DirectCopy::emit() {
     OpBuilder::InsertionGuard guard(builder);
     OffsetIndex id = idInRound(round);
     skipPastEnd(index.materialize(id), round, count);
-    copyDirectly(delinearize(id));
+    copyDirectly(findPlace(id));
   }
 }
 

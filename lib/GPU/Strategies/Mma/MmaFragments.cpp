@@ -5,6 +5,7 @@
 #include "GPU/Copies/BulkCopies.h"
 #include "GPU/Expand/Assembly.h"
 #include "GPU/Sums/TileStores.h"
+#include "GPU/Tile/TileOffsets.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -44,7 +45,11 @@ static Value exclusiveOr(ThreadEmitter &emitter, Value a, Value b) {
 }
 
 MatrixRows::RowOffset MatrixRows::placeRow(Value row) {
-  RowOffset place{emitter.mul(row, columns), {}};
+  Value start = order.empty()
+                    ? row
+                    : placeAlong(emitter.builder, emitter.loc,
+                                 ::nm::TileLayout{{order}, {}}, /*dim=*/0, row);
+  RowOffset place{emitter.mul(start, columns), {}};
   for (const ::nm::BitXor &bits : swizzle) {
     int64_t mask = ((int64_t(1) << bits.count) - 1) << bits.bit;
     int64_t up = bits.bit - bits.fromBit;
@@ -52,6 +57,15 @@ MatrixRows::RowOffset MatrixRows::placeRow(Value row) {
                                          : emitter.shiftRight(row, -up),
                                  mask);
   }
+  return place;
+}
+
+MatrixRows::RowOffset MatrixRows::placeRow(Value window, Value inWindow) {
+  RowOffset place = placeRow(window);
+  // The bits of a row in its window move up together, by those that come first.
+  int64_t first = llvm::find(order, 0) - order.begin();
+  place.start =
+      emitter.add(place.start, emitter.mul(inWindow, columns << first));
   return place;
 }
 

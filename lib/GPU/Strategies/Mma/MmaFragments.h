@@ -49,18 +49,29 @@ struct MmaLane {
 };
 
 /// Rows of 16-bit elements in workgroup memory, of whose 16-byte words
-/// `swizzle` XORs the number: their place in elements.
+/// `swizzle` XORs the number: their place in elements. Row r is at place i of
+/// them of which bit j is bit `order`[j] of r; past the list, at its own.
 class MatrixRows {
 public:
   MatrixRows(ThreadEmitter &emitter, int64_t columns,
-             std::vector<::nm::BitXor> swizzle)
-      : emitter(emitter), columns(columns), swizzle(std::move(swizzle)) {}
+             std::vector<::nm::BitXor> swizzle, std::vector<int64_t> order = {})
+      : emitter(emitter), columns(columns), swizzle(std::move(swizzle)),
+        order(std::move(order)) {}
 
   /// Where `row` starts, and what is XORed into its columns; both i32.
   struct RowOffset {
     Value start, swizzle;
   };
   RowOffset placeRow(Value row);
+  /// Whether the place of a row of a window of `windowRows` is the sum of that
+  /// of the window's first row and of another, and words change places alike in
+  /// all rows of the window.
+  bool areWindowsApart(int64_t windowRows) const {
+    return !order.empty() && windowRows == int64_t(1) << order.front();
+  }
+  /// Row `inWindow` of the window that starts at `window`, where windows are
+  /// apart.
+  RowOffset placeRow(Value window, Value inWindow);
   /// The place of the word of `column` + `offset`, which start words, as an
   /// index.
   Value placeWord(const RowOffset &row, Value column, int64_t offset);
@@ -69,6 +80,7 @@ private:
   ThreadEmitter &emitter;
   int64_t columns;
   std::vector<::nm::BitXor> swizzle;
+  std::vector<int64_t> order;
 };
 
 /// `index`, which is below `bound`, or the last one of dimension `dim` of

@@ -59,7 +59,7 @@ private:
   MmaRole roleOfActivations() const {
     return areWeightsRows ? MmaRole::Columns : MmaRole::Rows;
   }
-  Value rowOfA(ThreadEmitter &emitter, const KeptOrder::Row &row,
+  Value rowOfA(ThreadEmitter &emitter, Value window, const KeptOrder::Row &row,
                const MmaStep &step) const;
   Value findPanel(ThreadEmitter &emitter, Value weights, Value column) const;
   SmallVector<Value> loadPositions(ThreadEmitter &emitter, Value indices) const;
@@ -94,15 +94,15 @@ private:
   Type type;
   /// Whether A's tile is [k x m].
   bool isMMajor;
-  std::vector<::nm::BitXor> swizzleOfA;
+  ::nm::TileLayout orderOfA;
   ::nm::PanelPacking packing;
   /// Columns of a panel, which have one unit.
   int64_t panel;
   KeptOrder order;
   /// Whether lanes load their weights to registers.
   bool isInPlace;
-  /// The swizzle of staged weights; none where lanes load them to registers.
-  std::vector<::nm::BitXor> swizzleOfValues;
+  /// The order of staged weights; none where lanes load them to registers.
+  ::nm::TileLayout orderOfValues;
   /// Columns of the warp's that have one unit.
   int64_t unitColumns;
   bool areWeightsRows;

@@ -14,12 +14,41 @@ static constexpr int64_t kSquare = 16, kMatrix = 8;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 
+/// Bits of the number of a word of 16 bytes in a line of all banks.
+static constexpr int64_t kBitsOfLine = 3;
+
 static ::nm::TileLayout getWordOrder(ArrayRef<int64_t> shape,
                                      std::vector<::nm::BitXor> swizzle) {
   ::nm::TileLayout layout;
   layout.order.resize(shape.size());
   layout.xors = std::move(swizzle);
   return layout;
+}
+
+/// Has rows that are shorter than a line share each line with those of the next
+/// windows, for rows of windows that start at multiples of 2^`bit`: the first
+/// bits of a window's number come first in a row's place, and the next ones are
+/// XORed into its words. For example rows of 32 bytes of windows of 32 rows:
+/// four windows have their first rows in the first line, then their second
+/// ones, and of windows 4 to 7 the two words of each row change places.
+static void interleaveWindows(::nm::TileLayout &layout, int64_t bit) {
+  int64_t ofWord = layout.xors.empty() ? 0 : layout.xors.front().count;
+  int64_t ofRow = kBitsOfLine - ofWord;
+  for (::nm::BitXor &moved : layout.xors)
+    moved.fromBit = bit + ofRow;
+  // Each row has a place in its line as it is.
+  if (bit == 0)
+    return;
+  std::vector<int64_t> &rows = layout.order[layout.order.size() - 2];
+  for (int64_t i = 0; i < ofRow; ++i)
+    rows.push_back(bit + i);
+  for (int64_t i = 0; i < bit; ++i)
+    rows.push_back(i);
+}
+
+/// Whether rows are whole lines of memory.
+static bool hasLines(const ::nm::TileLayout &layout) {
+  return !layout.xors.empty() && layout.xors.front().count == kBitsOfLine;
 }
 
 MemRefLayoutAttrInterface mlir::nm::getMatrixLayout(MLIRContext *context,
@@ -32,33 +61,34 @@ MemRefLayoutAttrInterface mlir::nm::getMatrixLayout(MLIRContext *context,
       shape.back() * bits / kHalf, int64_t(shape.size()));
   for (::nm::BitXor &moved : swizzle)
     moved.bit += llvm::Log2_64(kHalf / bits);
+  ::nm::TileLayout layout = getWordOrder(shape, std::move(swizzle));
   // Rows of whole lines of memory are free to have their words in any order.
-  constexpr int64_t kBitsOfLine = 3;
-  if (!swizzle.empty() && swizzle.front().count == kBitsOfLine)
-    swizzle.front().fromBit = llvm::Log2_64(windowRows);
+  if (hasLines(layout))
+    layout.xors.front().fromBit = llvm::Log2_64(windowRows);
+  else if (windowRows > 1)
+    interleaveWindows(layout, llvm::countr_zero(uint64_t(windowRows)));
   return TileLayoutAttr::get(context, computeStrides(shape),
-                             /*hasDynamicOffset=*/false,
-                             getWordOrder(shape, std::move(swizzle)));
+                             /*hasDynamicOffset=*/false, layout);
 }
 
-std::optional<std::vector<::nm::BitXor>>
-mlir::nm::getMatrixSwizzle(MemRefType type) {
+std::optional<::nm::TileLayout> mlir::nm::getMatrixOrder(MemRefType type) {
   auto layout = dyn_cast<TileLayoutAttr>(type.getLayout());
-  if (!layout || !type.hasStaticShape())
+  if (!layout || !type.hasStaticShape() || type.getRank() < 2)
     return std::nullopt;
-  // As it is, if from other rows.
-  int64_t rank = type.getRank();
-  std::vector<::nm::BitXor> swizzle =
-      ::nm::getMatrixSwizzle(type.getShape().back(), rank);
-  std::vector<::nm::BitXor> found = layout.getLayout().xors;
-  if (found.size() == 1 && swizzle.size() == 1)
-    swizzle.front().fromBit = found.front().fromBit;
-  if (layout != TileLayoutAttr::get(type.getContext(),
-                                    computeStrides(type.getShape()),
-                                    layout.getHasDynamicOffset(),
-                                    getWordOrder(type.getShape(), swizzle)))
+  ::nm::TileLayout found = layout.getLayout();
+  // As it is, whatever windows it is for.
+  ArrayRef<int64_t> shape = type.getShape();
+  ::nm::TileLayout wanted =
+      getWordOrder(shape, ::nm::getMatrixSwizzle(shape.back(), type.getRank()));
+  ArrayRef<int64_t> rows = found.order[shape.size() - 2];
+  if (hasLines(wanted) && found.xors.size() == 1)
+    wanted.xors.front().fromBit = found.xors.front().fromBit;
+  else if (!rows.empty())
+    interleaveWindows(wanted, rows.front());
+  if (layout != TileLayoutAttr::get(type.getContext(), computeStrides(shape),
+                                    layout.getHasDynamicOffset(), wanted))
     return std::nullopt;
-  return swizzle;
+  return wanted;
 }
 
 bool mlir::nm::readsWeightsInPlace(PackingAttr packing) {

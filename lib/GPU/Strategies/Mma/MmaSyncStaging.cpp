@@ -11,6 +11,8 @@ using namespace mlir::nm;
 
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
+/// Rows of A's m-major tile from which on those of k are whole lines of memory.
+static constexpr int64_t kRowsOfLine = 64;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -29,7 +31,16 @@ private:
         getMatrixLayout(op.getContext(), shape, windowRows));
   }
   MemRefType typeOfA();
-  MemRefType typeOfValues() { return getBufferType(getWeights().values); }
+  MemRefType typeOfValues();
+  int64_t countWindows() {
+    return tile.k / op.getPattern().getPattern().windowRows();
+  }
+  /// Whether each slice has as many windows as ldmatrix reads rows of, and rows
+  /// of the tile share lines.
+  bool sharesLines() {
+    return tile.m < kRowsOfLine && countWindows() % tile.sliceK == 0 &&
+           countWindows() / tile.sliceK % kWindows == 0;
+  }
   bool isStagedRowMajor() {
     return staysRowMajor(op.getTransposeA(), rows.has_value(), tile.k);
   }
@@ -42,9 +53,26 @@ private:
 MemRefType Staging::typeOfA() {
   if (isStagedRowMajor())
     return getBufferType({tile.m, tile.k});
-  int64_t windows = tile.k / op.getPattern().getPattern().windowRows();
-  int64_t apart = windows % kWindows == 0 ? countRows() / windows : 1;
+  int64_t apart =
+      countWindows() % kWindows == 0 ? countRows() / countWindows() : 1;
+  // Rows that share lines have an order for windows of 2^i rows. Rows of a list
+  // are copied in its own.
+  bool haveOrder =
+      sharesLines() && !rows && llvm::isPowerOf2_64(uint64_t(apart));
+  if (tile.m % kRowsOfLine != 0 && !haveOrder)
+    apart = 1;
   return getBufferType({countRows(), tile.m}, apart);
+}
+
+/// The type of the weights' tile. The rows that ldmatrix reads together are at
+/// one place of each of eight windows. In blocks of more rows each is read by
+/// few instructions for its products, and stays where it is.
+MemRefType Staging::typeOfValues() {
+  SmallVector<int64_t, 3> shape = getWeights().values;
+  int64_t kept = op.getPattern().getPattern().keptRows();
+  // Of eight windows of N rows, three bits of a row differ, from the lowest of
+  // N on.
+  return getBufferType(shape, sharesLines() ? kept & -kept : 1);
 }
 
 LogicalResult Staging::verify(const ::nm::GpuChip &) {

@@ -23,13 +23,12 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The swizzle of weights that are staged; none where lanes load them to
+/// The order of weights that are staged; none where lanes load them to
 /// registers.
-static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
+static ::nm::TileLayout getOrderOfValues(SpMMOp op) {
   if (readsWeightsInPlace(op.getPanelPacking()))
     return {};
-  return *mlir::nm::getMatrixSwizzle(
-      cast<MemRefType>(op.getValues().getType()));
+  return *getMatrixOrder(cast<MemRefType>(op.getValues().getType()));
 }
 
 MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
@@ -37,14 +36,14 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
                     Float32Type::get(op.getContext())),
       pattern(cast<SparseProductOpInterface>(*op).getPatternInA()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
-      isMMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(
-                                        cast<MemRefType>(op.getA().getType()))),
+      isMMajor(op.getTransposeA()),
+      orderOfA(*getMatrixOrder(cast<MemRefType>(op.getA().getType()))),
       packing(op.getPanelPacking().getPacking()), panel(packing.panel),
       order(pattern,
             cast<MemRefType>(op.getA().getType()).getDimSize(op.getKDimOfA()) /
                 pattern.windowRows() / tile.sliceK),
       isInPlace(readsWeightsInPlace(op.getPanelPacking())),
-      swizzleOfValues(getSwizzleOfValues(op)),
+      orderOfValues(getOrderOfValues(op)),
       unitColumns(std::min(panel, tile.warpN)),
       areWeightsRows(op.getTransposeC() && unitColumns % kSquareSide == 0) {}
 
@@ -143,13 +142,22 @@ MmaSyncExpansion::Loader::loadWeights(const MmaStep &step) {
 
 MmaSyncExpansion::RowOfStep MmaSyncExpansion::findRow(ThreadEmitter &emitter,
                                                       const MmaStep &step) {
-  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, swizzleOfA);
+  MatrixRows rows(emitter, isMMajor ? tile.m : tile.k, orderOfA.xors,
+                  orderOfA.order.front());
   MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
-  Value named =
-      rowOfA(emitter, order.findRow(emitter, address.k, step.square), step);
+  KeptOrder::Row kept = order.findRow(emitter, address.k, step.square);
+  Value window = emitter.mul(kept.window, pattern.windowRows());
   if (!isMMajor)
-    return {std::move(rows), {}, {}, findKs(emitter, named)};
-  MatrixRows::RowOffset place = rows.placeRow(named);
+    return {std::move(rows),
+            {},
+            {},
+            findKs(emitter, rowOfA(emitter, window, kept, step))};
+  // A lane's windows are the same in each tile, so that what their place takes
+  // is computed once.
+  MatrixRows::RowOffset place =
+      rows.areWindowsApart(pattern.windowRows())
+          ? rows.placeRow(window, rowOfA(emitter, emitter.i32(0), kept, step))
+          : rows.placeRow(rowOfA(emitter, window, kept, step));
   Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
   return {std::move(rows), place, column, {}};
 }
@@ -274,7 +282,7 @@ static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
     auto type = cast<MemRefType>(operand.getType());
     return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) &&
            type.getShape().back() == columns && columns % kMatrixSide == 0 &&
-           mlir::nm::getMatrixSwizzle(type);
+           getMatrixOrder(type);
   };
   PackingAttr packing = op.getPanelPacking();
   if (isStaged(op.getA(), op.getTransposeA() ? tile.m : tile.k) &&

@@ -154,11 +154,11 @@ Value MmaSyncExpansion::getPosition(ThreadEmitter &emitter,
       0xff);
 }
 
-/// The row of A's tile that the lane names.
-Value MmaSyncExpansion::rowOfA(ThreadEmitter &emitter,
+/// The row of A's tile that the lane names, whose window starts at `window`.
+Value MmaSyncExpansion::rowOfA(ThreadEmitter &emitter, Value window,
                                const KeptOrder::Row &row,
                                const MmaStep &step) const {
-  Value result = emitter.mul(row.window, pattern.windowRows());
+  Value result = window;
   if (pattern.bk > 1)
     result = emitter.add(result, emitter.rem(row.number, pattern.bk));
   if (pattern.m == 1)
@@ -260,11 +260,14 @@ MmaSyncExpansion::takeWeights(ThreadEmitter &emitter, ArrayRef<Value> chunks,
 SmallVector<SquareWords> MmaSyncExpansion::loadWeights(ThreadEmitter &emitter,
                                                        Value elements,
                                                        const MmaStep &step) {
-  MatrixRows rows(emitter, panel, swizzleOfValues);
+  MatrixRows rows(emitter, panel, orderOfValues.xors, orderOfValues.order[1]);
   MatrixAddress address = lane->addressFor(emitter, roleOfWeights());
   KeptOrder::Row kept = order.findRow(emitter, address.k, step.square);
-  MatrixRows::RowOffset row = rows.placeRow(
-      emitter.add(emitter.mul(kept.window, pattern.keptRows()), kept.number));
+  Value window = emitter.mul(kept.window, pattern.keptRows());
+  MatrixRows::RowOffset row =
+      rows.areWindowsApart(pattern.keptRows())
+          ? rows.placeRow(window, kept.number)
+          : rows.placeRow(emitter.add(window, kept.number));
   SmallVector<SquareWords> squares;
   int64_t columns = std::max(unitColumns, kSquareSide);
   for (int64_t n = 0; n < columns; n += kSquareSide) {

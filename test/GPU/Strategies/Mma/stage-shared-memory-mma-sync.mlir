@@ -82,3 +82,39 @@ func.func @in_place(%a: memref<128x64xf16>, %v: memref<4x16x128xf16>, %i: memref
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// In blocks of fewer than 64 rows, rows of k share lines with those of other
+// windows: of 32 bytes, four windows of eight have a row in each line, and the
+// two words of those of the others change places. So do rows of the weights, of
+// which windows have eight.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: nm.copy <direct> %{{.*}} : memref<256x16xbf16> to memref<256x16xbf16, #nm.tile_layout<[16, 1], order = {{\[\[}}5, 6, 0, 1, 2, 3, 4], []], xor = [1:3 with 0:7 for 1]>
+// CHECK: nm.copy <direct> %{{.*}} : memref<4x64x32xbf16> to memref<4x64x32xbf16, #nm.tile_layout<[2048, 32, 1], order = {{\[\[}}], [3, 0, 1, 2], []], xor = [2:3 with 1:4 for 2]>
+func.func @few_rows(%a: memref<256x16xbf16>, %v: memref<4x64x32xbf16>, %i: memref<4x64x1xi8>, %c: memref<16x128xbf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <8:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
+      schedule #nm.mma_sync<block = [16, 128, 256], warp = [16, 32]>
+      ins(%a, %v, %i : memref<256x16xbf16>, memref<4x64x32xbf16>, memref<4x64x1xi8>)
+      outs(%c : memref<16x128xbf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Of windows of twelve kept rows, the three bits from the third on differ. Where
+// windows of A are no power of two, its rows stay.
+// CHECK-LABEL: func.func @odd_windows
+// CHECK: nm.copy <direct> %{{.*}} : memref<192x32xbf16> to memref<192x32xbf16, #nm.tile_layout<[32, 1], xor = [1:3 with 0:1 for 2]>
+// CHECK: nm.copy <direct> %{{.*}} : memref<8x96x16xbf16> to memref<8x96x16xbf16, #nm.tile_layout<[1536, 16, 1], order = {{\[\[}}], [2, 3, 0, 1], []], xor = [2:3 with 1:4 for 1]>
+func.func @odd_windows(%a: memref<192x32xbf16>, %v: memref<8x96x16xbf16>, %i: memref<8x96x1xi8>, %c: memref<32x128xbf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <12:24, block = 1x16> transpose_a packing #nm.packing<panel = 16, index_bits = 8>
+      schedule #nm.mma_sync<block = [32, 128, 192], warp = [32, 32]>
+      ins(%a, %v, %i : memref<192x32xbf16>, memref<8x96x16xbf16>, memref<8x96x1xi8>)
+      outs(%c : memref<32x128xbf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

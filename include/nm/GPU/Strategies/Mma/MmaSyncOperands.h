@@ -14,14 +14,15 @@ namespace mlir::nm {
 
 /// The layout of a buffer of `shape` of elements of `bits` bits, 8 or 16,
 /// without padding, of whose rows ldmatrix reads eight without bank conflicts:
-/// neighbouring ones, or one of each of eight windows of `windowRows`. Where
-/// that is no power of two few conflicts are left.
+/// neighbouring ones, or one of each of eight windows of `windowRows`, of which
+/// the buffer then has a multiple of eight. Where that is no power of two, and
+/// the rows are not at one place of their windows, few conflicts are left.
 MemRefLayoutAttrInterface getMatrixLayout(MLIRContext *context,
                                           ArrayRef<int64_t> shape,
                                           int64_t windowRows = 1,
                                           int64_t bits = 16);
-/// What such a buffer XORs into columns; null where it has another layout.
-std::optional<std::vector<::nm::BitXor>> getMatrixSwizzle(MemRefType type);
+/// The order of words of such a buffer; null where it has another layout.
+std::optional<::nm::TileLayout> getMatrixOrder(MemRefType type);
 
 /// Whether the weights' packing has chunks of some rows of a column: lanes load
 /// them to registers, and they need no shared memory.
