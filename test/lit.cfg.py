@@ -38,11 +38,14 @@ if config.nm_sanitizer_runtime:
 # Processors whose features tests name.
 config.available_features.add(platform.machine())
 
-# Code for tiles of bf16 runs where the processor has them.
+# Code for tiles of bf16, or of i8 too, runs where the processor has them.
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
-        if {"amx_tile", "amx_bf16", "avx512bw"} <= set(cpuinfo.read().split()):
+        flags = set(cpuinfo.read().split())
+        if {"amx_tile", "amx_bf16", "avx512bw"} <= flags:
             config.available_features.add("amx")
+            if "amx_int8" in flags:
+                config.available_features.add("amx-int8")
 
 # Kernels are assembled where the CUDA toolkit is found.
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")

@@ -102,17 +102,55 @@ static std::string findProcessor(const CompileOptions &options,
 /// Instructions that only intrinsics ask for which nm does not make. Without
 /// them code runs on processors that lack nothing else, and the manifest's list
 /// of features is all that code may use.
-static constexpr StringLiteral kUnusedX86Features[] = {
-    "adx",      "amx-avx512", "amx-complex", "amx-fp16",  "amx-fp8",
-    "amx-int8", "amx-movrs",  "amx-tf32",    "cldemote",  "clflushopt",
-    "clwb",     "clzero",     "enqcmd",      "fsgsbase",  "hreset",
-    "invpcid",  "kl",         "lwp",         "movdir64b", "movdiri",
-    "movrs",    "mwaitx",     "pconfig",     "pku",       "prefetchi",
-    "ptwrite",  "rdpid",      "rdpru",       "rdrnd",     "rdseed",
-    "rtm",      "serialize",  "sgx",         "sha",       "sha512",
-    "shstk",    "sm3",        "sm4",         "sse4a",     "tsxldtrk",
-    "uintr",    "usermsr",    "waitpkg",     "wbnoinvd",  "widekl",
-    "xsave",    "xsavec",     "xsaveopt",    "xsaves",    "avx512vp2intersect"};
+static constexpr StringLiteral kUnusedX86Features[] = {"adx",
+                                                       "amx-avx512",
+                                                       "amx-complex",
+                                                       "amx-fp16",
+                                                       "amx-fp8",
+                                                       "amx-movrs",
+                                                       "amx-tf32",
+                                                       "cldemote",
+                                                       "clflushopt",
+                                                       "clwb",
+                                                       "clzero",
+                                                       "enqcmd",
+                                                       "fsgsbase",
+                                                       "hreset",
+                                                       "invpcid",
+                                                       "kl",
+                                                       "lwp",
+                                                       "movdir64b",
+                                                       "movdiri",
+                                                       "movrs",
+                                                       "mwaitx",
+                                                       "pconfig",
+                                                       "pku",
+                                                       "prefetchi",
+                                                       "ptwrite",
+                                                       "rdpid",
+                                                       "rdpru",
+                                                       "rdrnd",
+                                                       "rdseed",
+                                                       "rtm",
+                                                       "serialize",
+                                                       "sgx",
+                                                       "sha",
+                                                       "sha512",
+                                                       "shstk",
+                                                       "sm3",
+                                                       "sm4",
+                                                       "sse4a",
+                                                       "tsxldtrk",
+                                                       "uintr",
+                                                       "usermsr",
+                                                       "waitpkg",
+                                                       "wbnoinvd",
+                                                       "widekl",
+                                                       "xsave",
+                                                       "xsavec",
+                                                       "xsaveopt",
+                                                       "xsaves",
+                                                       "avx512vp2intersect"};
 
 /// The features that `options` add to the processor's own, without two kinds of
 /// instructions. Those that round to bf16 take subnormal numbers for zero,
@@ -179,8 +217,8 @@ static std::string findOthersFeatures(const CompileOptions &options,
                                       const llvm::Target &target,
                                       const llvm::Triple &triple,
                                       StringRef cpu) {
-  static constexpr StringLiteral kOfLibraries[] = {
-      "amx-fp16", "amx-int8", "avx512bf16", "avx512fp16", "sse4a"};
+  static constexpr StringLiteral kOfLibraries[] = {"amx-fp16", "avx512bf16",
+                                                   "avx512fp16", "sse4a"};
   if (!triple.isX86())
     return "";
   llvm::SubtargetFeatures features;
@@ -260,9 +298,15 @@ std::string HostTarget::getFeatureText() const {
   return text;
 }
 
-/// Only strategy amx makes code for tiles; LLVM does not by itself.
-static bool hasTiles(const llvm::Module &module) {
-  return module.getFunction("llvm.x86.tilezero.internal") != nullptr;
+/// Whether `module` has code for `feature` of AMX. Only strategy amx makes such
+/// code; LLVM does not by itself.
+static bool usesTiles(const llvm::Module &module, StringRef feature) {
+  StringRef intrinsic = feature == "amx-tile"   ? "tilezero"
+                        : feature == "amx-bf16" ? "tdpbf16ps"
+                        : feature == "amx-int8" ? "tdpbssd"
+                                                : "";
+  return !intrinsic.empty() &&
+         module.getFunction(("llvm.x86." + intrinsic + ".internal").str());
 }
 
 /// Whether LLVM calls instructions of x86 so, and not a way to tune code or to
@@ -289,12 +333,11 @@ HostTarget::getCheckedFeatures(const llvm::Module &module) const {
   if (!machine->getTargetTriple().isX86())
     return features;
   const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
-  bool usesTiles = hasTiles(module);
   for (const llvm::SubtargetFeatureKV &feature :
        info.getAllProcessorFeatures()) {
     StringRef name = feature.Key;
     if (info.getFeatureBits().test(feature.Value) && isInstructionSet(name) &&
-        (usesTiles || !name.starts_with("amx-")))
+        (!name.starts_with("amx-") || usesTiles(module, name)))
       features.push_back(name.str());
   }
   return features;

@@ -24,6 +24,9 @@ static constexpr int64_t kBytesOfA = 1 << 20, kBytesOfSums = 2 << 20;
 /// Rows of k of a tile whose weights many rows of m share: those of a panel of
 /// 32 columns are 64 KB, of which the part in use stays in L1.
 static constexpr int64_t kSharedBlockK = 1024;
+/// Where weights choose rows of A, 32 rows of m of so many are to stay in L1:
+/// 32 KB of bf16.
+static constexpr int64_t kChosenBlockK = 512;
 /// Kept rows whose products are summed by one chain.
 static constexpr int64_t kMostChainRows = 2048;
 
@@ -72,8 +75,14 @@ Status nm::checkTiles(const CpuProduct &product) {
   return Status::success();
 }
 
+/// Whether a tile of weights has twice the rows of k.
+static bool usesByteTiles(const CpuProduct &product, const CpuTarget &target) {
+  return product.type == ElementType::I8 && target.byteTiles;
+}
+
 /// Few rows of m leave registers for the sums of more columns.
-static PanelPacking choosePacking(const CpuProduct &product) {
+static PanelPacking choosePacking(const CpuProduct &product,
+                                  const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
   int64_t panel = rowsOf(product) <= kTile ? 4 * kTile : 2 * kTile;
   while (panel > kTile && !fits(pattern, panel))
@@ -82,7 +91,8 @@ static PanelPacking choosePacking(const CpuProduct &product) {
   if (!fits(pattern, panel))
     panel = 4 * kTile;
   // Index rows of whole chunks.
-  return {panel, 8, kTileRows, 1, kTileRows / std::gcd(kTileRows, pattern.bk)};
+  int64_t rows = usesByteTiles(product, target) ? 2 * kTileRows : kTileRows;
+  return {panel, 8, rows, 1, rows / std::gcd(rows, pattern.bk)};
 }
 
 /// Rows of k that A is laid out for at a time. Where many rows of m share
@@ -95,7 +105,7 @@ static int64_t chooseBlockK(const CpuProduct &product, int64_t rows) {
   int64_t chain = int64_t(double(kMostChainRows) / keptShare);
   int64_t most = std::min(kBytesOfA / (2 * roundUp(rows, kTile)), chain);
   if (rows > 4 * kTile)
-    most = std::min<int64_t>(most, kSharedBlockK);
+    most = std::min(most, keepsAll(pattern) ? kSharedBlockK : kChosenBlockK);
   int64_t whole = roundUp(product.k, windowRows);
   return std::min(whole, std::max(windowRows, most / windowRows * windowRows));
 }
@@ -131,8 +141,11 @@ static double gatherCycles(const CpuProduct &product, const CpuTarget &target) {
 /// hidden behind products where there are two of either.
 static double cyclesOfStep(const CpuProduct &product, const CpuTarget &target) {
   bool isOfBytes = product.type == ElementType::I8;
+  double ofTiles = rowsOf(product) > kTile ? 20 : 26;
+  if (usesByteTiles(product, target))
+    return ofTiles / 2;
   if (!isOfBytes && target.tiles)
-    return rowsOf(product) > kTile ? 20 : 26;
+    return ofTiles;
   // Vectors multiply four values for one of f32, and matrices of i8 eight.
   int64_t rate = isOfBytes && target.i8Matrices ? 8 : 4;
   return double(kTile) * kTile * kTileRows /
@@ -158,7 +171,7 @@ CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
                                    const CpuTarget &target) {
   CpuSchedule schedule;
   schedule.tiles = true;
-  schedule.packing = choosePacking(product);
+  schedule.packing = choosePacking(product, target);
   chooseTasks(product, target, schedule);
   schedule.blockK = chooseBlockK(product, schedule.blockM);
   double cyclesPerMicrosecond =

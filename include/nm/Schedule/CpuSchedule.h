@@ -42,6 +42,8 @@ struct CpuTarget {
   double vectorCycles = 1;
   /// Whether there is a tile unit for bf16 (AMX).
   bool tiles = false;
+  /// Whether there is one for i8 (AMX).
+  bool byteTiles = false;
   /// Whether vectors sum products of quads of i8 (AVX512_VNNI of 512 bits, or
   /// sdot of Arm).
   bool dots = false;
@@ -67,13 +69,14 @@ struct CpuTarget {
   /// vectors in the same packed form.
   bool canTile(ElementType type) const {
     return multipliesMatrices(type) ||
-           (type == ElementType::BF16 ? tiles
-                                      : type == ElementType::I8 && dots);
+           (type == ElementType::BF16
+                ? tiles
+                : type == ElementType::I8 && (dots || byteTiles));
   }
   /// This processor as one that cannot take strategy `amx`.
   CpuTarget withoutTiles() const {
     CpuTarget target = *this;
-    target.tiles = target.dots = false;
+    target.tiles = target.byteTiles = target.dots = false;
     target.i8Matrices = target.bf16Matrices = false;
     return target;
   }

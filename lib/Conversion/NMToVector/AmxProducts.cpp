@@ -12,10 +12,12 @@
 // scratch sums of C: a chain of products is no longer than a tile of k. A
 // panel's weights of a tile of k stay in L1 for all subtiles.
 //
-// Products of i8 have no tiles: 16 vector registers keep the sums of 16 columns
-// by 16 rows of m, of 8 by 32, or of 4 by 64. vpdpbusd multiplies four kept
-// rows of k of one column, which are in all lanes, by these rows of A for 16
-// rows of m. On Arm, vectors of 128 bits multiply i8 and bf16 (ArmDots.h).
+// Products of i8 are made in the same way by tdpbssd, where weights are packed
+// in chunks of 64 rows. In chunks of 32 rows they are for vectors: 16 registers
+// keep the sums of 16 columns by 16 rows of m, of 8 by 32, or of 4 by 64.
+// vpdpbusd multiplies four kept rows of k of one column, which are in all
+// lanes, by these rows of A for 16 rows of m. On Arm, vectors of 128 bits
+// multiply i8 and bf16 (ArmDots.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,20 +64,23 @@ private:
     int64_t firstTile;
     int64_t tiles;
     Value subtile;
+    int64_t firstVector;
+    int64_t vectors;
   };
 
   int64_t keptRows(int64_t windows) const {
     return windows * tile.pattern.keptRows();
   }
   int64_t steps(int64_t windows) const {
-    return llvm::divideCeil(keptRows(windows), kAmxStep);
+    return llvm::divideCeil(keptRows(windows), stepRows);
   }
   Value firstStepOf(const KTile &kTile) {
     return e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()),
-                      kAmxStep);
+                      stepRows);
   }
   void expandRows(Value firstRow);
   void sumKTile(Value firstRow, Value subtiles, const KTile &kTile);
+  void sumPanelsOfUnit(Value firstPanel, Value subtile, const KTile &kTile);
   void gather(Value panel, Value subtile, const KTile &kTile);
   void gatherUnits(Value panel, Value subtile, Value window,
                    const KTile &kTile);
@@ -85,6 +90,7 @@ private:
   void clearRest(const KTile &kTile);
   void sumPanel(Value panel, Value subtile, const KTile &kTile);
   void sumTiles(const RegisterTile &registers, const KTile &kTile);
+  Value multiplyTiles(Value left, Value right, Value sum);
   void storeSums(const RegisterTile &registers, const KTile &kTile,
                  ArrayRef<Value> tiles);
   void addPartials(const RegisterTile &registers);
@@ -96,6 +102,11 @@ private:
   void pairWordsOf(Value matrices, Value count, const KTile &kTile);
   void sumDots(Value panel, Value firstColumn, Value subtile,
                const KTile &kTile);
+  Value firstRowOfSums(const RegisterTile &registers) {
+    return e.mul(
+        e.add(e.mul(registers.subtile, vectors), registers.firstVector),
+        kAmxRows);
+  }
   Value offsetOfSums(const RegisterTile &registers, int64_t columnTile) {
     return e.add(e.mul(registers.panel, panel),
                  (registers.firstTile + columnTile) * kAmxRows);
@@ -115,11 +126,11 @@ private:
   int64_t subtilesPerBlock;
   Value panels;
   Type element;
-  /// Rows of k in a word of A.
-  int64_t wordRows;
+  /// Rows of k in a word of A, and in a chunk of weights.
+  int64_t wordRows, stepRows;
   /// Whether by NEON: by smmla or bfmmla, or else by sdot.
   bool isOfArm, isOfMatrices;
-  /// Whether by tdpbf16ps; else by vectors.
+  /// Whether by tdpbf16ps or tdpbssd; else by vectors.
   bool isOfTiles;
   amx::TileType operandType, sumsType;
   Type registerType;
@@ -140,11 +151,12 @@ AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
                        const AmxSchedule &schedule)
     : e(emitter), tile(tile), panel(tile.packing.getPanel()),
       gathers(tile.pattern.n < tile.pattern.m),
-      windows(tile.pattern.windows(tile.k)), indices(tile.indices) {
+      windows(tile.pattern.windows(tile.k)),
+      stepRows(tile.packing.getChunkRows()), indices(tile.indices) {
   const ::nm::Pattern &pattern = tile.pattern;
   panelsPerUnit = gathers ? std::max<int64_t>(1, pattern.bn / panel) : 1;
   // A tile of k begins at a chunk of packed weights.
-  int64_t step = kAmxStep / std::gcd(kAmxStep, pattern.keptRows());
+  int64_t step = stepRows / std::gcd(stepRows, pattern.keptRows());
   windowsPerTile = std::min<int64_t>(
       llvm::alignTo(std::max<int64_t>(1, schedule.kRows / pattern.windowRows()),
                     step),
@@ -168,9 +180,9 @@ AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
       std::max<int64_t>(1, llvm::divideCeil(rows, vectors * kAmxRows));
   panels = e.dim(tile.values, 0);
   wordRows = getWordRows(element);
-  isOfTiles = element.isBF16() && !isOfArm;
-  operandType = amx::TileType::get({kAmxRows, kAmxStep}, e.b.getBF16Type());
-  sumsType = amx::TileType::get({kAmxRows, kAmxRows}, e.b.getF32Type());
+  isOfTiles = !isOfArm && stepRows == kAmxRows * wordRows;
+  operandType = amx::TileType::get({kAmxRows, kAmxRows * wordRows}, element);
+  sumsType = amx::TileType::get({kAmxRows, kAmxRows}, e.accumulator);
   registerType = LLVM::LLVMX86AMXType::get(e.b.getContext());
 }
 
@@ -186,11 +198,11 @@ void AmxProduct::expand() {
                  tileRows);
   if (gathers)
     kept = allocateAmxMatrices(e, element, vectors,
-                               steps(windowsPerTile) * kAmxStep / wordRows,
+                               steps(windowsPerTile) * stepRows / wordRows,
                                kAmxRows * wordRows);
   int64_t blockRows = subtilesPerBlock * vectors * kAmxRows;
   sums = e.allocate({e.mul(panels, panel), e.index(blockRows)});
-  if (element.isInteger(8) && !isOfArm)
+  if (element.isInteger(8) && !isOfArm && !isOfTiles)
     offsets = e.allocate({e.mul(panels, panel)});
   bool hasPartials = isOfTiles && windowsPerTile < windows;
   if (hasPartials)
@@ -240,22 +252,34 @@ void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
                  kTile.windows * windowRows);
   if (isOfMatrices && !gathers)
     pairWordsOf(tables->getMemref(), e.mul(subtiles, vectors), kTile);
-  e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
-    if (offsets)
-      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1, [&](Value panel) {
-        sumWeights(e, tile,
-                   {offsets, panel, this->panel, firstStepOf(kTile),
-                    steps(kTile.windows)});
-      });
-    e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
-      if (gathers)
-        gather(firstPanel, subtile, kTile);
-      if (panelsPerUnit == 1)
-        return sumPanel(firstPanel, subtile, kTile);
-      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
-             [&](Value panel) { sumPanel(panel, subtile, kTile); });
+  if (offsets)
+    e.loop(e.index(0), panels, 1, [&](Value panel) {
+      sumWeights(e, tile,
+                 {offsets, panel, this->panel, firstStepOf(kTile),
+                  steps(kTile.windows)});
     });
+  // Rows that units choose are scattered, and wait in L1 for all panels;
+  // weights come as one stream.
+  if (gathers && isOfTiles)
+    return e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
+      e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
+        sumPanelsOfUnit(firstPanel, subtile, kTile);
+      });
+    });
+  e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
+    e.loop(e.index(0), subtiles, 1,
+           [&](Value subtile) { sumPanelsOfUnit(firstPanel, subtile, kTile); });
   });
+}
+
+void AmxProduct::sumPanelsOfUnit(Value firstPanel, Value subtile,
+                                 const KTile &kTile) {
+  if (gathers)
+    gather(firstPanel, subtile, kTile);
+  if (panelsPerUnit == 1)
+    return sumPanel(firstPanel, subtile, kTile);
+  e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
+         [&](Value panel) { sumPanel(panel, subtile, kTile); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,7 +310,7 @@ void AmxProduct::gather(Value panel, Value subtile, const KTile &kTile) {
 
 void AmxProduct::pairWordsOf(Value matrices, Value count, const KTile &kTile) {
   pairWords(e, matrices, e.index(0), count,
-            steps(kTile.windows) * kAmxStep / wordRows);
+            steps(kTile.windows) * stepRows / wordRows);
 }
 
 /// The place in its window of a unit, counted from the first one of k.
@@ -353,7 +377,7 @@ void AmxProduct::clearRest(const KTile &kTile) {
   auto type = VectorType::get({kAmxRows * wordRows}, element);
   Value zero =
       arith::ConstantOp::create(e.b, cast<TypedAttr>(e.b.getZeroAttr(type)));
-  int64_t end = steps(kTile.windows) * kAmxStep / wordRows;
+  int64_t end = steps(kTile.windows) * stepRows / wordRows;
   for (int64_t word = llvm::divideCeil(keptRows(kTile.windows), wordRows);
        word < end; ++word)
     for (int64_t vector = 0; vector < vectors; ++vector)
@@ -377,8 +401,11 @@ void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
   }
   // Of eight tile registers four have sums: 2 x 2, or 4 x 1 for few rows.
   int64_t tiles = this->panel / kAmxRows, most = vectors == 1 ? 4 : 2;
-  for (int64_t first = 0; first < tiles; first += most)
-    sumTiles({panel, first, std::min(most, tiles - first), subtile}, kTile);
+  for (int64_t vector = 0; vector < vectors; vector += 2)
+    for (int64_t first = 0; first < tiles; first += most)
+      sumTiles({panel, first, std::min(most, tiles - first), subtile, vector,
+                std::min<int64_t>(2, vectors - vector)},
+               kTile);
 }
 
 /// A tile as a type that loops can carry to LLVM, or back.
@@ -386,20 +413,26 @@ static Value castTile(VectorEmitter &e, Value tile, Type type) {
   return UnrealizedConversionCastOp::create(e.b, type, tile)->getResult(0);
 }
 
+Value AmxProduct::multiplyTiles(Value left, Value right, Value sum) {
+  if (element.isBF16())
+    return amx::TileMulFOp::create(e.b, sumsType, left, right, sum);
+  return amx::TileMulIOp::create(e.b, sumsType, left, right, sum);
+}
+
 void AmxProduct::sumTiles(const RegisterTile &registers, const KTile &kTile) {
   SmallVector<Value> carried;
-  for (int64_t i = 0; i < registers.tiles * vectors; ++i)
+  for (int64_t i = 0; i < registers.tiles * registers.vectors; ++i)
     carried.push_back(
         castTile(e, amx::TileZeroOp::create(e.b, sumsType), registerType));
   Value firstStep = firstStepOf(kTile);
   Value rows = gathers ? kept : tables->getMemref();
-  Value stride = e.index(kAmxStep);
+  Value stride = e.index(stepRows);
   carried = e.loop(
       e.index(0), e.index(steps(kTile.windows)), 1, carried,
       [&](Value step, ArrayRef<Value> sums) {
         SmallVector<Value> right, results;
-        for (int64_t vector = 0; vector < vectors; ++vector) {
-          Value matrix = e.index(vector);
+        for (int64_t vector = 0; vector < registers.vectors; ++vector) {
+          Value matrix = e.index(registers.firstVector + vector);
           if (!gathers)
             matrix = e.add(e.mul(registers.subtile, vectors), matrix);
           right.push_back(amx::TileLoadOp::create(
@@ -408,15 +441,14 @@ void AmxProduct::sumTiles(const RegisterTile &registers, const KTile &kTile) {
         }
         for (int64_t column = 0; column < registers.tiles; ++column) {
           Value place =
-              e.index((registers.firstTile + column) * kAmxRows * kAmxStep);
+              e.index((registers.firstTile + column) * kAmxRows * stepRows);
           Value left = amx::TileLoadOp::create(
               e.b, operandType, tile.values,
               ValueRange{registers.panel, e.add(firstStep, step), place},
               stride);
-          for (int64_t vector = 0; vector < vectors; ++vector) {
+          for (Value rowsOfVector : right) {
             Value sum = castTile(e, sums[results.size()], sumsType);
-            sum = amx::TileMulFOp::create(e.b, sumsType, left, right[vector],
-                                          sum);
+            sum = multiplyTiles(left, rowsOfVector, sum);
             results.push_back(castTile(e, sum, registerType));
           }
         }
@@ -429,16 +461,15 @@ void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
                            ArrayRef<Value> tiles) {
   auto storeTo = [&](Value memref, Value firstColumn, Value firstRow) {
     for (auto [i, sum] : llvm::enumerate(tiles)) {
-      int64_t column = static_cast<int64_t>(i) / vectors,
-              vector = static_cast<int64_t>(i) % vectors;
+      int64_t column = static_cast<int64_t>(i) / registers.vectors,
+              vector = static_cast<int64_t>(i) % registers.vectors;
       amx::TileStoreOp::create(e.b, memref,
                                ValueRange{e.add(firstColumn, column * kAmxRows),
                                           e.add(firstRow, vector * kAmxRows)},
                                castTile(e, sum, sumsType), Value());
     }
   };
-  Value column = offsetOfSums(registers, 0),
-        row = e.mul(registers.subtile, vectors * kAmxRows);
+  Value column = offsetOfSums(registers, 0), row = firstRowOfSums(registers);
   if (getConstantIntValue(kTile.isFirst).value_or(0) != 0)
     return storeTo(sums, column, row);
   e.ifThenElse(
@@ -451,9 +482,9 @@ void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
 
 void AmxProduct::addPartials(const RegisterTile &registers) {
   Value firstColumn = offsetOfSums(registers, 0);
-  Value firstRow = e.mul(registers.subtile, vectors * kAmxRows);
+  Value firstRow = firstRowOfSums(registers);
   e.loop(e.index(0), e.index(registers.tiles * kAmxRows), 1, [&](Value column) {
-    for (int64_t vector = 0; vector < vectors; ++vector) {
+    for (int64_t vector = 0; vector < registers.vectors; ++vector) {
       SmallVector<Value> place = {e.add(firstColumn, column),
                                   e.add(firstRow, vector * kAmxRows)};
       Value partial = e.load(partials, {column, e.index(vector * kAmxRows)});

@@ -48,10 +48,10 @@ Value mlir::nm::allocateAmxMatrices(VectorEmitter &emitter, Type element,
 }
 
 /// Values of i8 with 128 added, which vpdpbusd takes without a sign; bf16, and
-/// i8 for Arm, as they are.
+/// i8 for tiles or Arm, as they are.
 Value AmxTables::flipSigns(Value values) {
   auto type = cast<VectorType>(values.getType());
-  if (!type.getElementType().isInteger(8) || inOrder)
+  if (!type.getElementType().isInteger(8) || hasSigns)
     return values;
   Value sign = arith::ConstantOp::create(
       e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
@@ -218,6 +218,7 @@ AmxTables::AmxTables(VectorEmitter &emitter, const ProductTile &tile,
     : e(emitter), tile(tile), inWords(inWords), vectors(vectors),
       inOrder(!emitter.target.x86Permutes),
       wordRows(getWordRows(getElement(tile.a))), step(kAmxRows * wordRows),
+      hasSigns(inOrder || tile.packing.getChunkRows() == step),
       isWhole(tile.k % step == 0 && kRows % step == 0 &&
               tile.k % tile.pattern.windowRows() == 0) {
   kRows = llvm::alignTo(kRows, step);

@@ -12,9 +12,10 @@
 //   of m of a matrix stand in the order that makes up for that: lane l has rows
 //   4l to 4l+3 of the first vector and then of the second.
 //
-// An A of i8 is laid out for vpdpbusd: a word has four rows of k instead of
-// two, rows of m stand in their own order, and the values are A + 128, since
-// the instruction takes this operand without a sign.
+// Of an A of i8, a word has four rows of k instead of two, and rows of m of two
+// vectors stand in their own order. For vpdpbusd the values are A + 128, since
+// the instruction takes this operand without a sign; for tdpbssd, where weights
+// are in chunks of 64 rows, they are A.
 //
 // For Arm, whose instructions work in registers of 128 bits, rows of m stand in
 // their own order in both forms, and i8 keeps its sign.
@@ -28,7 +29,8 @@
 
 namespace mlir::nm {
 
-/// Rows of a tile of either operand, and rows of k that a step multiplies.
+/// Rows of a tile of either operand, and rows of k that a step of vectors
+/// multiplies.
 inline constexpr int64_t kAmxRows = 16, kAmxStep = 32;
 
 /// Rows of k whose values stand side by side in a word of 32 bits.
@@ -85,6 +87,8 @@ private:
   bool inOrder;
   /// Rows of k in a word, and those that A is read in.
   int64_t wordRows, step;
+  /// Whether i8 keeps its sign: for tiles and for Arm.
+  bool hasSigns;
   /// Whether k is whole windows and steps, and tiles of k begin at one.
   bool isWhole;
   Value tables;

@@ -232,6 +232,10 @@ private:
             op.getScheduleAttr().getPackedForm(op.getPattern()))
       return rewriter.notifyMatchFailure(
           op, "weights are not in the packed form of the schedule");
+    if (op.getPanelPacking().getChunkRows() != 32 &&
+        (!type.isSignlessInteger(8) || target.bits != 512))
+      return rewriter.notifyMatchFailure(
+          op, "chunks of 64 rows are neither of i8 nor for AMX");
     return success();
   }
 

@@ -67,3 +67,30 @@ func.func @dense(%a: memref<16x128xbf16>, %v: memref<1x4x2048xbf16>, %i: memref<
     outs(%c : memref<16x64xbf16>)
   return
 }
+
+// -----
+
+// Of i8, a tile of weights has 64 rows of k, and 64 rows of m are laid out
+// together: their four vectors take turns of two. A keeps its sign.
+
+// CHECK-LABEL: func.func @bytes(
+// CHECK-SAME: %[[A:.*]]: memref<64x256xi8>, %[[V:.*]]: memref<1x1x2048xi8>
+func.func @bytes(%a: memref<64x256xi8>, %v: memref<1x1x2048xi8>, %i: memref<1x1x64xi8>, %c: memref<64x32xi32>) {
+  // CHECK-DAG: %[[KEPT:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4x16x64xi8>
+  // CHECK-DAG: %[[SUMS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<32x64xi32>
+  // CHECK-NOT: arith.xori
+  // CHECK: amx.tile_load %[[KEPT]]{{.*}} : memref<4x16x64xi8> into !amx.tile<16x64xi8>
+  // CHECK: amx.tile_load %[[V]]
+  // CHECK: amx.tile_muli %{{.*}} : !amx.tile<16x64xi8>, !amx.tile<16x64xi8>, !amx.tile<16x16xi32>
+  // CHECK-COUNT-3: amx.tile_muli
+  // CHECK-COUNT-4: amx.tile_store %[[SUMS]]
+  // CHECK-COUNT-4: amx.tile_muli
+  // CHECK-COUNT-4: amx.tile_store %[[SUMS]]
+  // CHECK-NOT: vpdpbusd
+  nm.spmm <8:32, block = 1x32>
+    packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 64, index_rows = 64>
+    schedule #nm.amx<block = [64, 32, 256], packing = <panel = 32, index_bits = 8, chunk_rows = 64, index_rows = 64>>
+    ins(%a, %v, %i : memref<64x256xi8>, memref<1x1x2048xi8>, memref<1x1x64xi8>)
+    outs(%c : memref<64x32xi32>)
+  return
+}

@@ -90,7 +90,7 @@ void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
       ", thread = " + (alongM ? list({along, across}) : list({across, along}));
 }
 
-void ProductCase::drawAmxSchedule(Random &random) {
+void ProductCase::drawAmxSchedule(Random &random, int64_t chunkRows) {
   int64_t panel = 16 * random.integer(1, 4);
   if (random.chance(0.4))
     pattern = {1, 1, 1, random.integer(1, 2) * panel};
@@ -105,8 +105,8 @@ void ProductCase::drawAmxSchedule(Random &random) {
     ++pattern.bk;
   k = random.sizeOfK(pattern);
   n = random.sizeOfN(pattern);
-  packing =
-      PanelPacking{panel, 8, 32, 1, 32 / std::gcd(int64_t(32), pattern.bk)};
+  packing = PanelPacking{panel, 8, chunkRows, 1,
+                         chunkRows / std::gcd(chunkRows, pattern.bk)};
   if (random.chance(0.2))
     packing->indexRows *= 2;
   strategy = "amx";

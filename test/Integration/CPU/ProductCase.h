@@ -41,7 +41,7 @@ struct ProductCase {
   void drawEpilogue(Random &random);
 
   /// Draws a schedule of strategy `amx`, and a pattern and sizes that it takes.
-  void drawAmxSchedule(Random &random);
+  void drawAmxSchedule(Random &random, int64_t chunkRows);
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
   /// leaves the choice to the strategy.
   void drawVectorSchedule(int64_t lanes, Random &random);

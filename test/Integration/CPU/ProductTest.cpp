@@ -26,11 +26,11 @@ struct ProductStrategy {
   int64_t vectorBits = 0;
   bool takesF8 = false;
   /// What multiplies the packed form of strategy `amx`, which takes one type.
-  enum Unit { Vectors, Amx, Dots } unit = Vectors;
+  enum Unit { Vectors, Amx, Dots, ByteTiles } unit = Vectors;
 
   bool takes(ElementType type) const {
     if (unit != Vectors)
-      return type == (unit == Dots ? ElementType::I8 : ElementType::BF16);
+      return type == (unit == Amx ? ElementType::BF16 : ElementType::I8);
     return takesF8 || !isFloat8(type);
   }
   bool hasUnit() const {
@@ -39,6 +39,8 @@ struct ProductStrategy {
       return true;
     case Amx:
       return takeProcessorTiles();
+    case ByteTiles:
+      return takeProcessorTiles() && __builtin_cpu_supports("amx-int8");
     case Dots:
       return __builtin_cpu_supports("avx512vnni");
     }
@@ -81,6 +83,8 @@ static const ProductStrategy kStrategies[] = {
      /*takesF8=*/false, ProductStrategy::Amx},
     {"Dots", "convert-nm-to-vector{vector-bits=512}", 12, 3, 512,
      /*takesF8=*/false, ProductStrategy::Dots},
+    {"ByteTiles", "convert-nm-to-vector{vector-bits=512}", 32, 8, 512,
+     /*takesF8=*/false, ProductStrategy::ByteTiles},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -107,7 +111,8 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
         ProductCase::draw(i, group.type, group.isVector, random));
     products.back().drawEpilogue(random);
     if (strategy.unit != ProductStrategy::Vectors)
-      products.back().drawAmxSchedule(random);
+      products.back().drawAmxSchedule(
+          random, strategy.unit == ProductStrategy::ByteTiles ? 64 : 32);
     else if (strategy.vectorBits)
       products.back().drawVectorSchedule(strategy.vectorBits / 32, random);
   }
@@ -144,7 +149,8 @@ TEST_P(ProductTest, AgreesWithFloat64) {
                  << group.strategy.vectorBits << " bits"
                  << (group.strategy.hasUnit() ? "" : ", or not the unit");
   std::vector<ProductCase> products = drawCases(group);
-  if (group.strategy.unit == ProductStrategy::Dots)
+  if (group.type == ElementType::I8 &&
+      group.strategy.unit != ProductStrategy::Vectors)
     std::cout << "ways: " << describeWays(products) << std::endl;
   std::string source;
   for (const ProductCase &product : products)

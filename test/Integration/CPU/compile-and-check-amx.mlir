@@ -15,9 +15,9 @@
 // RUN: nm-compile %t/units.mlir -o %t/units.so 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: nm-compile %t/units.mlir --emit=llvm -o - 2>/dev/null | FileCheck %s
 // REMARK: strategy amx, tiles of kept rows, copied side by side
-// REMARK: strategy amx, tiles of dense weights
+// REMARK: <3:8, block = 1x16>{{.*}}strategy amx, tiles of kept rows, copied side by side
 // CHECK-DAG: call {{.*}}@llvm.x86.tdpbf16ps.internal(
-// CHECK-DAG: processor_features{{.*}}amx-tile{{.*}}amx-bf16
+// CHECK-DAG: processor_features{{.*}}amx-bf16{{.*}}amx-tile
 
 //--- units.mlir
 func.func @units(%x: tensor<?x200xbf16>, %v: tensor<200x96xbf16, #nm.encoding<8:32, block = 1x32>>, %w: tensor<96x75xbf16, #nm.encoding<3:8, block = 1x16>>, %bias: tensor<75xbf16>) -> tensor<?x75xbf16> {

@@ -57,11 +57,12 @@ TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
   int taken = 0;
   for (int i = 0; i < 5000; ++i) {
     CpuProduct product = drawProduct(random);
-    product.type = ElementType::BF16;
+    bool isOfBytes = i % 2 != 0;
+    product.type = isOfBytes ? ElementType::I8 : ElementType::BF16;
     product.pattern.bn *= draw(random, 0, 1) ? 16 : 1;
     CpuTarget target = drawTarget(random);
     target.vectorBits = 512;
-    target.tiles = true;
+    target.tiles = target.byteTiles = true;
     bool takes = bool(checkTiles(product));
     CpuSchedule chosen = selectCpuSchedule(product, target);
     ASSERT_TRUE(takes || !chosen.tiles);
@@ -75,7 +76,7 @@ TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
     ASSERT_TRUE(schedule.tiles);
     ASSERT_TRUE(bool(schedule.packing.verify(pattern)));
     ASSERT_EQ(schedule.packing.panel % 16, 0);
-    ASSERT_EQ(schedule.packing.chunkRows, 32);
+    ASSERT_EQ(schedule.packing.chunkRows, isOfBytes ? 64 : 32);
     ASSERT_TRUE(pattern.n == pattern.m ||
                 pattern.bn % schedule.packing.panel == 0);
     ASSERT_GT(std::min({schedule.blockM, schedule.blockN, schedule.blockK}), 0);

@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Columns and rows of k of a tile of weights.
+/// Columns of a tile of weights, and its rows of k: of bf16 and, twice as many,
+/// of i8.
 static constexpr int64_t kTileColumns = 16, kTileRows = 32;
 /// Kept rows whose copies are made by one loop's body, at most.
 static constexpr int64_t kMostRowsTogether = 256;
@@ -15,11 +16,14 @@ static constexpr int64_t kMostRowsTogether = 256;
 LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
                                          PackingAttr packing) {
   if (packing.getPanel() % kTileColumns == 0 &&
-      packing.getChunkRows() == kTileRows && packing.getChunkColumns() == 1 &&
-      packing.getIndexBits() == 8 && packing.getColInfo() == 0)
+      (packing.getChunkRows() == kTileRows ||
+       packing.getChunkRows() == 2 * kTileRows) &&
+      packing.getChunkColumns() == 1 && packing.getIndexBits() == 8 &&
+      packing.getColInfo() == 0)
     return success();
   return emitError() << "expected a packing with panels of a multiple of "
                      << kTileColumns << " columns, chunks of " << kTileRows
+                     << " or " << 2 * kTileRows
                      << " rows and one column, index_bits = 8 and no "
                         "col_info, but got "
                      << packing;

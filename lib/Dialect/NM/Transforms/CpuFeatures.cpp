@@ -140,8 +140,9 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   setDenseRates(features, target);
   if (features.lookup("avx512f")) {
     // A and C pass through vectors of 512 bits on their way to and from tiles.
-    target.tiles = features.lookup("avx512bw") && features.lookup("amx-tile") &&
-                   features.lookup("amx-bf16");
+    bool tiles = features.lookup("avx512bw") && features.lookup("amx-tile");
+    target.tiles = tiles && features.lookup("amx-bf16");
+    target.byteTiles = tiles && features.lookup("amx-int8");
     target.dots = features.lookup("avx512bw") && features.lookup("avx512vnni");
     return target;
   }

@@ -125,6 +125,10 @@ private:
   /// Checks that `op` can be made by tiles on this processor, and its weights
   /// be packed for them.
   LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
+  /// Checks that this processor multiplies the chunks of weights that
+  /// `schedule`, if of strategy `amx`, has them packed in.
+  LogicalResult checkChunks(SparseProductOpInterface op,
+                            ScheduleAttrInterface schedule);
   /// The cost model's choice, within the strategy that the option says.
   CpuSchedule choose(const CpuProduct &product, bool packs) const;
   ScheduleAttrInterface makeSchedule(const CpuSchedule &chosen,
@@ -188,12 +192,34 @@ LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
     return op->emitOpError()
            << "expected a processor with "
            << (product.type == ::nm::ElementType::I8
-                   ? "avx512vnni and avx512bw, or dotprod or i8mm of Arm,"
+                   ? "avx512vnni and avx512bw, amx-int8, or dotprod or i8mm of "
+                     "Arm,"
                    : "amx-tile, amx-bf16 and avx512bw, or bf16 of Arm,")
            << " for strategy amx; see the option features";
   if (!packs)
     return op->emitOpError() << "expected weights in condensed form, constant "
                                 "or loaded once, for strategy amx";
+  return success();
+}
+
+LogicalResult ScheduleSelection::checkChunks(SparseProductOpInterface op,
+                                             ScheduleAttrInterface schedule) {
+  auto amx = dyn_cast<AmxScheduleAttr>(schedule);
+  if (!amx || !amx.getPacking())
+    return success();
+  constexpr int64_t kRowsOfByteTiles = 64;
+  int64_t rows = amx.getPacking().getChunkRows();
+  bool isOfBytes = op.getAType().getElementType().isInteger(8);
+  if (rows == kRowsOfByteTiles && !(isOfBytes && cpu.byteTiles))
+    return op->emitOpError()
+           << "expected operands of i8 and a processor with amx-tile, amx-int8 "
+              "and avx512bw for chunks of 64 rows, but got operands of "
+           << op.getAType().getElementType() << "; see the option features";
+  if (rows != kRowsOfByteTiles && isOfBytes && !cpu.dots && !cpu.i8Matrices)
+    return op->emitOpError()
+           << "expected a processor with avx512vnni and avx512bw, or dotprod "
+              "or i8mm of Arm, for chunks of "
+           << rows << " rows of i8; see the option features";
   return success();
 }
 
@@ -256,7 +282,9 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
            << " that the weights have, but got " << wanted;
   if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
-  if (schedule.isForTileUnit() && failed(checkAmx(op, packing || canPack(op))))
+  if (schedule.isForTileUnit() &&
+      (failed(checkAmx(op, packing || canPack(op))) ||
+       failed(checkChunks(op, schedule))))
     return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
@@ -536,7 +564,8 @@ LogicalResult ScheduleSelection::selectBy(SparseProductOpInterface op,
     packing = PackingAttr::get(context, chosen.packing);
   ScheduleAttrInterface schedule =
       makeSchedule(chosen, packing, getGivenFields(given));
-  if (failed(checkThreadTile(op, schedule.getTiling())))
+  if (failed(checkThreadTile(op, schedule.getTiling())) ||
+      failed(checkChunks(op, schedule)))
     return failure();
   if (!schedule.getPackedForm(op.getPattern()))
     record.reason += "; weights stay condensed, for they would be packed at "

@@ -254,7 +254,7 @@ func.func private @amx_c1_zero() attributes {s = #nm.amx<block = [64, 0, 8]>}
 
 // -----
 
-// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of 32 rows and one column, index_bits = 8 and no col_info, but got #nm.packing<panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>}}
+// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of 32 or 64 rows and one column, index_bits = 8 and no col_info, but got #nm.packing<panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>}}
 func.func private @amx_c2() attributes {s = #nm.amx<packing = <panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>>}
 
 // -----

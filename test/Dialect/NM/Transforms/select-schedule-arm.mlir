@@ -6,7 +6,7 @@
 // Products in the packed form of tiles by vectors of Arm, of the types that
 // they multiply.
 
-// FEATURES: error: 'nm.spmm' op expected a processor with avx512vnni and avx512bw, or dotprod or i8mm of Arm, for strategy amx; see the option features
+// FEATURES: error: 'nm.spmm' op expected a processor with avx512vnni and avx512bw, amx-int8, or dotprod or i8mm of Arm, for strategy amx; see the option features
 // FEATURES: error: 'nm.spmm' op expected a processor with amx-tile, amx-bf16 and avx512bw, or bf16 of Arm, for strategy amx; see the option features
 
 // NEON: strategy vector

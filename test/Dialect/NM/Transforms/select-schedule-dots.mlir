@@ -4,7 +4,7 @@
 
 // Products of i8 by vectors that sum quads, in the packed form of tiles.
 
-// FEATURES: error: 'nm.spmm' op expected a processor with avx512vnni and avx512bw, or dotprod or i8mm of Arm, for strategy amx; see the option features
+// FEATURES: error: 'nm.spmm' op expected a processor with avx512vnni and avx512bw, amx-int8, or dotprod or i8mm of Arm, for strategy amx; see the option features
 
 // VECTOR: strategy vector
 // CHECK-LABEL: func.func @units

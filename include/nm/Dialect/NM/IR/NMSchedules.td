@@ -149,8 +149,10 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
   let summary = "the tile unit of a CPU, AMX";
   let description = [{
     Products of bf16 with sums of f32 by `tdpbf16ps` (Intel 64 and IA-32 SDM,
-    "Intel AMX Instruction Set Reference"). Weights are packed as tiles of 16
-    columns and 32 kept rows. Where all weights are kept, the product is dense.
+    "Intel AMX Instruction Set Reference"), and of i8 with sums of i32, modulo
+    2^32, by `tdpbssd`. Weights are packed as tiles of 16 columns and 32 kept
+    rows, of i8 64. In chunks of 32 rows, i8 is multiplied by `vpdpbusd` of
+    AVX512_VNNI. Where all weights are kept, the product is dense.
     Where units choose rows of A, the kept ones are copied side by side for the
     columns that share them, and what is multiplied is dense again (exact
     gather).
@@ -164,8 +166,8 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40.
-    * (C2) `packing` has panels of a multiple of 16 columns, chunks of 32 rows
-      and one column, index_bits = 8, and no `col_info`.
+    * (C2) `packing` has panels of a multiple of 16 columns, chunks of 32 or 64
+      rows and one column, index_bits = 8, and no `col_info`.
     * (C3) on an op, `packing` is given, and the pattern keeps all weights or has
       units of a multiple of its panel's columns. Units of an odd height have at
       most 256 kept rows in two windows.
