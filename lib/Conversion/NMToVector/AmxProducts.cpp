@@ -1,24 +1,17 @@
 //===- AmxProducts.cpp - Products by the tile unit of a CPU ---------------===//
 //
-// Sums are of C^T: the weights of 16 columns are the left operand of tdpbf16ps,
-// packed as its tiles, and 16 rows of A the right one (AmxTables.h). Where
-// units choose rows of A, the kept ones are copied to a buffer, once for the
-// columns that share them (exact gather); what follows is a dense product of
-// kept rows.
+// Sums are of C^T: weights of 16 columns are the left operand of tdpbf16ps, 16
+// rows of A the right one (AmxTables.h). Rows of A that units choose are copied
+// once for the columns that share them (exact gather).
 //
-// For each block of rows of m: for each tile of k: A is laid out, and for each
-// group of columns that share units, and each subtile of 32 rows of m, four
-// tiles of sums are made in registers, from zero. They are then added to
-// scratch sums of C: a chain of products is no longer than a tile of k. A
-// panel's weights of a tile of k stay in L1 for all subtiles.
+// For each block of rows of m, each tile of k, each group of columns that share
+// units and each subtile of 32 rows of m, four tiles of sums are made in
+// registers, from zero, and added to scratch sums of C: a chain of products is
+// no longer than a tile of k, whose weights of a panel stay in L1.
 //
-// Products of i8 are made in the same way by tdpbssd, where weights are packed
-// in chunks of 64 rows. In chunks of 32 rows they are for vectors: 16 registers
-// keep the sums of 16 columns by 16 rows of m, of 8 by 32, or of 4 by 64.
-// vpdpbusd multiplies four kept rows of k of one column, which are in all
-// lanes, by these rows of A for 16 rows of m. On Arm, vectors of 128 bits
-// multiply i8 and bf16 (ArmDots.h).
-//
+// i8 is multiplied so by tdpbssd where chunks of weights have 64 rows, else by
+// vpdpbusd: four kept rows of a column, in all lanes, times 16 rows of m. On
+// Arm, vectors of 128 bits multiply (ArmDots.h).
 //===----------------------------------------------------------------------===//
 
 #include "AmxTables.h"

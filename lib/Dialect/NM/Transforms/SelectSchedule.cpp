@@ -1,5 +1,7 @@
 //===- SelectSchedule.cpp - How each product is mapped to the chip --------===//
 
+#include "TileUnitChecks.h"
+
 #include "nm/Dialect/NM/Transforms/Phases.h"
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
@@ -122,13 +124,6 @@ private:
   /// Has tasks read rows of pixels of the image.
   void takeImageTasks(SparseProductOpInterface op,
                       const ::nm::PatchRows &patches, CpuSchedule &chosen);
-  /// Checks that `op` can be made by tiles on this processor, and its weights
-  /// be packed for them.
-  LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
-  /// Checks that this processor multiplies the chunks of weights that
-  /// `schedule`, if of strategy `amx`, has them packed in.
-  LogicalResult checkChunks(SparseProductOpInterface op,
-                            ScheduleAttrInterface schedule);
   /// The cost model's choice, within the strategy that the option says.
   CpuSchedule choose(const CpuProduct &product, bool packs) const;
   ScheduleAttrInterface makeSchedule(const CpuSchedule &chosen,
@@ -181,46 +176,6 @@ LogicalResult ScheduleSelection::checkOp(SparseProductOpInterface op) {
   return op->emitOpError() << "expected operands of element type f32, f16, "
                               "bf16 or i8 on the cpu, but got "
                            << type;
-}
-
-LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
-                                          bool packs) {
-  CpuProduct product = getProduct(op);
-  if (::nm::Status status = ::nm::checkTiles(product); !status)
-    return op->emitOpError() << status.error().message;
-  if (!cpu.canTile(product.type))
-    return op->emitOpError()
-           << "expected a processor with "
-           << (product.type == ::nm::ElementType::I8
-                   ? "avx512vnni and avx512bw, amx-int8, or dotprod or i8mm of "
-                     "Arm,"
-                   : "amx-tile, amx-bf16 and avx512bw, or bf16 of Arm,")
-           << " for strategy amx; see the option features";
-  if (!packs)
-    return op->emitOpError() << "expected weights in condensed form, constant "
-                                "or loaded once, for strategy amx";
-  return success();
-}
-
-LogicalResult ScheduleSelection::checkChunks(SparseProductOpInterface op,
-                                             ScheduleAttrInterface schedule) {
-  auto amx = dyn_cast<AmxScheduleAttr>(schedule);
-  if (!amx || !amx.getPacking())
-    return success();
-  constexpr int64_t kRowsOfByteTiles = 64;
-  int64_t rows = amx.getPacking().getChunkRows();
-  bool isOfBytes = op.getAType().getElementType().isInteger(8);
-  if (rows == kRowsOfByteTiles && !(isOfBytes && cpu.byteTiles))
-    return op->emitOpError()
-           << "expected operands of i8 and a processor with amx-tile, amx-int8 "
-              "and avx512bw for chunks of 64 rows, but got operands of "
-           << op.getAType().getElementType() << "; see the option features";
-  if (rows != kRowsOfByteTiles && isOfBytes && !cpu.dots && !cpu.i8Matrices)
-    return op->emitOpError()
-           << "expected a processor with avx512vnni and avx512bw, or dotprod "
-              "or i8mm of Arm, for chunks of "
-           << rows << " rows of i8; see the option features";
-  return success();
 }
 
 /// A tile that does not fit in registers is no schedule that anyone wants.
@@ -283,8 +238,8 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
   if (schedule.isForTileUnit() &&
-      (failed(checkAmx(op, packing || canPack(op))) ||
-       failed(checkChunks(op, schedule))))
+      (failed(checkTileUnit(op, getProduct(op), cpu, packing || canPack(op))) ||
+       failed(checkChunks(op, schedule, cpu))))
     return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
@@ -451,7 +406,7 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
     if (isa<FloatType>(op.getAccumulatorType()))
       record.reason += "; " + kDenseMeetsNonFinite.str();
   }
-  if (chosen.tiles && failed(checkAmx(op, packs)))
+  if (chosen.tiles && failed(checkTileUnit(op, getProduct(op), cpu, packs)))
     return failure();
   takePatches(op, chosen);
   PackingAttr packing = packs && !takesColumns
@@ -508,7 +463,7 @@ LogicalResult ScheduleSelection::selectMeasured(SparseProductOpInterface op,
       if (!given.isForCPU())
         reason = "it is of no strategy of a CPU";
       else if (given.isForTileUnit())
-        (void)checkAmx(op, /*packs=*/true);
+        (void)checkTileUnit(op, getProduct(op), cpu, /*packs=*/true);
       else
         (void)checkThreadTile(op, given.getTiling());
     }
@@ -556,7 +511,7 @@ LogicalResult ScheduleSelection::selectBy(SparseProductOpInterface op,
   else if (options.denseFallback && !measured && !options.batchInvariant)
     record.reason = chooseDense(op, packs, chosen);
   record.fallsBack = !wasDense && isDense(op);
-  if (chosen.tiles && failed(checkAmx(op, packs)))
+  if (chosen.tiles && failed(checkTileUnit(op, getProduct(op), cpu, packs)))
     return failure();
   takePatches(op, chosen);
   PackingAttr packing = op.getPanelPacking();
@@ -565,7 +520,7 @@ LogicalResult ScheduleSelection::selectBy(SparseProductOpInterface op,
   ScheduleAttrInterface schedule =
       makeSchedule(chosen, packing, getGivenFields(given));
   if (failed(checkThreadTile(op, schedule.getTiling())) ||
-      failed(checkChunks(op, schedule)))
+      failed(checkChunks(op, schedule, cpu)))
     return failure();
   if (!schedule.getPackedForm(op.getPattern()))
     record.reason += "; weights stay condensed, for they would be packed at "

@@ -40,11 +40,6 @@ static constexpr int64_t kMostPixels = 16, kMostImageRows = 64,
                          kMostPartsOfCluster = 8;
 /// Rows and columns of the squares that fragments are loaded by.
 static constexpr int64_t kMatrixSide = 16;
-/// What staged weights take longer in units of eight columns, whose every row
-/// of A is for one multiplication: 16 and 32 rows of 4096 x 4096 and 8192 x
-/// 8192 took 0.99 to 1.7 of the estimate without this, wider units 0.75 to 1.3
-/// (an H200, 2026-11-28).
-static constexpr double kNarrowUnits = 1.35;
 
 //===----------------------------------------------------------------------===//
 // Candidates
@@ -140,8 +135,6 @@ public:
     // With weights in place, whose clocks are a sum (see tileClocks), 0.94 to
     // 1.06 at 4096 cubed and 50 to 87.5 % of VW32.
     double measured = isInPlace() ? 1 : kMeasuredMma;
-    if (!isInPlace() && tile.packing.panel == 8)
-      measured *= kNarrowUnits;
     return std::max(
         microsecondsAt(measured * clocks(), chip.clockGHz, chip.rates.received),
         streamMicroseconds());

@@ -1,0 +1,50 @@
+//===- TileUnitChecks.cpp - What a processor's tile unit takes ------------===//
+
+#include "TileUnitChecks.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
+                                      const ::nm::CpuProduct &product,
+                                      const ::nm::CpuTarget &cpu, bool packs) {
+  if (::nm::Status status = ::nm::checkTiles(product); !status)
+    return op->emitOpError() << status.error().message;
+  if (!cpu.canTile(product.type))
+    return op->emitOpError()
+           << "expected a processor with "
+           << (product.type == ::nm::ElementType::I8
+                   ? "avx512vnni and avx512bw, amx-int8, or dotprod or i8mm of "
+                     "Arm,"
+                   : "amx-tile, amx-bf16 and avx512bw, or bf16 of Arm,")
+           << " for strategy amx; see the option features";
+  if (!packs)
+    return op->emitOpError() << "expected weights in condensed form, constant "
+                                "or loaded once, for strategy amx";
+  return success();
+}
+
+LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
+                                    ScheduleAttrInterface schedule,
+                                    const ::nm::CpuTarget &cpu) {
+  constexpr int64_t kRowsOfByteTiles = 64;
+  if (!schedule.isForTileUnit())
+    return success();
+  auto packing =
+      cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern()));
+  if (!packing)
+    return success();
+  int64_t rows = packing.getChunkRows();
+  bool isOfBytes = op.getAType().getElementType().isInteger(8);
+  if (rows == kRowsOfByteTiles && !(isOfBytes && cpu.byteTiles))
+    return op->emitOpError()
+           << "expected operands of i8 and a processor with amx-tile, amx-int8 "
+              "and avx512bw for chunks of 64 rows, but got operands of "
+           << op.getAType().getElementType() << "; see the option features";
+  if (rows != kRowsOfByteTiles && isOfBytes && !cpu.dots && !cpu.i8Matrices)
+    return op->emitOpError()
+           << "expected a processor with avx512vnni and avx512bw, or dotprod "
+              "or i8mm of Arm, for chunks of "
+           << rows << " rows of i8; see the option features";
+  return success();
+}
