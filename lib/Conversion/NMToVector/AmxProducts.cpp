@@ -10,8 +10,8 @@
 // no longer than a tile of k, whose weights of a panel stay in L1.
 //
 // i8 is multiplied so by tdpbssd where chunks of weights have 64 rows, else by
-// vpdpbusd: four kept rows of a column, in all lanes, times 16 rows of m. On
-// Arm, vectors of 128 bits multiply (ArmDots.h).
+// vpdpbusd. On Arm, vectors of 128 bits multiply (ArmDots.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "AmxTables.h"
