@@ -54,7 +54,8 @@ struct CaseResult {
   std::optional<LibraryResult> dense, sparse;
   /// cuSPARSE's, which takes the weights as CSR or BSR.
   std::optional<LibraryResult> csr;
-  /// Of f32, the dense BLAS' in TensorFloat-32, and with operands of f16.
+  /// The dense BLAS' results for a product of f32 in fewer bits: in
+  /// TensorFloat-32, and with operands and C in f16.
   std::optional<LibraryResult> denseTF32, denseF16;
   /// Why the dense BLAS, which was found, has no such product.
   std::optional<std::string> whyNoDense;

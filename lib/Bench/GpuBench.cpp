@@ -295,19 +295,11 @@ Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,
       works.push_back(denseWork(bench, operands, side));
     if (works.empty())
       continue;
-    Result<std::vector<CudaTimes>> times =
-        timeInTurnsOnCuda(device, works, seconds, kMinRuns);
-    if (!times)
-      return times.error();
-    auto median = [](const CudaTimes &times) {
-      return times.seconds[times.seconds.size() / 2];
-    };
-    auto fastest =
-        std::min_element(times->begin(), times->end(),
-                         [&](const CudaTimes &left, const CudaTimes &right) {
-                           return median(left) < median(right);
-                         });
-    kept.push_back(sides[size_t(fastest - times->begin())]);
+    Result<size_t> fastest =
+        findFastestOnCuda(device, works, seconds, kMinRuns);
+    if (!fastest)
+      return fastest.error();
+    kept.push_back(sides[*fastest]);
   }
   operands.dense = std::move(kept);
   for (const DenseSide &side : operands.dense)
@@ -455,10 +447,7 @@ void GpuBench::forgetSlowRoutines(const BenchCase &bench,
                                   const std::vector<CudaTimes> &times) {
   // More than what runs of one routine differ by.
   constexpr double kClearlySlower = 1.1;
-  auto median = [&](size_t i) {
-    const std::vector<double> &seconds = times[i + 1].seconds;
-    return seconds[seconds.size() / 2];
-  };
+  auto median = [&](size_t i) { return times[i + 1].median(); };
   double best = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < operands.dense.size(); ++i)
     best = std::min(best, median(i));

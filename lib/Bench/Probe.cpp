@@ -168,8 +168,7 @@ Result<double> Probe::timeMany(const std::function<Status(int64_t)> &call,
       timeInTurnsOnCuda(device, {{call, copies}}, kSeconds, kLeastRuns);
   if (!times)
     return times.error();
-  const std::vector<double> &seconds = times->front().seconds;
-  return seconds[seconds.size() / 2];
+  return times->front().median();
 }
 
 //===----------------------------------------------------------------------===//

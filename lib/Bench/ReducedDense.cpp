@@ -6,7 +6,6 @@
 #include "RandomData.h"
 #include "nm/Support/Store.h"
 
-#include <algorithm>
 #include <utility>
 
 using namespace nm;
@@ -54,8 +53,8 @@ Status ReducedDense::draw(GpuData &data) {
                                                    elementSize(bench.type)));
 }
 
-/// Those that the library makes: what it has for one layout of the weights it
-/// may lack for another.
+/// The routines whose first call succeeds: cuBLAS lacks some layouts of the
+/// weights for some sizes and types.
 Result<std::vector<ReducedDense::Candidate>>
 ReducedDense::findCandidates(GpuData &data) {
   Result<std::vector<Cublas::Routine>> routines =
@@ -82,19 +81,10 @@ Status ReducedDense::takeFastest(const std::vector<Candidate> &candidates,
   for (const Candidate &candidate : candidates)
     works.push_back(workOf(candidate));
   constexpr size_t kMinRuns = 3;
-  Result<std::vector<CudaTimes>> times =
-      timeInTurnsOnCuda(device, works, seconds, kMinRuns);
-  if (!times)
-    return times.error();
-  auto median = [](const CudaTimes &times) {
-    return times.seconds[times.seconds.size() / 2];
-  };
-  auto least =
-      std::min_element(times->begin(), times->end(),
-                       [&](const CudaTimes &left, const CudaTimes &right) {
-                         return median(left) < median(right);
-                       });
-  fastest = candidates[size_t(least - times->begin())];
+  Result<size_t> least = findFastestOnCuda(device, works, seconds, kMinRuns);
+  if (!least)
+    return least.error();
+  fastest = candidates[*least];
   return Status::success();
 }
 

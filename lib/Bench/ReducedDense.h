@@ -18,16 +18,17 @@ namespace nm {
 /// by cuBLAS in TensorFloat-32, or with operands and C in f16.
 class ReducedDense {
 public:
-  /// Draws the operands, and takes the fastest of the library's routines, each
-  /// timed for `seconds`; none where it has no such product.
+  /// Draws the operands, and takes the fastest of cuBLAS' routines, all timed
+  /// for `seconds` together; none where cuBLAS has no such product.
   static Result<std::optional<ReducedDense>>
   prepare(const Cublas &blas, GpuData &data, const BenchCase &bench,
           ReducedType type, double seconds);
 
-  /// Calls of the routine; this has to outlive it.
+  /// Calls of the fastest routine; this object has to outlive the work.
   CudaWork work() const;
   ReducedType type() const { return reducedType; }
-  /// What was measured, from the times of its calls.
+  /// The routine's name and error, with the `seconds` that calls of work()
+  /// took.
   LibraryResult result(const std::vector<double> &seconds) const;
 
 private:

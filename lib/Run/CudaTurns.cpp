@@ -149,3 +149,18 @@ nm::timeInTurnsOnCuda(Device device, const std::vector<CudaWork> &works,
   }
   return times;
 }
+
+Result<size_t> nm::findFastestOnCuda(Device device,
+                                     const std::vector<CudaWork> &works,
+                                     double seconds, size_t minRuns) {
+  Result<std::vector<CudaTimes>> times =
+      timeInTurnsOnCuda(device, works, seconds, minRuns);
+  if (!times)
+    return times.error();
+  auto fastest =
+      std::min_element(times->begin(), times->end(),
+                       [](const CudaTimes &left, const CudaTimes &right) {
+                         return left.median() < right.median();
+                       });
+  return size_t(fastest - times->begin());
+}

@@ -24,6 +24,7 @@ struct CudaWork {
 struct CudaTimes {
   /// The times of one call, ascending.
   std::vector<double> seconds;
+  double median() const { return seconds[seconds.size() / 2]; }
   int64_t callsPerReplay = 1;
   /// Whether the calls were replayed from a graph; else each was made anew.
   bool usesGraph = false;
@@ -44,6 +45,12 @@ Status callOnCuda(Device device, const CudaWork &work);
 Result<std::vector<CudaTimes>>
 timeInTurnsOnCuda(Device device, const std::vector<CudaWork> &works,
                   double seconds, size_t minRuns);
+
+/// Times `works`, of which there is one at least, as timeInTurnsOnCuda does,
+/// and gives the number of the work whose median time is the least.
+Result<size_t> findFastestOnCuda(Device device,
+                                 const std::vector<CudaWork> &works,
+                                 double seconds, size_t minRuns);
 
 /// How many copies of `bytes` make the device's second-level cache forget each
 /// before its next turn, as far as they fit in half of its free memory.

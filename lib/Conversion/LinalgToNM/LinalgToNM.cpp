@@ -113,8 +113,25 @@ static Value createSpMV(OpBuilder &builder, Location loc,
       ->getResult(0);
 }
 
-/// One row of A and C, as matrices: strategies that convert quantized weights
-/// in registers multiply matrices alone.
+/// nm.spmm of the matrices `a` and `c`, which are laid out as `transposeA` and
+/// `transposeC` say.
+static Value createSpMMOf(OpBuilder &builder, Location loc, Value a, Value c,
+                          bool transposeA, bool transposeC,
+                          const CondensedWeight &weight,
+                          Arithmetic arithmetic) {
+  return SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
+                        weight.values, weight.indices, /*lists=*/Value(),
+                        weight.scales, /*epilogueOperands=*/ValueRange(), c,
+                        transposeA, transposeC, /*panels_a=*/IntegerAttr(),
+                        PackingAttr(), ScheduleAttrInterface(), arithmetic,
+                        /*epilogue_maps=*/builder.getArrayAttr({}),
+                        weight.quantization,
+                        /*gathered=*/DenseI64ArrayAttr(), /*epiloguesCount=*/0)
+      ->getResult(0);
+}
+
+/// A vector times quantized weights as a matrix of one row times these:
+/// strategies that convert weights in registers multiply matrices alone.
 static Value createRowSpMM(OpBuilder &builder, Location loc,
                            const WeightContraction &contraction,
                            const CondensedWeight &weight,
@@ -130,17 +147,8 @@ static Value createRowSpMM(OpBuilder &builder, Location loc,
                                          {builder.getIndexAttr(1), size});
   };
   Value a = asRow(contraction.activations), c = asRow(contraction.output);
-  Value row =
-      SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
-                     weight.values, weight.indices, /*lists=*/Value(),
-                     weight.scales, /*epilogueOperands=*/ValueRange(), c,
-                     /*transpose_a=*/false, /*transpose_c=*/false,
-                     /*panels_a=*/IntegerAttr(), PackingAttr(),
-                     ScheduleAttrInterface(), arithmetic,
-                     /*epilogue_maps=*/builder.getArrayAttr({}),
-                     weight.quantization,
-                     /*gathered=*/DenseI64ArrayAttr(), /*epiloguesCount=*/0)
-          ->getResult(0);
+  Value row = createSpMMOf(builder, loc, a, c, /*transposeA=*/false,
+                           /*transposeC=*/false, weight, arithmetic);
   return tensor::CollapseShapeOp::create(builder, loc,
                                          contraction.output.getType(), row,
                                          ArrayRef<ReassociationIndices>(both));
@@ -164,17 +172,8 @@ static Value createSpMM(OpBuilder &builder, Location loc,
     a = tensor::CollapseShapeOp::create(builder, loc, a, collapseLeading(rank));
     c = tensor::CollapseShapeOp::create(builder, loc, c, collapseLeading(rank));
   }
-  Value result =
-      SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
-                     weight.values, weight.indices, /*lists=*/Value(),
-                     weight.scales, /*epilogueOperands=*/ValueRange(), c,
-                     layout.transposeA, layout.transposeC,
-                     /*panels_a=*/IntegerAttr(), PackingAttr(),
-                     ScheduleAttrInterface(), arithmetic,
-                     /*epilogue_maps=*/builder.getArrayAttr({}),
-                     weight.quantization,
-                     /*gathered=*/DenseI64ArrayAttr(), /*epiloguesCount=*/0)
-          ->getResult(0);
+  Value result = createSpMMOf(builder, loc, a, c, layout.transposeA,
+                              layout.transposeC, weight, arithmetic);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,
                                            collapseLeading(rank), fullSizes);

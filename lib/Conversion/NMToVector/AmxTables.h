@@ -12,10 +12,10 @@
 //   of m of a matrix stand in the order that makes up for that: lane l has rows
 //   4l to 4l+3 of the first vector and then of the second.
 //
-// Of an A of i8, a word has four rows of k instead of two, and rows of m of two
-// vectors stand in their own order. For vpdpbusd the values are A + 128, since
-// the instruction takes this operand without a sign; for tdpbssd, where weights
-// are in chunks of 64 rows, they are A.
+// A word of an A of i8 has four rows of k instead of two, and the rows of m of
+// two vectors stand in their own order. The values are A + 128 for vpdpbusd,
+// which takes this operand without a sign, and A for tdpbssd, which multiplies
+// where weights are in chunks of 64 rows.
 //
 // For Arm, whose instructions work in registers of 128 bits, rows of m stand in
 // their own order in both forms, and i8 keeps its sign.

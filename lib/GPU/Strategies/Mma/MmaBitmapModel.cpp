@@ -158,8 +158,9 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
   if (best) {
     bool isAlone = 2 * (best->sharedBytes + kReservedShared) >
                    chip.sharedPerMultiprocessor;
-    // Of 8-bit floats 16 products took 0.85 to 1.0 of this, and few of them
-    // less than dense weights; of i8 48 rows took 1.3 times as long as those.
+    // 16 products of 8-bit floats took 0.85 to 1.0 of the estimate with this
+    // factor, and few of them less than dense weights took. One of i8 with 48
+    // rows took 1.3 times as long as dense weights.
     bool hasFewBlocks = bytes > 1 && isAlone && rows > 2 * kMatrixRows;
     if (isFloat8(product.type) || rows > 4 * kMatrixRows || hasFewBlocks)
       best->microseconds *= kMeasured;

@@ -83,7 +83,8 @@ protected:
   /// `cacheBytesPerClock` of the second-level cache.
   double microsecondsAt(double clocks, double clockGHz,
                         double cacheBytesPerClock) const;
-  /// What the kernel takes that adds up parts of k.
+  /// The microseconds of the kernel that adds up parts of k; 0 where blocks of
+  /// a cluster do, or k has one part.
   double sumMicroseconds(double cacheBytesPerClock) const;
 
   const GpuProduct &product;
