@@ -27,6 +27,16 @@ def tensor(name, array):
         2, _KINDS[array.dtype.name]) + field(8, name) + field(9, array.tobytes())
 
 
+def four_bits(name, array, is_signed, in_bytes):
+    """A tensor of INT4 or UINT4, two to a byte, in raw_data or in int32_data."""
+    fours = np.append(array, np.zeros(array.size % 2, int)).astype(np.uint8) & 15
+    pairs = fours[::2] | fours[1::2] << 4
+    data = field(9, pairs.tobytes()) if in_bytes else field(
+        5, b"".join(varint(int(pair)) for pair in pairs))
+    return b"".join(field(1, size) for size in array.shape) + field(
+        2, 22 if is_signed else 21) + field(8, name) + data
+
+
 def sparse(name, array, linear=True):
     """A sparse tensor, with places that count all elements or with one for each
     dimension."""

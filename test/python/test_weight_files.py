@@ -10,7 +10,7 @@ import pytest
 from conftest import write_tensors as write
 from nm import _safetensors
 from nm.cli import main
-from onnx_bytes import field, graph, model, node, sparse, tensor
+from onnx_bytes import field, four_bits, graph, model, node, sparse, tensor
 
 W24 = "2:4, dim = 1"
 
@@ -138,6 +138,39 @@ def test_quantized_weights(rng, onnx, tmp_path, capsys, points, block):
     assert "q is quantized: scales s, " in printed and (
         "without zero points" if points is None else
         f"zero points z, {'not all' if np.any(points) else 'all'} of them 0") in printed
+
+
+@pytest.mark.parametrize("in_bytes", [False, True])
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("k,n", [(48, 20), (36, 7), (5, 3)])
+def test_integers_of_four_bits(rng, onnx, tmp_path, is_signed, in_bytes, k, n):
+    """Beside a weight of floats, which is condensed; all is in the file that is written."""
+    values = nm.prune(rng.integers(-8, 8, (k, n), dtype=np.int8), "2:4", axis=0).weight
+    point = 0 if is_signed else 8
+    floats = nm.prune(rng.standard_normal((64, 8), np.float32), "2:4", axis=0).weight
+    scales = rng.uniform(0.01, 1, n).astype(np.float32)
+    path = onnx(
+        node("DequantizeLinear", ["q", "s", "z"], ["d"], axis=1),
+        node("MatMul", ["x", "d"], ["y"]), node("MatMul", ["x", "w"], ["v"]), initializers=[
+            four_bits("q", values.astype(int) + point, is_signed, in_bytes),
+            four_bits("z", np.full(n, point), is_signed, in_bytes), tensor("s", scales),
+            tensor("w", floats)])
+    out = tmp_path / "out.safetensors"
+    nm.convert(path, out, skip=True)
+    for source in map(nm.io.open_weights, (path, out)):
+        np.testing.assert_array_equal(source["q"].astype(int), values.astype(int) + point)
+        np.testing.assert_array_equal(source.weight("q"), values)
+        np.testing.assert_array_equal(source.scale("q"), scales)
+    np.testing.assert_array_equal(nm.load_weights(out)["w"].decompress(), floats)
+
+
+def test_damaged_integers_of_four_bits(rng, onnx):
+    whole = four_bits("q", np.ones((3, 5), int), True, True)
+    shape, _, rest = whole.partition(field(1, 5))
+    for size in (4, 7):
+        source = nm.io.open_weights(onnx(initializers=[shape + field(1, size) + rest]))
+        with pytest.raises(nm.FileFormatError, match=f"q: expected {3 * size} elements"):
+            source["q"]
 
 
 def test_blocks_that_do_not_divide_a_weight(rng, onnx, tmp_path):

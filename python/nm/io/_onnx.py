@@ -23,14 +23,15 @@ import numpy as np
 from .._errors import FileFormatError, reading
 from ._onnx_nodes import Node, Nodes
 
-# TensorProto.DataType: ours, and the raw type.
+# TensorProto.DataType: ours, and the raw type. Integers of 4 bits are read as of 8.
 _TYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 6: ("i32", "<i4"),
           7: ("i64", "<i8"), 9: ("bool", "?"), 10: ("f16", "<f2"),
           11: ("f64", "<f8"), 16: ("bf16", "<u2"), 17: ("f8E4M3FN", "u1"),
-          19: ("f8E5M2", "u1")}
+          19: ("f8E5M2", "u1"), 21: ("u8", "u1"), 22: ("i8", "u1")}
+_FOUR_BITS, _SIGNED_FOUR_BITS = (21, 22), 22
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 # The fields that hold elements, and of which types; raw_data holds any.
-_DATA_FIELDS = {4: (1,), 5: (2, 3, 6, 9, 10, 16, 17, 19), 7: (7,), 9: (), 10: (11,)}
+_DATA_FIELDS = {4: (1,), 5: (2, 3, 6, 9, 10, 16, 17, 19, 21, 22), 7: (7,), 9: (), 10: (11,)}
 _EXTERNAL = 13
 # Of graphs in graphs, and dense elements for each byte of a file with sparse tensors.
 _MOST_DEPTH, _MOST_SPARSE = 32, 1 << 10
@@ -45,6 +46,12 @@ def _narrow(values: list[int], dtype: np.dtype) -> np.ndarray:
     if outside.any():
         raise ValueError(f"{wide[outside][0]} is beyond its type")
     return wide.astype(stored).view(dtype)
+
+
+def _unpacked(pairs: np.ndarray, is_signed: bool) -> np.ndarray:
+    """The integers of 4 bits that are two to a byte, the first in the low bits."""
+    fours = np.stack([pairs & 15, pairs >> 4], -1).reshape(-1)
+    return (fours ^ 8).astype(np.int8) - np.int8(8) if is_signed else fours
 
 
 class OnnxFile(Mapping):
@@ -83,6 +90,8 @@ class OnnxFile(Mapping):
         with reading(f"{self.path}: {name}", "a tensor"):
             raw = self._elements(name, kind, place, np.dtype(dtype))
             count = math.prod(shape)
+            if kind in _FOUR_BITS and raw.size == -(-count // 2):
+                raw = _unpacked(raw, kind == _SIGNED_FOUR_BITS)[:count]
             if raw.size != count:
                 raise FileFormatError(f"{self.path}: {name}: expected {count} "
                                       f"elements, but got {raw.size}")
