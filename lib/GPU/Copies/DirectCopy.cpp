@@ -6,6 +6,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -21,7 +23,9 @@ public:
 private:
   void emitZeros(int64_t firstRow);
   bool sharesLines() const;
+  int64_t threadsAlongRow() const;
   Place findPlace(OffsetIndex id);
+  Place findPlaceInSquare(int64_t round, int64_t along);
 };
 } // namespace
 
@@ -72,6 +76,40 @@ CopyEmitter::Place DirectCopy::findPlace(OffsetIndex id) {
   return place;
 }
 
+/// How many threads are side by side along a row in each round, or zero where
+/// accesses are numbered row by row.
+///
+/// Example: 64 threads copy rows of 160 accesses. Numbered row by row, round 1
+/// begins in the middle of a row, and a thread's addresses in all rounds differ
+/// by no constants. With 32 threads along a row they do: two rows at a time, in
+/// five rounds.
+int64_t DirectCopy::threadsAlongRow() const {
+  if (copy.extents.size() != 2 || copy.rows || sharesLines())
+    return 0;
+  int64_t accesses = copy.extents.back() / copy.width;
+  int64_t along = std::gcd(accesses, threads.count);
+  bool isEven = along == accesses || along == threads.count;
+  int64_t bytes =
+      along * copy.width * (sourceType().getElementTypeBitWidth() / 8);
+  if (isEven || bytes % ::nm::kLineBytes != 0 ||
+      copy.extents.front() % (threads.count / along) != 0)
+    return 0;
+  return along;
+}
+
+/// The place of a thread's access in `round`, of `along` threads side by side.
+CopyEmitter::Place DirectCopy::findPlaceInSquare(int64_t round, int64_t along) {
+  int64_t squaresOfRow = copy.extents.back() / copy.width / along;
+  auto [row, column] =
+      index.split(OffsetIndex{threads.id, threads.count}, along);
+  row.offset = round / squaresOfRow * (threads.count / along);
+  column.offset = round % squaresOfRow * along;
+  Place place(2);
+  setPlace(place, 0, row);
+  setPlace(place, 1, index.scale(column, copy.width));
+  return place;
+}
+
 void DirectCopy::emit() {
   int64_t accessesPerRow = copy.extents.back() / copy.width;
   if (copy.rows && threads.count % accessesPerRow == 0)
@@ -80,8 +118,12 @@ void DirectCopy::emit() {
     emitZeros(copy.rows->rows());
     copy.extents.front() = copy.rows->rows();
   }
-  int64_t count = countAccesses();
+  int64_t count = countAccesses(), along = threadsAlongRow();
   for (int64_t round = 0; round * threads.count < count; ++round) {
+    if (along != 0) {
+      copyDirectly(findPlaceInSquare(round, along));
+      continue;
+    }
     OpBuilder::InsertionGuard guard(builder);
     OffsetIndex id = idInRound(round);
     skipPastEnd(index.materialize(id), round, count);

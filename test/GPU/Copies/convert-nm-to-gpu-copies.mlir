@@ -150,3 +150,34 @@ func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Rows of 24 accesses are copied by 64 threads, eight of them side by side: a
+// thread's accesses are eight rows and eight accesses apart in every round.
+// CHECK-LABEL: func.func @threads_along_rows
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x96xf32>
+// CHECK: %[[T:.*]] = gpu.thread_id x
+// CHECK-DAG: %[[ROW:.*]] = arith.divui %[[T]], %c8
+// CHECK-DAG: %[[LANE:.*]] = arith.remui %[[T]], %c8
+// CHECK: %[[COLUMN:.*]] = arith.muli %[[LANE]], %c4
+// CHECK: nvgpu.device_async_copy %[[A]][%[[ROW]], %[[COLUMN]]], {{.*}}, 4
+// CHECK: %[[COLUMN1:.*]] = arith.addi %[[COLUMN]], %c32
+// CHECK: nvgpu.device_async_copy %[[A]][%[[ROW]], %[[COLUMN1]]], {{.*}}, 4
+// CHECK: %[[COLUMN2:.*]] = arith.addi %[[COLUMN]], %c64
+// CHECK: nvgpu.device_async_copy %[[A]][%[[ROW]], %[[COLUMN2]]], {{.*}}, 4
+// CHECK: %[[ROW1:.*]] = arith.addi %[[ROW]], %c8
+// CHECK: nvgpu.device_async_copy %[[A]][%[[ROW1]], %[[COLUMN]]], {{.*}}, 4
+// CHECK: nvgpu.device_async_copy %[[A]][%[[ROW1]], %[[COLUMN1]]], {{.*}}, 4
+// CHECK-COUNT-19: nvgpu.device_async_copy %[[A]]
+// CHECK-NOT: nvgpu.device_async_copy %[[A]]
+// CHECK: return
+func.func @threads_along_rows(%a: memref<64x96xf32>, %v: memref<1x32x64xf32>, %i: memref<1x4x4xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <1:3, block = 8x16> packing #nm.packing<panel = 64, index_bits = 8>
+      schedule #nm.simt<block = [64, 64, 96], warp = [64, 32], thread = [8, 8], layout_a = row_major, defer = true>
+      ins(%a, %v, %i : memref<64x96xf32>, memref<1x32x64xf32>, memref<1x4x4xi8>)
+      outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
