@@ -313,9 +313,12 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
     scheduleAlongN(product, target, schedule);
   schedule.sparseMicroseconds = sparseTime(product, target, schedule);
   schedule.denseMicroseconds = denseProductTime(product, target);
-  if (!target.canTile(product.type) || !checkTiles(product))
+  if (!target.canTile(product.type) || !checkTiles(product, target))
     return schedule;
   CpuSchedule tiles = selectTileSchedule(product, target);
-  return tiles.sparseMicroseconds < schedule.sparseMicroseconds ? tiles
-                                                                : schedule;
+  // One form of weights for all numbers of rows is half of two.
+  double pays = expandsTiles(product, target) ? kExpansionPays : 1;
+  return pays * tiles.sparseMicroseconds < schedule.sparseMicroseconds
+             ? tiles
+             : schedule;
 }

@@ -52,11 +52,31 @@ static int64_t wordOf(const CpuProduct &product) {
   return 4 / elementSize(product.type);
 }
 
-Status nm::checkTiles(const CpuProduct &product) {
+/// Windows of the rows of k that a bitmap of a tile has, an even number; 0 of a
+/// pattern whose windows are longer, or odd and too long for two.
+static int64_t windowsOfBitmap(const Pattern &pattern) {
+  int64_t windows = kTileRows / pattern.m;
+  return windows * pattern.m % 2 == 0 ? windows : windows - 1;
+}
+
+bool nm::expandsTiles(const CpuProduct &product, const CpuTarget &target) {
+  const Pattern &pattern = product.pattern;
+  if (!target.expands || product.type != ElementType::BF16 ||
+      keepsAll(pattern) || pattern.bk != 1 || kTile % pattern.bn != 0 ||
+      pattern.bn == kTile)
+    return false;
+  // Bits of a sixteenth of the dense weights, and places of a few rows.
+  int64_t kept = windowsOfBitmap(pattern) * pattern.n;
+  return kept > 1 && kept <= kTileRows * 7 / 8;
+}
+
+Status nm::checkTiles(const CpuProduct &product, const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
   if (product.type != ElementType::BF16 && product.type != ElementType::I8)
     return Error{"expected operands of bf16 or i8 for strategy amx, but got " +
                  std::string(elementName(product.type))};
+  if (expandsTiles(product, target))
+    return Status::success();
   if (!fits(pattern, kTile) && !fits(pattern, 4 * kTile))
     return Error{"expected units of a multiple of " + std::to_string(kTile) +
                  " columns for strategy amx, but got " +
@@ -84,6 +104,11 @@ static bool usesByteTiles(const CpuProduct &product, const CpuTarget &target) {
 static PanelPacking choosePacking(const CpuProduct &product,
                                   const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
+  // The same for all numbers of rows.
+  if (expandsTiles(product, target)) {
+    int64_t kept = windowsOfBitmap(pattern) * pattern.n;
+    return {2 * kTile, 0, kept, 1, kept};
+  }
   int64_t panel = rowsOf(product) <= kTile ? 4 * kTile : 2 * kTile;
   while (panel > kTile && !fits(pattern, panel))
     panel /= 2;
@@ -98,14 +123,17 @@ static PanelPacking choosePacking(const CpuProduct &product,
 /// Rows of k that A is laid out for at a time. Where many rows of m share
 /// weights, a panel's stay in L1 for all of them; else A should be laid out
 /// whole, so that weights are read as one stream.
-static int64_t chooseBlockK(const CpuProduct &product, int64_t rows) {
+static int64_t chooseBlockK(const CpuProduct &product, const CpuTarget &target,
+                            int64_t rows) {
   const Pattern &pattern = product.pattern;
   int64_t windowRows = pattern.windowRows();
   double keptShare = double(pattern.n) / pattern.m;
   int64_t chain = int64_t(double(kMostChainRows) / keptShare);
   int64_t most = std::min(kBytesOfA / (2 * roundUp(rows, kTile)), chain);
-  if (rows > 4 * kTile)
-    most = std::min(most, keepsAll(pattern) ? kSharedBlockK : kChosenBlockK);
+  bool expands = expandsTiles(product, target);
+  if (rows > 4 * kTile || expands)
+    most = std::min(most, keepsAll(pattern) || expands ? kSharedBlockK
+                                                       : kChosenBlockK);
   int64_t whole = roundUp(product.k, windowRows);
   return std::min(whole, std::max(windowRows, most / windowRows * windowRows));
 }
@@ -130,7 +158,7 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
 /// which.
 static double gatherCycles(const CpuProduct &product, const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
-  if (keepsAll(pattern))
+  if (keepsAll(pattern) || expandsTiles(product, target))
     return 0;
   return double(pattern.condensedRows(product.k)) / wordOf(product) *
          ceilDiv(product.n, pattern.bn) * ceilDiv(rowsOf(product), 2 * kTile) *
@@ -152,19 +180,40 @@ static double cyclesOfStep(const CpuProduct &product, const CpuTarget &target) {
          (target.fmaBitsPerCycle / 32 * double(rate));
 }
 
+/// Rows of k of a tile, and rows of a column that are multiplied, zeros of
+/// dense tiles and of expanded ones among them.
+static double countSteps(const CpuProduct &product, const CpuTarget &target) {
+  const Pattern &pattern = product.pattern;
+  int64_t steps =
+      expandsTiles(product, target)
+          ? ceilDiv(pattern.windows(product.k), windowsOfBitmap(pattern))
+          : ceilDiv(pattern.condensedRows(product.k), kTileRows);
+  return double(steps) * double(ceilDiv(product.n, kTile));
+}
+
+/// Cycles of all tasks to put zeros between packed weights, once for each block
+/// of rows: a column's row of a tile takes two of VPEXPANDW, and one to load
+/// its bits, on the one port that has them, and stores of it come in between.
+static double expandCycles(const CpuProduct &product, const CpuTarget &target,
+                           const CpuSchedule &schedule) {
+  constexpr double kCycles = 4.5;
+  if (!expandsTiles(product, target))
+    return 0;
+  return countSteps(product, target) * kTile * kCycles *
+         double(ceilDiv(rowsOf(product), schedule.blockM));
+}
+
 /// Cycles of all tasks for all else, which reading weights is hidden behind.
 static double otherCycles(const CpuProduct &product, const CpuTarget &target,
                           const CpuSchedule &schedule) {
   double rows = rowsOf(product), vectors = ceilDiv(rowsOf(product), kTile);
-  double steps =
-      double(ceilDiv(product.pattern.condensedRows(product.k), kTileRows)) *
-      ceilDiv(product.n, kTile) * vectors;
-  double multiply = steps * cyclesOfStep(product, target);
+  double multiply =
+      countSteps(product, target) * vectors * cyclesOfStep(product, target);
   double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) *
                   kLayOutCycles / 2;
   double kTiles = ceilDiv(product.k, schedule.blockK);
   double write = rows * product.n * (10 + kTiles) / 8;
-  return multiply + layOut + write;
+  return multiply + layOut + write + expandCycles(product, target, schedule);
 }
 
 CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
@@ -173,7 +222,7 @@ CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
   schedule.tiles = true;
   schedule.packing = choosePacking(product, target);
   chooseTasks(product, target, schedule);
-  schedule.blockK = chooseBlockK(product, schedule.blockM);
+  schedule.blockK = chooseBlockK(product, target, schedule.blockM);
   double cyclesPerMicrosecond =
       target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads);
   schedule.sparseMicroseconds =

@@ -79,6 +79,27 @@ def test_dense_fallback_says_so(draw):
     assert np.isfinite(sparse(x, w)[0, pruned]).all()
 
 
+@pytest.mark.parametrize("m", [1, 16, 128])
+def test_tiles_without_zeros_say_so(draw, m):
+    """Tiles of AMX multiply the zeros that are not kept, unless dense_fallback is off."""
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    text = text_of(m, 256, 256, "2:4").replace("f32", "bf16")
+    w, x = draw.weight((256, 256), "2:4", axis=0).astype(kind), draw.array(m, 256).astype(kind)
+    x[0, 0] = np.nan
+    pruned = w[0] == 0
+    assert pruned.any() and not pruned.all()
+    for options in ({}, {"dense_fallback": False}):
+        module = nm.compile(text, target="cpu", **options)
+        result = np.asarray(module(x, w), dtype=np.float64)
+        expands = any("packed without their zeros" in remark for remark in module.remarks)
+        says = any("dense-fallback=false prevents" in remark for remark in module.remarks)
+        assert not (expands and options) and (says or not expands)
+        assert np.isnan(result[0, ~pruned]).all()
+        assert np.isfinite(result[1:]).all()
+        assert np.isnan(result[0, pruned]).all() if says else (
+            np.isfinite(result[0, pruned]).all())
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_90a", "cuda"])
 @pytest.mark.parametrize("m", [1, 32])
 def test_subnormal_bfloat16(target, m):

@@ -42,6 +42,9 @@ struct CpuTarget {
   double vectorCycles = 1;
   /// Whether there is a tile unit for bf16 (AMX).
   bool tiles = false;
+  /// Whether vectors put zeros between values of 16 bits (AVX512_VBMI2), so
+  /// that tiles for bf16 are kept without theirs.
+  bool expands = false;
   /// Whether there is one for i8 (AMX).
   bool byteTiles = false;
   /// Whether vectors sum products of quads of i8 (AVX512_VNNI of 512 bits, or
@@ -85,6 +88,10 @@ struct CpuTarget {
 /// Cycles in which an element is laid out elsewhere, or a sum is moved.
 inline constexpr double kLayOutCycles = 0.75;
 
+/// How long a product by dense tiles or by vectors may take, beside one by tiles
+/// that are packed without their zeros: another packed form would be kept.
+inline constexpr double kExpansionPays = 0.6;
+
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct CpuProduct {
   Pattern pattern;
@@ -119,8 +126,12 @@ struct CpuSchedule : ScheduleFields {
 CpuSchedule selectCpuSchedule(const CpuProduct &product,
                               const CpuTarget &target);
 
+/// Whether tiles make `product` of weights that are packed without their
+/// zeros: of bf16, in units of one row and of fewer columns than a tile.
+bool expandsTiles(const CpuProduct &product, const CpuTarget &target);
+
 /// Why tiles cannot make `product`, or nothing where they can.
-Status checkTiles(const CpuProduct &product);
+Status checkTiles(const CpuProduct &product, const CpuTarget &target);
 
 /// The schedule of strategy `amx`, for a product that checkTiles lets pass.
 CpuSchedule selectTileSchedule(const CpuProduct &product,

@@ -12,18 +12,19 @@
 // i8 is multiplied so by tdpbssd where chunks of weights have 64 rows, else by
 // vpdpbusd. On Arm, vectors of 128 bits multiply (ArmDots.h).
 //
+// Weights of bf16 with bitmaps are expanded, a panel's of a tile of k at a
+// time, to scratch tiles that all rows of m of a block are multiplied by
+// (AmxExpansion.h).
+//
 //===----------------------------------------------------------------------===//
 
-#include "AmxTables.h"
+#include "AmxProduct.h"
 #include "ArmDots.h"
-#include "ProductTile.h"
 #include "SumsTile.h"
 
-#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
@@ -32,124 +33,24 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-namespace {
-/// Words of rows of a tall unit that are worth having in one body, and quads of
-/// each column that vectors multiply in one.
-constexpr int64_t kUnroll = 4, kGroup = 4;
-constexpr int64_t kNeonBits = 128;
-
-class AmxProduct {
-public:
-  AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
-             const AmxSchedule &schedule);
-  void expand();
-
-private:
-  /// A tile of k: windows and, of these, what is known where code is made.
-  struct KTile {
-    Value firstWindow;
-    int64_t windows;
-    Value isFirst;
-  };
-  /// Tiles of sums that are in registers together: columns x vectors of m.
-  struct RegisterTile {
-    Value panel;
-    int64_t firstTile;
-    int64_t tiles;
-    Value subtile;
-    int64_t firstVector;
-    int64_t vectors;
-  };
-
-  int64_t keptRows(int64_t windows) const {
-    return windows * tile.pattern.keptRows();
-  }
-  int64_t steps(int64_t windows) const {
-    return llvm::divideCeil(keptRows(windows), stepRows);
-  }
-  Value firstStepOf(const KTile &kTile) {
-    return e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()),
-                      stepRows);
-  }
-  void expandRows(Value firstRow);
-  void sumKTile(Value firstRow, Value subtiles, const KTile &kTile);
-  void sumPanelsOfUnit(Value firstPanel, Value subtile, const KTile &kTile);
-  void gather(Value panel, Value subtile, const KTile &kTile);
-  void gatherUnits(Value panel, Value subtile, Value window,
-                   const KTile &kTile);
-  void gatherWindows(Value panel, Value subtile, Value window, int64_t count,
-                     const KTile &kTile);
-  Value loadPosition(Value panel, Value unit);
-  void clearRest(const KTile &kTile);
-  void sumPanel(Value panel, Value subtile, const KTile &kTile);
-  void sumTiles(const RegisterTile &registers, const KTile &kTile);
-  Value multiplyTiles(Value left, Value right, Value sum);
-  void storeSums(const RegisterTile &registers, const KTile &kTile,
-                 ArrayRef<Value> tiles);
-  void addPartials(const RegisterTile &registers);
-  Value loadQuad(Value panel, Value firstStep, Value column, Value group,
-                 int64_t quad);
-  void addDots(Value column, Value firstVector, const KTile &kTile,
-               int64_t vectors, ArrayRef<Value> dots);
-  void sumDotsOfArm(Value panel, Value subtile, const KTile &kTile);
-  void pairWordsOf(Value matrices, Value count, const KTile &kTile);
-  void sumDots(Value panel, Value firstColumn, Value subtile,
-               const KTile &kTile);
-  Value firstRowOfSums(const RegisterTile &registers) {
-    return e.mul(
-        e.add(e.mul(registers.subtile, vectors), registers.firstVector),
-        kAmxRows);
-  }
-  Value offsetOfSums(const RegisterTile &registers, int64_t columnTile) {
-    return e.add(e.mul(registers.panel, panel),
-                 (registers.firstTile + columnTile) * kAmxRows);
-  }
-
-  VectorEmitter &e;
-  const ProductTile &tile;
-  /// Columns of a panel, and panels that share units.
-  int64_t panel;
-  int64_t panelsPerUnit;
-  bool gathers;
-  int64_t windows;
-  int64_t windowsPerTile;
-  /// Vectors of 16 rows of m in a subtile (1, 2 or 4), and subtiles of a block
-  /// of rows.
-  int64_t vectors = 2;
-  int64_t subtilesPerBlock;
-  Value panels;
-  Type element;
-  /// Rows of k in a word of A, and in a chunk of weights.
-  int64_t wordRows, stepRows;
-  /// Whether by NEON: by smmla or bfmmla, or else by sdot.
-  bool isOfArm, isOfMatrices;
-  /// Whether by tdpbf16ps or tdpbssd; else by vectors.
-  bool isOfTiles;
-  amx::TileType operandType, sumsType;
-  Type registerType;
-  /// Memory.
-  Value indices;
-  bool indicesAreFlat = false;
-  std::optional<AmxTables> tables;
-  Value kept;
-  Value partials;
-  Value sums;
-  /// For each column of i8 weights, 128 times their sum in the tile of k, which
-  /// the products of A + 128 have too much.
-  Value offsets;
-};
-} // namespace
+/// Words of rows of a tall unit that are worth having in one body.
+static constexpr int64_t kUnroll = 4;
+static constexpr int64_t kNeonBits = 128;
 
 AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
                        const AmxSchedule &schedule)
     : e(emitter), tile(tile), panel(tile.packing.getPanel()),
-      gathers(tile.pattern.n < tile.pattern.m),
+      gathers(tile.pattern.n < tile.pattern.m &&
+              !tile.packing.getPacking().hasBitmaps()),
+      expands(tile.packing.getPacking().hasBitmaps()),
       windows(tile.pattern.windows(tile.k)),
-      stepRows(tile.packing.getChunkRows()), indices(tile.indices) {
+      stepRows(expands ? kAmxStep : tile.packing.getChunkRows()),
+      indices(tile.indices) {
   const ::nm::Pattern &pattern = tile.pattern;
   panelsPerUnit = gathers ? std::max<int64_t>(1, pattern.bn / panel) : 1;
   // A tile of k begins at a chunk of packed weights.
-  int64_t step = stepRows / std::gcd(stepRows, pattern.keptRows());
+  int64_t step = expands ? windowsOfBitmap(tile)
+                         : stepRows / std::gcd(stepRows, pattern.keptRows());
   windowsPerTile = std::min<int64_t>(
       llvm::alignTo(std::max<int64_t>(1, schedule.kRows / pattern.windowRows()),
                     step),
@@ -186,13 +87,16 @@ void AmxProduct::expand() {
       gathers && memref::CollapseShapeOp::isGuaranteedCollapsible(type, flat);
   if (indicesAreFlat)
     indices = memref::CollapseShapeOp::create(e.b, indices, flat);
-  int64_t tileRows = windowsPerTile * tile.pattern.windowRows();
+  int64_t tileRows = rowsOfA(windowsPerTile);
   tables.emplace(e, tile, /*inWords=*/!gathers, subtilesPerBlock, vectors,
                  tileRows);
   if (gathers)
     kept = allocateAmxMatrices(e, element, vectors,
                                steps(windowsPerTile) * stepRows / wordRows,
                                kAmxRows * wordRows);
+  if (expands)
+    expanded =
+        allocateAmxMatrices(e, element, 1, expandedSteps(), panel * stepRows);
   int64_t blockRows = subtilesPerBlock * vectors * kAmxRows;
   sums = e.allocate({e.mul(panels, panel), e.index(blockRows)});
   if (element.isInteger(8) && !isOfArm && !isOfTiles)
@@ -211,6 +115,8 @@ void AmxProduct::expand() {
     e.deallocate(partials);
   if (gathers)
     e.deallocate(kept);
+  if (expands)
+    e.deallocate(expanded);
 }
 
 void AmxProduct::expandRows(Value firstRow) {
@@ -242,7 +148,7 @@ void AmxProduct::expandRows(Value firstRow) {
 void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
   int64_t windowRows = tile.pattern.windowRows();
   tables->layOut(firstRow, subtiles, e.mul(kTile.firstWindow, windowRows),
-                 kTile.windows * windowRows);
+                 rowsOfA(kTile.windows));
   if (isOfMatrices && !gathers)
     pairWordsOf(tables->getMemref(), e.mul(subtiles, vectors), kTile);
   if (offsets)
@@ -260,19 +166,21 @@ void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
       });
     });
   e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
-    e.loop(e.index(0), subtiles, 1,
+    if (expands)
+      sumPanelsOfUnit(firstPanel, e.index(0), kTile, /*expandsFirst=*/true);
+    e.loop(e.index(expands ? 1 : 0), subtiles, 1,
            [&](Value subtile) { sumPanelsOfUnit(firstPanel, subtile, kTile); });
   });
 }
 
 void AmxProduct::sumPanelsOfUnit(Value firstPanel, Value subtile,
-                                 const KTile &kTile) {
+                                 const KTile &kTile, bool expandsFirst) {
   if (gathers)
     gather(firstPanel, subtile, kTile);
   if (panelsPerUnit == 1)
-    return sumPanel(firstPanel, subtile, kTile);
+    return sumPanel(firstPanel, subtile, kTile, expandsFirst);
   e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
-         [&](Value panel) { sumPanel(panel, subtile, kTile); });
+         [&](Value panel) { sumPanel(panel, subtile, kTile, expandsFirst); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -375,217 +283,6 @@ void AmxProduct::clearRest(const KTile &kTile) {
        word < end; ++word)
     for (int64_t vector = 0; vector < vectors; ++vector)
       e.store(zero, kept, {e.index(vector), e.index(word), e.index(0)});
-}
-
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
-  if (isOfArm)
-    return sumDotsOfArm(panel, subtile, kTile);
-  if (!isOfTiles) {
-    // The sums take 16 of the 32 vector registers.
-    e.loop(e.index(0), e.index(this->panel), kAmxRows / vectors,
-           [&](Value firstColumn) {
-             sumDots(panel, firstColumn, subtile, kTile);
-           });
-    return;
-  }
-  // Of eight tile registers four have sums: 2 x 2, or 4 x 1 for few rows.
-  int64_t tiles = this->panel / kAmxRows, most = vectors == 1 ? 4 : 2;
-  for (int64_t vector = 0; vector < vectors; vector += 2)
-    for (int64_t first = 0; first < tiles; first += most)
-      sumTiles({panel, first, std::min(most, tiles - first), subtile, vector,
-                std::min<int64_t>(2, vectors - vector)},
-               kTile);
-}
-
-/// A tile as a type that loops can carry to LLVM, or back.
-static Value castTile(VectorEmitter &e, Value tile, Type type) {
-  return UnrealizedConversionCastOp::create(e.b, type, tile)->getResult(0);
-}
-
-Value AmxProduct::multiplyTiles(Value left, Value right, Value sum) {
-  if (element.isBF16())
-    return amx::TileMulFOp::create(e.b, sumsType, left, right, sum);
-  return amx::TileMulIOp::create(e.b, sumsType, left, right, sum);
-}
-
-void AmxProduct::sumTiles(const RegisterTile &registers, const KTile &kTile) {
-  SmallVector<Value> carried;
-  for (int64_t i = 0; i < registers.tiles * registers.vectors; ++i)
-    carried.push_back(
-        castTile(e, amx::TileZeroOp::create(e.b, sumsType), registerType));
-  Value firstStep = firstStepOf(kTile);
-  Value rows = gathers ? kept : tables->getMemref();
-  Value stride = e.index(stepRows);
-  carried = e.loop(
-      e.index(0), e.index(steps(kTile.windows)), 1, carried,
-      [&](Value step, ArrayRef<Value> sums) {
-        SmallVector<Value> right, results;
-        for (int64_t vector = 0; vector < registers.vectors; ++vector) {
-          Value matrix = e.index(registers.firstVector + vector);
-          if (!gathers)
-            matrix = e.add(e.mul(registers.subtile, vectors), matrix);
-          right.push_back(amx::TileLoadOp::create(
-              e.b, operandType, rows,
-              ValueRange{matrix, e.mul(step, kAmxRows), e.index(0)}, stride));
-        }
-        for (int64_t column = 0; column < registers.tiles; ++column) {
-          Value place =
-              e.index((registers.firstTile + column) * kAmxRows * stepRows);
-          Value left = amx::TileLoadOp::create(
-              e.b, operandType, tile.values,
-              ValueRange{registers.panel, e.add(firstStep, step), place},
-              stride);
-          for (Value rowsOfVector : right) {
-            Value sum = castTile(e, sums[results.size()], sumsType);
-            sum = multiplyTiles(left, rowsOfVector, sum);
-            results.push_back(castTile(e, sum, registerType));
-          }
-        }
-        return results;
-      });
-  storeSums(registers, kTile, carried);
-}
-
-void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
-                           ArrayRef<Value> tiles) {
-  auto storeTo = [&](Value memref, Value firstColumn, Value firstRow) {
-    for (auto [i, sum] : llvm::enumerate(tiles)) {
-      int64_t column = static_cast<int64_t>(i) / registers.vectors,
-              vector = static_cast<int64_t>(i) % registers.vectors;
-      amx::TileStoreOp::create(e.b, memref,
-                               ValueRange{e.add(firstColumn, column * kAmxRows),
-                                          e.add(firstRow, vector * kAmxRows)},
-                               castTile(e, sum, sumsType), Value());
-    }
-  };
-  Value column = offsetOfSums(registers, 0), row = firstRowOfSums(registers);
-  if (getConstantIntValue(kTile.isFirst).value_or(0) != 0)
-    return storeTo(sums, column, row);
-  e.ifThenElse(
-      kTile.isFirst, [&] { storeTo(sums, column, row); },
-      [&] {
-        storeTo(partials, e.index(0), e.index(0));
-        addPartials(registers);
-      });
-}
-
-void AmxProduct::addPartials(const RegisterTile &registers) {
-  Value firstColumn = offsetOfSums(registers, 0);
-  Value firstRow = firstRowOfSums(registers);
-  e.loop(e.index(0), e.index(registers.tiles * kAmxRows), 1, [&](Value column) {
-    for (int64_t vector = 0; vector < registers.vectors; ++vector) {
-      SmallVector<Value> place = {e.add(firstColumn, column),
-                                  e.add(firstRow, vector * kAmxRows)};
-      Value partial = e.load(partials, {column, e.index(vector * kAmxRows)});
-      e.store(e.addElements(e.load(sums, place), partial), sums, place);
-    }
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Sums by vectors
-//===----------------------------------------------------------------------===//
-
-/// A quad of weights of `column` in all lanes: quad `quad` of group `group`, of
-/// kGroup quads each.
-Value AmxProduct::loadQuad(Value panel, Value firstStep, Value column,
-                           Value group, int64_t quad) {
-  int64_t groups = kAmxStep / wordRows / kGroup;
-  Value step = e.floorDiv(group, groups);
-  Value first = e.mul(e.sub(group, e.mul(step, groups)), kGroup * wordRows);
-  Value place = e.add(e.add(first, e.mul(column, kAmxStep)), quad * wordRows);
-  Value bytes = vector::LoadOp::create(
-      e.b, VectorType::get({wordRows}, element), tile.values,
-      ValueRange{panel, e.add(firstStep, step), place});
-  auto word = VectorType::get({1}, e.accumulator);
-  Value lane = vector::ExtractOp::create(
-      e.b, vector::BitCastOp::create(e.b, word, bytes), ArrayRef<int64_t>{0});
-  auto all = VectorType::get({kAmxRows * wordRows}, element);
-  return vector::BitCastOp::create(e.b, all, e.broadcast(lane));
-}
-
-/// Sums of 16 / `vectors` columns of `panel` in registers.
-void AmxProduct::sumDots(Value panel, Value firstColumn, Value subtile,
-                         const KTile &kTile) {
-  int64_t columns = kAmxRows / vectors;
-  auto quads = VectorType::get({kAmxRows * wordRows}, element);
-  Value column = e.add(e.mul(panel, this->panel), firstColumn);
-  SmallVector<Value> sums;
-  for (int64_t i = 0; i < columns; ++i) {
-    Value offset = e.loadScalar(offsets, {e.add(column, i)});
-    sums.append(vectors, arith::SubIOp::create(e.b, e.zeroVector(),
-                                               e.broadcast(offset)));
-  }
-  Value rows = gathers ? kept : tables->getMemref();
-  Value firstMatrix = gathers ? e.index(0) : e.mul(subtile, vectors);
-  Value firstStep = firstStepOf(kTile);
-  auto sumQuad = [&](Value group, int64_t quad, MutableArrayRef<Value> sums) {
-    SmallVector<Value> left;
-    for (int64_t i = 0; i < vectors; ++i)
-      left.push_back(vector::LoadOp::create(
-          e.b, quads, rows,
-          ValueRange{e.add(firstMatrix, i), e.add(e.mul(group, kGroup), quad),
-                     e.index(0)}));
-    for (int64_t i = 0; i < columns; ++i) {
-      Value weights =
-          loadQuad(panel, firstStep, e.add(firstColumn, i), group, quad);
-      for (int64_t j = 0; j < vectors; ++j)
-        sums[i * vectors + j] =
-            multiplyQuads(e, left[j], weights, sums[i * vectors + j]);
-    }
-  };
-  int64_t groups = steps(kTile.windows) * kAmxStep / wordRows / kGroup;
-  sums = e.loop(e.index(0), e.index(groups), 1, sums,
-                [&](Value group, ArrayRef<Value> before) {
-                  SmallVector<Value> after(before);
-                  for (int64_t quad = 0; quad < kGroup; ++quad)
-                    sumQuad(group, quad, after);
-                  return after;
-                });
-  addDots(column, e.mul(subtile, vectors), kTile, vectors, sums);
-}
-
-/// Sums of four columns and 16 rows of m at a time.
-void AmxProduct::sumDotsOfArm(Value panel, Value subtile, const KTile &kTile) {
-  ArmOperands operands;
-  operands.rows = gathers ? kept : tables->getMemref();
-  operands.weights = tile.values;
-  operands.panel = panel;
-  operands.firstStep = firstStepOf(kTile);
-  operands.steps = steps(kTile.windows);
-  operands.areMatrices = isOfMatrices;
-  Value first = e.mul(subtile, vectors);
-  e.loop(e.index(0), e.index(this->panel), kArmColumns, [&](Value column) {
-    operands.firstColumn = column;
-    e.loop(e.index(0), e.index(vectors), 1, [&](Value vector) {
-      Value ofBlock = e.add(first, vector);
-      operands.matrix = gathers ? vector : ofBlock;
-      addDots(e.add(e.mul(panel, this->panel), column), ofBlock, kTile,
-              /*vectors=*/1, sumArmDots(e, operands));
-    });
-  });
-}
-
-/// Adds sums of columns from `column` on, of `vectors` vectors of m each, to
-/// those before.
-void AmxProduct::addDots(Value column, Value firstVector, const KTile &kTile,
-                         int64_t vectors, ArrayRef<Value> dots) {
-  for (auto [i, sum] : llvm::enumerate(dots)) {
-    auto ofColumn = static_cast<int64_t>(i) / vectors,
-         ofRows = static_cast<int64_t>(i) % vectors;
-    SmallVector<Value> place = {e.add(column, ofColumn),
-                                e.mul(e.add(firstVector, ofRows), kAmxRows)};
-    Value total = sum;
-    if (getConstantIntValue(kTile.isFirst).value_or(0) == 0) {
-      Value old = e.select(kTile.isFirst, e.zeroVector(), e.load(sums, place));
-      total = e.addElements(sum, old);
-    }
-    e.store(total, sums, place);
-  }
 }
 
 void mlir::nm::expandAmx(VectorEmitter &emitter, const ProductTile &tile,

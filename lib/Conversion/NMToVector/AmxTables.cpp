@@ -220,7 +220,9 @@ AmxTables::AmxTables(VectorEmitter &emitter, const ProductTile &tile,
       wordRows(getWordRows(getElement(tile.a))), step(kAmxRows * wordRows),
       hasSigns(inOrder || tile.packing.getChunkRows() == step),
       isWhole(tile.k % step == 0 && kRows % step == 0 &&
-              tile.k % tile.pattern.windowRows() == 0) {
+              tile.k % tile.pattern.windowRows() == 0 &&
+              (!tile.packing.getPacking().hasBitmaps() ||
+               step % tile.pattern.m == 0)) {
   kRows = llvm::alignTo(kRows, step);
   Type element = getElement(tile.a);
   tables = inWords

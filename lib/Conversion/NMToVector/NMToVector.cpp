@@ -232,6 +232,12 @@ private:
             op.getScheduleAttr().getPackedForm(op.getPattern()))
       return rewriter.notifyMatchFailure(
           op, "weights are not in the packed form of the schedule");
+    if (op.getPanelPacking().getPacking().hasBitmaps()) {
+      if (type.isBF16() && target.bits == 512)
+        return success();
+      return rewriter.notifyMatchFailure(
+          op, "weights with bitmaps are neither of bf16 nor for AMX");
+    }
     if (op.getPanelPacking().getChunkRows() != 32 &&
         (!type.isSignlessInteger(8) || target.bits != 512))
       return rewriter.notifyMatchFailure(

@@ -94,3 +94,35 @@ func.func @bytes(%a: memref<64x256xi8>, %v: memref<1x1x2048xi8>, %i: memref<1x1x
     outs(%c : memref<64x32xi32>)
   return
 }
+
+// -----
+
+// Kept weights are put at the places of their bits, of 16 columns of step k + 1
+// while step k is multiplied. Eight steps have a place.
+
+// CHECK-LABEL: func.func @expand(
+// CHECK-SAME: %[[A:.*]]: memref<16x1024xbf16>, %[[V:.*]]: memref<1x32x512xbf16>, %[[I:.*]]: memref<1x32x128xi8>
+func.func @expand(%a: memref<16x1024xbf16>, %v: memref<1x32x512xbf16>, %i: memref<1x32x128xi8>, %c: memref<16x32xbf16>) {
+  // CHECK-DAG: %[[WORDS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1x512x32xbf16>
+  // CHECK-DAG: %[[EXPANDED:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1x8x1024xbf16>
+  // CHECK-COUNT-32: llvm.call_intrinsic "llvm.x86.avx512.mask.expand"({{.*}}) : (vector<32xi16>, vector<32xi16>, vector<32xi1>) -> vector<32xi16>
+  // CHECK: scf.for
+  // CHECK:   %[[BYTES:.*]] = vector.load %[[I]][{{.*}}] : memref<1x32x128xi8>, vector<4xi8>
+  // CHECK:   %[[BITS:.*]] = vector.bitcast %[[BYTES]] : vector<4xi8> to vector<32xi1>
+  // CHECK:   %[[KEPT:.*]] = vector.load %[[V]][{{.*}}] : memref<1x32x512xbf16>, vector<16xbf16>
+  // CHECK:   llvm.call_intrinsic "llvm.x86.avx512.mask.expand"(%{{.*}}, %{{.*}}, %[[BITS]])
+  // CHECK:   vector.store %{{.*}}, %[[EXPANDED]]
+  // CHECK:   amx.tile_load %[[WORDS]]
+  // CHECK:   amx.tile_load %[[EXPANDED]]
+  // CHECK:   amx.tile_mulf
+  // CHECK:   amx.tile_load %[[EXPANDED]]
+  // CHECK:   amx.tile_mulf
+  // CHECK:   scf.yield
+  // CHECK: amx.tile_load %[[EXPANDED]]
+  nm.spmm <2:4>
+    packing #nm.packing<panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16>
+    schedule #nm.amx<block = [16, 32, 1024], packing = <panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16>>
+    ins(%a, %v, %i : memref<16x1024xbf16>, memref<1x32x512xbf16>, memref<1x32x128xi8>)
+    outs(%c : memref<16x32xbf16>)
+  return
+}

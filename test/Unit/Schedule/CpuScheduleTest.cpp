@@ -54,7 +54,7 @@ TEST(CpuSchedule, IsValidForEveryProduct) {
 // Tiles are whole, and no panel has columns of two units that choose.
 TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
   Random random(5);
-  int taken = 0;
+  int taken = 0, expanded = 0;
   for (int i = 0; i < 5000; ++i) {
     CpuProduct product = drawProduct(random);
     bool isOfBytes = i % 2 != 0;
@@ -63,7 +63,8 @@ TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
     CpuTarget target = drawTarget(random);
     target.vectorBits = 512;
     target.tiles = target.byteTiles = true;
-    bool takes = bool(checkTiles(product));
+    target.expands = draw(random, 0, 1) != 0;
+    bool takes = bool(checkTiles(product, target));
     CpuSchedule chosen = selectCpuSchedule(product, target);
     ASSERT_TRUE(takes || !chosen.tiles);
     if (!takes)
@@ -76,33 +77,75 @@ TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
     ASSERT_TRUE(schedule.tiles);
     ASSERT_TRUE(bool(schedule.packing.verify(pattern)));
     ASSERT_EQ(schedule.packing.panel % 16, 0);
-    ASSERT_EQ(schedule.packing.chunkRows, isOfBytes ? 64 : 32);
-    ASSERT_TRUE(pattern.n == pattern.m ||
-                pattern.bn % schedule.packing.panel == 0);
+    if (expandsTiles(product, target)) {
+      ++expanded;
+      int64_t kept = schedule.packing.chunkRows;
+      ASSERT_TRUE(schedule.packing.hasBitmaps());
+      ASSERT_EQ(kept, schedule.packing.indexRows);
+      ASSERT_EQ(kept % pattern.n, 0);
+      ASSERT_LE(kept / pattern.n * pattern.m, 32);
+      ASSERT_EQ(kept / pattern.n * pattern.m % 2, 0);
+      ASSERT_LE(kept, 28);
+    } else {
+      ASSERT_EQ(schedule.packing.chunkRows, isOfBytes ? 64 : 32);
+      ASSERT_TRUE(pattern.n == pattern.m ||
+                  pattern.bn % schedule.packing.panel == 0);
+    }
     ASSERT_GT(std::min({schedule.blockM, schedule.blockN, schedule.blockK}), 0);
     ASSERT_EQ(schedule.blockN % schedule.packing.columnStep(pattern), 0);
     ASSERT_GT(schedule.sparseMicroseconds, 0);
   }
   EXPECT_GT(taken, 1000);
+  EXPECT_GT(expanded, 50);
+}
+
+// Two forms would take more than dense weights do.
+TEST(CpuSchedule, OneFormServesAllRowsWhereTilesExpand) {
+  CpuTarget target;
+  target.tiles = true;
+  target.bf16Rate = 16;
+  target.vectorCycles = 1.6;
+  target.fmaBitsPerCycle = 1024;
+  CpuProduct product{{2, 4, 1, 1}, ElementType::BF16, 1, 2048, 2048};
+  EXPECT_FALSE(expandsTiles(product, target));
+  target.expands = true;
+  for (int64_t threads : {1, 2, 8})
+    for (int64_t rows : {1, 3, 16, 17, 128, 1024}) {
+      target.threads = threads;
+      product.m = rows;
+      SCOPED_TRACE(std::to_string(rows) + " rows");
+      CpuSchedule schedule = selectCpuSchedule(product, target);
+      EXPECT_EQ(schedule.packing.str(),
+                "panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16");
+    }
+  product.type = ElementType::I8;
+  EXPECT_FALSE(expandsTiles(product, target));
+  product.type = ElementType::BF16;
+  for (const Pattern &pattern :
+       {Pattern{15, 16, 1, 1}, Pattern{15, 31, 1, 1}, Pattern{2, 64, 1, 1},
+        Pattern{2, 4, 2, 1}, Pattern{2, 4, 1, 16}, Pattern{2, 4, 1, 3}}) {
+    product.pattern = pattern;
+    EXPECT_FALSE(expandsTiles(product, target)) << pattern.str();
+  }
 }
 
 TEST(CpuSchedule, TilesTakeUnitsOfSixteenColumnsOfBF16) {
   CpuProduct product;
   product.pattern = {2, 4, 1, 1};
   product.type = ElementType::BF16;
-  EXPECT_EQ(checkTiles(product).error().message,
+  EXPECT_EQ(checkTiles(product, CpuTarget()).error().message,
             "expected units of a multiple of 16 columns for strategy amx, but "
             "got 1");
   product.pattern = {8, 32, 1, 32};
-  EXPECT_TRUE(bool(checkTiles(product)));
+  EXPECT_TRUE(bool(checkTiles(product, CpuTarget())));
   product.type = ElementType::F16;
-  EXPECT_EQ(checkTiles(product).error().message,
+  EXPECT_EQ(checkTiles(product, CpuTarget()).error().message,
             "expected operands of bf16 or i8 for strategy amx, but got f16");
   product.type = ElementType::BF16;
   product.pattern = {43, 64, 3, 32};
-  EXPECT_FALSE(bool(checkTiles(product)));
+  EXPECT_FALSE(bool(checkTiles(product, CpuTarget())));
   product.pattern = {1, 1, 1, 1};
-  EXPECT_TRUE(bool(checkTiles(product)));
+  EXPECT_TRUE(bool(checkTiles(product, CpuTarget())));
 }
 
 // The longer side of the register tile tells the direction of vectors, which it

@@ -13,8 +13,26 @@ static constexpr int64_t kTileColumns = 16, kTileRows = 32;
 /// Kept rows whose copies are made by one loop's body, at most.
 static constexpr int64_t kMostRowsTogether = 256;
 
+/// A tile's rows of a column that are kept, and a bit for each of all of them.
+static LogicalResult verifyBitmaps(EmitError emitError, PackingAttr packing) {
+  if (packing.getPanel() % kTileColumns == 0 &&
+      packing.getChunkRows() == packing.getIndexRows() &&
+      packing.getChunkRows() < kTileRows && packing.getChunkColumns() == 1 &&
+      packing.getColInfo() == 0)
+    return success();
+  return emitError() << "expected a packing with panels of a multiple of "
+                     << kTileColumns
+                     << " columns, chunks of index_rows rows, fewer than "
+                     << kTileRows
+                     << ", and one column, and no col_info, for index_bits = "
+                        "0, but got "
+                     << packing;
+}
+
 LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
                                          PackingAttr packing) {
+  if (packing.getPacking().hasBitmaps())
+    return verifyBitmaps(emitError, packing);
   if (packing.getPanel() % kTileColumns == 0 &&
       (packing.getChunkRows() == kTileRows ||
        packing.getChunkRows() == 2 * kTileRows) &&
@@ -38,12 +56,29 @@ AmxScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
 }
 
+/// A bitmap is that of one tile's rows of units of one row.
+static LogicalResult verifyPatternOfBitmaps(EmitError emitError,
+                                            PackingAttr packing,
+                                            const ::nm::Pattern &pattern) {
+  int64_t rows = packing.getIndexRows() / pattern.n * pattern.m;
+  if (pattern.bk == 1 && packing.getIndexRows() % pattern.n == 0 &&
+      rows > kTileRows / 2 && rows <= kTileRows && rows % 2 == 0)
+    return success();
+  return emitError() << "expected units of one row and bitmaps of an even "
+                        "number of rows, from "
+                     << kTileRows / 2 + 2 << " to " << kTileRows
+                     << ", for strategy amx and index_bits = 0, but got "
+                     << packing << " of " << pattern.str();
+}
+
 LogicalResult
 AmxScheduleAttr::verifyPattern(EmitError emitError,
                                const ::nm::Pattern &pattern) const {
   // (C3).
   if (!getPacking())
     return emitError() << "expected 'packing' in a schedule of strategy amx";
+  if (getPacking().getPacking().hasBitmaps())
+    return verifyPatternOfBitmaps(emitError, getPacking(), pattern);
   if (pattern.n == pattern.m)
     return success();
   if (pattern.bn % getPacking().getPanel() != 0)

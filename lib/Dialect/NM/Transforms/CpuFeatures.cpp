@@ -56,9 +56,9 @@ static bool isOfProcessor(StringRef name) {
 /// machine.
 static bool isKnown(StringRef name) {
   static constexpr StringLiteral kAsked[] = {
-      "avx2",       "fma",        "avx512f", "avx512bw", "avx512bf16",
-      "avx512fp16", "avx512vnni", "avxvnni", "amx-tile", "amx-bf16",
-      "amx-fp16",   "amx-int8",   "sse4a"};
+      "avx2",       "fma",        "avx512f",     "avx512bw", "avx512bf16",
+      "avx512fp16", "avx512vnni", "avx512vbmi2", "avxvnni",  "amx-tile",
+      "amx-bf16",   "amx-fp16",   "amx-int8",    "sse4a"};
   return isOfProcessor(name) || is_contained(kAsked, name);
 }
 
@@ -142,6 +142,7 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     // A and C pass through vectors of 512 bits on their way to and from tiles.
     bool tiles = features.lookup("avx512bw") && features.lookup("amx-tile");
     target.tiles = tiles && features.lookup("amx-bf16");
+    target.expands = target.tiles && features.lookup("avx512vbmi2");
     target.byteTiles = tiles && features.lookup("amx-int8");
     target.dots = features.lookup("avx512bw") && features.lookup("avx512vnni");
     return target;

@@ -13,14 +13,23 @@ RecordAttr mlir::nm::getRecord(SparseProductOpInterface op) {
   return op->getAttrOfType<RecordAttr>(kRecordAttr);
 }
 
+/// What tiles of weights are of.
+static StringRef describeTiles(SparseProductOpInterface op) {
+  auto packing =
+      cast<PackingAttr>(op.getScheduleAttr().getPackedForm(op.getPattern()));
+  if (packing.getPacking().hasBitmaps())
+    return ", tiles of dense weights, packed without their zeros";
+  return op.getPattern().n == op.getPattern().m
+             ? ", tiles of dense weights"
+             : ", tiles of kept rows, copied side by side";
+}
+
 /// Which way the vectors of a CPU run, and why where the cost model chose it.
 static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
                             const ProductRecord &record) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (schedule.isForTileUnit()) {
-    bool isWhole = op.getPattern().n == op.getPattern().m;
-    stream << (isWhole ? ", tiles of dense weights"
-                       : ", tiles of kept rows, copied side by side");
+    stream << describeTiles(op);
     if (op.getAType().getElementType().isBF16())
       stream << ", in which subnormal numbers are zero";
     return;

@@ -158,6 +158,8 @@ LogicalResult ScheduleSelection::readOptions(Operation *where) {
   if (!found)
     return emitError() << found.error().message;
   cpu = *found;
+  // Tiles multiply the zeros that are put between weights.
+  cpu.expands &= options.denseFallback;
   // Vectors along n, each row by itself, whatever their number.
   if (options.batchInvariant && !given)
     given = *parseSchedule("vector<thread = [1, 64]>", context, emitError);
@@ -253,7 +255,7 @@ CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
                                       bool packs) const {
   if (given && given.isForTileUnit()) {
     CpuSchedule tiles = ::nm::selectTileSchedule(product, cpu);
-    if (!::nm::checkTiles(product))
+    if (!::nm::checkTiles(product, cpu))
       tiles.sparseMicroseconds = std::numeric_limits<double>::infinity();
     return tiles;
   }
@@ -282,8 +284,14 @@ ScheduleSelection::makeSchedule(const CpuSchedule &chosen, PackingAttr packing,
 std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                                            bool packs, CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
+  bool expands = chosen.tiles && ::nm::expandsTiles(product, cpu);
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = choose(product, packs);
+  if (expands && dense.sparseMicroseconds >=
+                     ::nm::kExpansionPays * chosen.sparseMicroseconds)
+    return "dense weights would take " +
+           describeTime(dense.sparseMicroseconds * countBatches(op)) +
+           ", and more memory; " + kDenseMeetsNonFinite.str();
   if (dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return chosen.denseMicroseconds < chosen.sparseMicroseconds
                ? "a dense BLAS would be faster, but the dense product that "

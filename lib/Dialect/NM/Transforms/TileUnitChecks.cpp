@@ -8,7 +8,7 @@ using namespace mlir::nm;
 LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
                                       const ::nm::CpuProduct &product,
                                       const ::nm::CpuTarget &cpu, bool packs) {
-  if (::nm::Status status = ::nm::checkTiles(product); !status)
+  if (::nm::Status status = ::nm::checkTiles(product, cpu); !status)
     return op->emitOpError() << status.error().message;
   if (!cpu.canTile(product.type))
     return op->emitOpError()
@@ -34,6 +34,16 @@ LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
       cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern()));
   if (!packing)
     return success();
+  if (packing.getPacking().hasBitmaps()) {
+    if (op.getAType().getElementType().isBF16() && cpu.expands)
+      return success();
+    return op->emitOpError()
+           << "expected operands of bf16 and a processor with amx-tile, "
+              "amx-bf16 and avx512vbmi2 for index_bits = 0, but got operands "
+              "of "
+           << op.getAType().getElementType()
+           << "; see the options features and dense-fallback";
+  }
   int64_t rows = packing.getChunkRows();
   bool isOfBytes = op.getAType().getElementType().isInteger(8);
   if (rows == kRowsOfByteTiles && !(isOfBytes && cpu.byteTiles))

@@ -259,6 +259,11 @@ func.func private @amx_c2() attributes {s = #nm.amx<packing = <panel = 8, index_
 
 // -----
 
+// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of index_rows rows, fewer than 32, and one column, and no col_info, for index_bits = 0, but got #nm.packing<panel = 32, index_bits = 0, chunk_rows = 8, index_rows = 16>}}
+func.func private @amx_c2_bitmaps() attributes {s = #nm.amx<packing = <panel = 32, index_bits = 0, chunk_rows = 8, index_rows = 16>>}
+
+// -----
+
 // expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
 func.func private @simt_c1_warp() attributes {s = #nm.simt<warp = [64]>}
 

@@ -1,0 +1,44 @@
+//===- AmxExpansion.h - Tiles of weights from bitmaps -----------*- C++ -*-===//
+//
+// Weights of bf16 of which units of fewer than 16 columns choose rows, N of
+// every M, are dense for the tile unit. They are packed without their zeros:
+// for each column and step of 32 / M windows the kept weights, in the order of
+// k, and a bitmap of 32 bits (PackedForm.h, b = 0). VPEXPANDW of AVX512_VBMI2
+// puts the kept weights of a column at the places of its bits, with zeros
+// between them: 16 of 2:4 become a row of 32 of the left operand of tdpbf16ps.
+//
+// It takes two cycles, and one to load the bits, on the one port that has them:
+// 48 for a tile, three products' time. So a step is expanded while the one
+// before it is multiplied by the first rows of m. Expanded a panel at a time
+// and then multiplied, 16 rows of 2:4, 2048 squared, took 428 to 517 us, and in
+// turns 224 (a loop of both in C, one thread of a virtual Intel Xeon with AMX,
+// 2026-11-29).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_CONVERSION_NMTOVECTOR_AMXEXPANSION_H
+#define NM_LIB_CONVERSION_NMTOVECTOR_AMXEXPANSION_H
+
+#include "ProductTile.h"
+
+namespace mlir::nm {
+
+/// Windows of a step: those whose bits are a word of 32.
+int64_t windowsOfBitmap(const ProductTile &tile);
+
+/// The weights of some columns of a panel in a step.
+struct WeightsOfStep {
+  Value panel;
+  Value step;
+  int64_t firstColumn;
+  int64_t columns;
+};
+
+/// Writes the weights of `of` with their zeros to step `step` of `to`, of bf16
+/// [1 x steps x 32 * columns]: the 32 rows of k of one column after the other.
+void expandWeights(VectorEmitter &emitter, const ProductTile &tile,
+                   const WeightsOfStep &of, Value to, Value step);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOVECTOR_AMXEXPANSION_H
