@@ -19,6 +19,8 @@
 // RUN: nm-run %t/bitmaps.mlir --random --check --dynamic-size=16
 // RUN: nm-run %t/bitmaps.mlir --random --check --dynamic-size=301
 // RUN: nm-run %t/row.mlir --random --check
+// RUN: nm-compile %t/row.mlir -o %t/row.so 2>&1 | FileCheck %s --check-prefix=ROW
+// ROW-COUNT-2: tiles of dense weights, packed without their zeros
 // RUN: nm-compile %t/bitmaps.mlir --emit=llvm -o - 2>&1 | FileCheck %s --check-prefix=BITMAPS
 // BITMAPS-COUNT-4: tiles of dense weights, packed without their zeros
 // BITMAPS-DAG: call {{.*}}@llvm.x86.avx512.mask.expand.v32i16(

@@ -155,7 +155,9 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
     AVX512_VNNI. Where all weights are kept, the product is dense.
     Where units choose rows of A, the kept ones are copied side by side for the
     columns that share them, and what is multiplied is dense again (exact
-    gather).
+    gather). Weights of bf16 with bitmaps (index_bits = 0) are packed without
+    their zeros, which `vpexpandw` of AVX512_VBMI2 puts between them in a scratch
+    tile: the product is dense.
 
     `block` is the tile [m, n, k] that one task makes; A is laid out for k of its
     rows at a time, and sums of as many are added to those before. `packing` is
@@ -167,10 +169,12 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40.
     * (C2) `packing` has panels of a multiple of 16 columns, chunks of 32 or 64
-      rows and one column, index_bits = 8, and no `col_info`.
+      rows and one column, index_bits = 8, and no `col_info`; or index_bits = 0
+      and chunks of index_rows rows, fewer than 32.
     * (C3) on an op, `packing` is given, and the pattern keeps all weights or has
       units of a multiple of its panel's columns. Units of an odd height have at
-      most 256 kept rows in two windows.
+      most 256 kept rows in two windows. With index_bits = 0, units have one row,
+      and index_rows are the kept rows of an even number of rows of k, 18 to 32.
 
     ```mlir
     #nm.amx<block = [256, 2048, 512],
