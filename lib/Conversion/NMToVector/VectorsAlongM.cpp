@@ -24,6 +24,8 @@
 #include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -326,6 +328,24 @@ void AlongM::sumTile(const RegisterTile &registers, const KTile &kTile,
   });
 }
 
+/// Has LLVM leave the loop that makes `sums` as it is. One of few turns would
+/// be unrolled whole, and the loads of A, which all columns of a group share,
+/// moved in front of the loop over the columns: more vectors than registers
+/// hold, which then go by the stack.
+static void keepRolled(ArrayRef<Value> sums) {
+  auto loop = sums.front().getDefiningOp<scf::ForOp>();
+  if (!loop)
+    return;
+  MLIRContext *context = loop.getContext();
+  auto yes = BoolAttr::get(context, true);
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {},
+                                          {}, {}, {});
+  // The name that branches of the LLVM dialect have for it.
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       context, {}, {}, {}, unroll, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 /// Adds the products of a tile's windows from `first` to `end`, summed in
 /// registers, to the scratch tile.
 void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
@@ -336,6 +356,7 @@ void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
       first, end, 1, sums, [&](Value window, ArrayRef<Value> windowSums) {
         return addWindow(registers, kTile, window, scratch, windowSums);
       });
+  keepRolled(sums);
 
   Value firstSum =
       e.add(e.mul(registers.panel, weights.panel), registers.firstColumn);
