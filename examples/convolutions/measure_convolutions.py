@@ -11,9 +11,9 @@ images whose channels are last. nm's are what `nm.torch.export` makes of a prune
 as accurate as f32, in vectors of 32 outputs, and in f16 in vectors of 64. A time is the median
 of replayed CUDA graphs, in microseconds.
 
-With --target cpu one image in f32 is convolved by two --threads, dense by PyTorch in both layouts
-of images: pin them to two cores, as `taskset -c 0,1` does. A time is the least of calls that take
-turns, in microseconds.
+With --target cpu one image in f32 is convolved by two --threads, in both layouts of images, dense
+by PyTorch and pruned by nm, which copies an image whose channels are last to planes: pin them to
+two cores, as `taskset -c 0,1` does. A time is the least of calls that take turns, in microseconds.
 """
 
 import argparse
@@ -144,24 +144,27 @@ def time_in_turns(calls, seconds=3, turn=.01):
 
 def measure_on_cpu(channels, size, patterns, folder):
     planes = torch.randn(1, channels, size, size)
+    images = [planes.to(memory_format=layout) for layout in LAYOUTS]
     calls = []
-    for layout in LAYOUTS:
+    for layout, x in zip(LAYOUTS, images):
         dense = nn.Conv2d(channels, channels, 3, padding=1, bias=False).to(memory_format=layout)
-        calls.append(lambda dense=dense, x=planes.to(memory_format=layout): dense(x))
+        calls.append(lambda dense=dense, x=x: dense(x))
     for i, pattern in enumerate(patterns):
         layer = nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, bias=False)).eval()
         sparsify(layer, pattern)
-        exported = nm.torch.export(layer, planes).compile(folder / f"{channels}-{i}.so")
         expected = layer(planes).double()
-        error = (exported(planes).double() - expected).norm() / expected.norm()
-        assert error < 1e-5, error
-        calls.append(lambda exported=exported: exported(planes))
+        for layout, x in enumerate(images):
+            exported = nm.torch.export(layer, x).compile(folder / f"{channels}-{i}-{layout}.so")
+            error = (exported(x).double() - expected).norm() / expected.norm()
+            assert error < 1e-5, error
+            calls.append(lambda exported=exported, x=x: exported(x))
     return as_text([channels, size, *time_in_turns(calls)])
 
 
 def lines_on_cpu(patterns, folder, threads):
     torch.set_num_threads(threads)
     names = [f"{each:g} % anywhere" if isinstance(each, float) else each for each in patterns]
+    names = [name + layout for name in names for layout in ("", ", channels last")]
     return [ON_CPU + names], (measure_on_cpu(*layer, patterns, folder) for layer in LAYERS)
 
 

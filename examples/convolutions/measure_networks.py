@@ -6,11 +6,13 @@ usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--sparsi
 Weights are random; convolutions are pruned anywhere, but for the first and depthwise ones, or to
 --pattern. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is
 dense, in f32 and on a GPU with TF32, with images in planes and with channels last. A time is the
-median of replayed CUDA graphs, or of calls by two threads on a CPU, in microseconds: pin these to
-two cores, as `taskset -c 0,1` does.
+median of replayed CUDA graphs, in microseconds, or on a CPU the least of calls by two threads that
+take turns: pin these to two cores, as `taskset -c 0,1` does. There, PyTorch's network is timed as it
+is and as `torch.jit.optimize_for_inference` makes it, with batch normalization in the filters.
 """
 
 import argparse
+import copy
 import statistics
 import tempfile
 import time
@@ -19,8 +21,12 @@ from pathlib import Path
 import nm.torch
 import torch
 import transformers
+from measure_convolutions import time_in_turns
 from torch import nn
 
+# Of PyTorch's times, without and with TF32.
+NAMES = {allow_tf32: [f"PyTorch {kind}", f"PyTorch {kind}, channels last"]
+         for allow_tf32, kind in ((False, "f32"), (True, "TF32"))}
 NETWORKS = {
     "resnet18": lambda: transformers.ResNetForImageClassification(transformers.ResNetConfig(
         layer_type="basic", depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512],
@@ -57,21 +63,6 @@ def rules_of(network, pattern):
             if isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.in_channels > 3}
 
 
-def time_of(call, device):
-    return time_on_gpu(call) if device == "cuda" else time_on_cpu(call)
-
-
-def time_on_cpu(call, seconds=2):
-    for _ in range(3):
-        call()
-    times, end = [], time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        begin = time.perf_counter()
-        call()
-        times.append(1e6 * (time.perf_counter() - begin))
-    return statistics.median(times)
-
-
 def time_on_gpu(call, replays=30):
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -99,20 +90,40 @@ def time_dense(network, x, allow_tf32):
     for layout in (torch.contiguous_format, torch.channels_last):
         network.to(memory_format=layout)
         image = x.to(memory_format=layout)
-        times.append(time_of(lambda: network(image), x.device.type))
+        times.append(time_on_gpu(lambda: network(image)))
     network.to(memory_format=torch.contiguous_format)
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     return times
 
 
+def calls_of_dense(network, x):
+    """Calls on a CPU, with images in planes and with channels last, and of what PyTorch optimizes."""
+    calls = {}
+    for layout, name in zip((torch.contiguous_format, torch.channels_last), NAMES[False]):
+        dense, image = copy.deepcopy(network).to(memory_format=layout), x.to(memory_format=layout)
+        optimized = torch.jit.optimize_for_inference(torch.jit.trace(dense, image))
+        calls[name] = lambda dense=dense, image=image: dense(image)
+        calls[f"{name}, optimized"] = lambda dense=optimized, image=image: dense(image)
+    return calls
+
+
+def time_network(exported, x, dense_calls):
+    """Of nm and, on a CPU, of the dense calls, too."""
+    if x.device.type == "cuda":
+        return {"nm": time_on_gpu(lambda: exported(x))}
+    times = time_in_turns([lambda: exported(x), *dense_calls.values()], seconds=6)
+    return dict(zip(["nm", *dense_calls], times))
+
+
 def measure(name, args):
     network = make_network(name).to(args.target)
     x = torch.randn(1, 3, 224, 224, device=args.target)
-    line = {"network": name}
-    for allow_tf32 in (False, True)[:2 if args.target == "cuda" else 1]:
-        dense = time_dense(network, x, allow_tf32)
-        kind = "TF32" if allow_tf32 else "f32"
-        line |= {f"PyTorch {kind}": dense[0], f"PyTorch {kind}, channels last": dense[1]}
+    line, dense_calls = {"network": name}, {}
+    if args.target == "cpu":
+        dense_calls = calls_of_dense(network, x)
+    else:
+        for allow_tf32, names in NAMES.items():
+            line |= dict(zip(names, time_dense(network, x, allow_tf32)))
     options = {"sparsity": args.sparsity} if args.pattern == "unstructured" else {}
     nm.torch.sparsify(network, rules_of(network, args.pattern), prune=True, **options)
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +134,7 @@ def measure(name, args):
         expected, got = network(x).double(), exported(x).double()
         line["error"] = ((got - expected).norm() / expected.norm()).item()
         assert line["error"] < 1e-4, line
-        line["nm"] = time_of(lambda: exported(x), args.target)
+        line |= time_network(exported, x, dense_calls)
     print({key: f"{cell:.3g}" if key == "error" else f"{cell:.1f}" if key != "network" else cell
            for key, cell in line.items()}, flush=True)
 
