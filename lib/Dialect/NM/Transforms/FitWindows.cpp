@@ -131,13 +131,17 @@ static constexpr double kLeastSparsity = 2.5 / 32;
 /// with a pattern that its kernel can have on a GPU. Returns why it is that
 /// one.
 static std::string fitWindows(SparseProductOpInterface op,
-                              const std::optional<DenseConstant> &constant) {
+                              const std::optional<DenseConstant> &constant,
+                              bool isLoaded) {
   ::nm::Pattern dense =
       getDensePattern(std::min(op.getStaticN(), ::nm::kMaxBlock));
   if (!constant) {
     makeDense(op, dense);
-    return "dense weights: where they are kept is not known when it is "
-           "compiled; weights with the encoding of an N:M pattern that holds, "
+    std::string skipped =
+        isLoaded ? ", whose zeros simt_columns skips where it is faster" : "";
+    return "dense weights" + skipped +
+           ": where they are kept is not known when it is compiled; weights "
+           "with the encoding of an N:M pattern that holds, "
            "as nm.check names it, are packed when they are loaded";
   }
   ::nm::Pattern pattern =
@@ -167,7 +171,7 @@ struct NMFitWindows : mlir::nm::impl::NMFitWindowsBase<NMFitWindows> {
       bool isLoaded = areWeightsLoaded(op);
       std::optional<DenseConstant> constant = DenseConstant::get(op);
       int64_t kept = ::countKept(op, constant);
-      std::string reason = fitWindows(op, constant);
+      std::string reason = fitWindows(op, constant, isLoaded);
       if (isLoaded)
         op->setDiscardableAttr(kKeptAttr, builder.getI64IntegerAttr(kept));
       op->emitRemark() << "unstructured weights get " << reason;

@@ -410,7 +410,9 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
              ? "are faster: " +
                    describeTime(columns.sparseMicroseconds * countBatches(op)) +
                    " with the zeros skipped"
-             : "need no packing at each call");
+             : "are made at each call, as columns would have to be; weights of "
+               "an argument with the encoding are packed once, when they are "
+               "loaded");
     if (isa<FloatType>(op.getAccumulatorType()))
       record.reason += "; " + kDenseMeetsNonFinite.str();
   }

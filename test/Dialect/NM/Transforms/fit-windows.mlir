@@ -29,6 +29,17 @@ func.func @argument(%a: tensor<4x40xf16>, %v: tensor<1x4xf16>, %i: tensor<1x10xi
 
 // -----
 
+// CHECK-LABEL: func.func @loaded
+// CHECK: nm.spmm <1:1, block = 1x2>
+func.func @loaded(%a: tensor<4x40xf16>, %v: tensor<1x4xf16> {nm.values_of = 1 : i64}, %i: tensor<1x10xi8> {nm.indices_of = 1 : i64}, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-remark @+1 {{unstructured weights get dense weights, whose zeros simt_columns skips where it is faster: where they are kept is not known}}
+  %r = nm.spmm <unstructured, kept = 4> ins(%a, %v, %i : tensor<4x40xf16>, tensor<1x4xf16>, tensor<1x10xi8>)
+    outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+
+// -----
+
 // Of 8-bit weights a bit for each row says where they are, and an even number
 // is kept. Of four windows of 32 one is full, and of 128 rows three quarters
 // are empty.

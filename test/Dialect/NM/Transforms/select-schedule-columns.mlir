@@ -42,3 +42,16 @@ func.func @full(%a: tensor<64x400xf32>, %v: tensor<1x25600xf32> {nm.values_of = 
     outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }
+
+// -----
+
+// Condensed weights that nothing loads.
+// CHECK-LABEL: func.func @plain(
+// CHECK: nm.decompress <unstructured, kept = 40>
+// CHECK: nm.spmm <1:1, block
+// CHECK-SAME: reason = "1.2 % of the weights are kept, it falls back to dense weights, which are made at each call, as columns would have to be; weights of an argument with the encoding are packed once, when they are loaded
+func.func @plain(%a: tensor<64x400xf32>, %v: tensor<1x40xf32>, %i: tensor<1x400xi8>, %c: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %r = nm.spmm <unstructured, kept = 40> ins(%a, %v, %i : tensor<64x400xf32>, tensor<1x40xf32>, tensor<1x400xi8>)
+    outs(%c : tensor<64x8xf32>) -> tensor<64x8xf32>
+  return %r : tensor<64x8xf32>
+}
