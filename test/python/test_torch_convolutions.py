@@ -387,4 +387,4 @@ def test_networks_of_a_package():
     path = Path(__file__).parents[2] / "examples" / "text-in-images" / "text_in_images.py"
     printed = subprocess.run([sys.executable, str(path), "--pattern=2:4"], check=True,
                              capture_output=True, text=True).stdout
-    assert len(re.findall(r"convolutions of 2:4, error \S+e-\d\d", printed)) == 2
+    assert len(re.findall(r"convolutions of 2:4, error \S+e-\d\d", printed)) == 3
