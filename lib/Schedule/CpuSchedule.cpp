@@ -317,8 +317,8 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
     return schedule;
   CpuSchedule tiles = selectTileSchedule(product, target);
   // One form of weights for all numbers of rows is half of two.
-  double pays = expandsTiles(product, target) ? kExpansionPays : 1;
-  return pays * tiles.sparseMicroseconds < schedule.sparseMicroseconds
+  int64_t pays = expandsTiles(product, target) ? kExpansionPays : 1;
+  return tiles.sparseMicroseconds < double(pays) * schedule.sparseMicroseconds
              ? tiles
              : schedule;
 }

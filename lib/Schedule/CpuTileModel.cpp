@@ -196,10 +196,10 @@ static double countSteps(const CpuProduct &product, const CpuTarget &target) {
 /// its bits, on the one port that has them, and stores of it come in between.
 static double expandCycles(const CpuProduct &product, const CpuTarget &target,
                            const CpuSchedule &schedule) {
-  constexpr double kCycles = 4.5;
+  constexpr int64_t kCycles = 5;
   if (!expandsTiles(product, target))
     return 0;
-  return countSteps(product, target) * kTile * kCycles *
+  return countSteps(product, target) * double(kTile * kCycles) *
          double(ceilDiv(rowsOf(product), schedule.blockM));
 }
 

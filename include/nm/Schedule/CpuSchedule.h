@@ -88,9 +88,10 @@ struct CpuTarget {
 /// Cycles in which an element is laid out elsewhere, or a sum is moved.
 inline constexpr double kLayOutCycles = 0.75;
 
-/// How long a product by dense tiles or by vectors may take, beside one by tiles
-/// that are packed without their zeros: another packed form would be kept.
-inline constexpr double kExpansionPays = 0.6;
+/// How many times as fast as one by tiles that are packed without their zeros a
+/// product by dense tiles or by vectors must be: another packed form would be
+/// kept.
+inline constexpr int64_t kExpansionPays = 2;
 
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct CpuProduct {

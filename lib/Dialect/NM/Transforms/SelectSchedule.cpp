@@ -287,8 +287,8 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
   bool expands = chosen.tiles && ::nm::expandsTiles(product, cpu);
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = choose(product, packs);
-  if (expands && dense.sparseMicroseconds >=
-                     ::nm::kExpansionPays * chosen.sparseMicroseconds)
+  if (expands && ::nm::kExpansionPays * dense.sparseMicroseconds >=
+                     chosen.sparseMicroseconds)
     return "dense weights would take " +
            describeTime(dense.sparseMicroseconds * countBatches(op)) +
            ", and more memory; " + kDenseMeetsNonFinite.str();
