@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, get_autocast_dtype, is_autocast_enabled, is_grad_enabled
 
 from ._fast import is_plain_but_for_autocast, learn, product
-from ._op import _linear, _Product
-from ._weights import LOWER_TYPES, convert_weight, find_weight, keep_weight
+from ._weights import LOWER_TYPES, convert_weight, find_weight
 
 if TYPE_CHECKING:
     from ._linear import NMLinear
@@ -23,8 +22,8 @@ _DEVICES = ("cpu", "cuda")
 
 
 def call_in_autocast(layer: NMLinear, x: Tensor) -> Tensor | None:
-    """The layer's product in autocast's type, and perhaps its gradient, where nothing else
-    is asked for; None elsewhere."""
+    """The layer's product in autocast's type, where nothing else is asked for and no
+    gradient is needed; None elsewhere."""
     if product is None or not is_plain_but_for_autocast(x):
         return None
     device, parameters = x.device.type, layer._parameters
@@ -32,50 +31,24 @@ def call_in_autocast(layer: NMLinear, x: Tensor) -> Tensor | None:
             or x.dtype not in _FLOATS or "values" not in parameters):
         return None
     # Attributes of modules take longer.
-    values = parameters["values"]
+    values, indices = parameters["values"], layer._buffers["indices"]
     bias = parameters["bias"] if "bias" in parameters else layer.bias
-    needs_gradient = is_grad_enabled() and (
-        x.requires_grad or values.requires_grad
-        or (bias is not None and bias.requires_grad))
-    if values.dtype not in _FLOATS or values.is_meta or needs_gradient and (
-            layer.activation is not None or layer._lies_on_host
-            or layer.training and values.requires_grad):
+    if values.dtype not in _FLOATS or values.is_meta or is_grad_enabled() and (
+            x.requires_grad or values.requires_grad
+            or (bias is not None and bias.requires_grad)):
         return None
-    lower = get_autocast_dtype(device)
-    x = x if x.dtype is lower else x.to(lower)
-    bias = bias if bias is None or bias.dtype is lower else bias.to(lower)
-    if needs_gradient:
-        return _product_with_gradient(x, values, bias, layer)
-    return _multiply(x, values, bias, layer)
-
-
-def _multiply(x: Tensor, values: Tensor, bias: Tensor | None, layer: NMLinear) -> Tensor:
-    """The product of an input and a bias in the lower type."""
-    fast, indices = layer._fast_lower, layer._buffers["indices"]
+    lower, fast = get_autocast_dtype(device), layer._fast_lower
+    low_x = x if x.dtype is lower else x.to(lower)
+    low_bias = bias if bias is None or bias.dtype is lower else bias.to(lower)
     if fast is not None and fast.writes == (values._version, indices._version):
-        y = product(x, values, indices, values if bias is None else bias, fast.number)
+        y = product(low_x, values, indices, values if low_bias is None else low_bias,
+                    fast.number)
         if y is not None:
             return y
-    if layer._shared is not None:
-        keep_weight(values, indices, layer._form, layer._shared)
-    y = _linear(x, values, indices, layer._form, bias, layer.activation or "")
+    y = layer._multiply(x, values, indices, bias, layer.activation)
     w = find_weight(values, indices, layer._form)
-    if x.dtype != values.dtype:
-        w = convert_weight(w, x.dtype)
-    layer._fast_lower = learn(fast, w, (values, indices), x, bias, layer.activation)
+    if lower != values.dtype:
+        w = convert_weight(w, lower)
+    layer._fast_lower = learn(fast, w, (values, indices), low_x, low_bias,
+                              layer.activation)
     return y
-
-
-class _LowerProduct(_Product):
-    """The product with the operator's gradient."""
-
-    @staticmethod
-    def forward(ctx, x, values, bias, layer):
-        needed = ctx.needs_input_grad
-        ctx.save_for_backward(x if needed[1] else None, values if needed[0] else None,
-                              layer._buffers["indices"])
-        ctx.layer = layer
-        return _multiply(x, values, bias, layer)
-
-
-_product_with_gradient = super(torch.autograd.Function, _LowerProduct).apply
