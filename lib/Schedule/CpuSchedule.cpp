@@ -316,9 +316,8 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
   if (!target.canTile(product.type) || !checkTiles(product, target))
     return schedule;
   CpuSchedule tiles = selectTileSchedule(product, target);
-  // One form of weights for all numbers of rows is half of two.
-  int64_t pays = expandsTiles(product, target) ? kExpansionPays : 1;
-  return tiles.sparseMicroseconds < double(pays) * schedule.sparseMicroseconds
+  double margin = double(marginOfOneForm(product, target));
+  return tiles.sparseMicroseconds < margin * schedule.sparseMicroseconds
              ? tiles
              : schedule;
 }

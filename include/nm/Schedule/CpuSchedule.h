@@ -88,11 +88,6 @@ struct CpuTarget {
 /// Cycles in which an element is laid out elsewhere, or a sum is moved.
 inline constexpr double kLayOutCycles = 0.75;
 
-/// How many times as fast as one by tiles that are packed without their zeros a
-/// product by dense tiles or by vectors must be: another packed form would be
-/// kept.
-inline constexpr int64_t kExpansionPays = 2;
-
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct CpuProduct {
   Pattern pattern;
@@ -130,6 +125,12 @@ CpuSchedule selectCpuSchedule(const CpuProduct &product,
 /// Whether tiles make `product` of weights that are packed without their
 /// zeros: of bf16, in units of one row and of fewer columns than a tile.
 bool expandsTiles(const CpuProduct &product, const CpuTarget &target);
+
+/// How many times as fast as tiles of weights that are packed without their
+/// zeros a product by dense tiles or by vectors must be, which need another
+/// packed form; 1 where tiles have no such weights, or where the weights are so
+/// few that a second form matters less than the time of a call.
+int64_t marginOfOneForm(const CpuProduct &product, const CpuTarget &target);
 
 /// Why tiles cannot make `product`, or nothing where they can.
 Status checkTiles(const CpuProduct &product, const CpuTarget &target);

@@ -7,12 +7,12 @@
 // puts the kept weights of a column at the places of its bits, with zeros
 // between them: 16 of 2:4 become a row of 32 of the left operand of tdpbf16ps.
 //
-// It takes two cycles, and one to load the bits, on the one port that has them:
-// 48 for a tile, three products' time. So a step is expanded while the one
-// before it is multiplied by the first rows of m. Expanded a panel at a time
-// and then multiplied, 16 rows of 2:4, 2048 squared, took 428 to 517 us, and in
-// turns 224 (a loop of both in C, one thread of a virtual Intel Xeon with AMX,
-// 2026-11-29).
+// VPEXPANDW takes two cycles of port 5, and loading a column's bits into a mask
+// register one more: 48 cycles for the 16 columns of a tile, where tdpbf16ps
+// takes 16. So a step is expanded while the step before is multiplied by the
+// first rows of m. A loop in C that expands a panel and then multiplies takes
+// 428 to 517 us of 16 rows of 2:4, 2048 squared, and one that does both in
+// turns 224 (one thread of a virtual Intel Xeon with AMX, 2026-11-29).
 //
 //===----------------------------------------------------------------------===//
 

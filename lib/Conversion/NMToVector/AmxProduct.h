@@ -1,8 +1,8 @@
 //===- AmxProduct.h - A product by the tile unit of a CPU -------*- C++ -*-===//
 //
-// What AmxProducts.cpp and AmxSums.cpp make of a product: the former walks
-// blocks of rows, tiles of k and panels, and copies the rows of A that units
-// choose; the latter multiplies.
+// The class that makes the code of a product. AmxProducts.cpp has its walk over
+// blocks of rows, tiles of k and panels, and its copies of the rows of A that
+// units choose; AmxSums.cpp has its multiplications.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 
 namespace mlir::nm {
 
-/// Expanded steps that L1 has beside the rows of A, where no others are needed.
+/// Expanded steps that are kept in L1 beside the rows of A where one subtile of
+/// m uses each of them once.
 inline constexpr int64_t kExpandedSteps = 8;
 
 class AmxProduct {

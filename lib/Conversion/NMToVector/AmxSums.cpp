@@ -29,7 +29,8 @@ void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile,
            });
     return;
   }
-  // Of eight tile registers four have sums: 2 x 2, or 4 x 1 for few rows.
+  // Four of the eight tile registers have sums: of 2 tiles of columns x 2
+  // vectors of m, or of 4 x 1 where there are few rows.
   int64_t tiles = this->panel / kAmxRows, most = vectors == 1 ? 4 : 2;
   for (int64_t vector = 0; vector < vectors; vector += 2)
     for (int64_t first = 0; first < tiles; first += most)

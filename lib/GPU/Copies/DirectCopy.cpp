@@ -25,7 +25,7 @@ private:
   bool sharesLines() const;
   int64_t threadsAlongRow() const;
   Place findPlace(OffsetIndex id);
-  Place findPlaceInSquare(int64_t round, int64_t along);
+  Place findPlaceAlongRow(int64_t round, int64_t along);
 };
 } // namespace
 
@@ -98,12 +98,12 @@ int64_t DirectCopy::threadsAlongRow() const {
 }
 
 /// The place of a thread's access in `round`, of `along` threads side by side.
-CopyEmitter::Place DirectCopy::findPlaceInSquare(int64_t round, int64_t along) {
-  int64_t squaresOfRow = copy.extents.back() / copy.width / along;
+CopyEmitter::Place DirectCopy::findPlaceAlongRow(int64_t round, int64_t along) {
+  int64_t partsOfRow = copy.extents.back() / copy.width / along;
   auto [row, column] =
       index.split(OffsetIndex{threads.id, threads.count}, along);
-  row.offset = round / squaresOfRow * (threads.count / along);
-  column.offset = round % squaresOfRow * along;
+  row.offset = round / partsOfRow * (threads.count / along);
+  column.offset = round % partsOfRow * along;
   Place place(2);
   setPlace(place, 0, row);
   setPlace(place, 1, index.scale(column, copy.width));
@@ -121,7 +121,7 @@ void DirectCopy::emit() {
   int64_t count = countAccesses(), along = threadsAlongRow();
   for (int64_t round = 0; round * threads.count < count; ++round) {
     if (along != 0) {
-      copyDirectly(findPlaceInSquare(round, along));
+      copyDirectly(findPlaceAlongRow(round, along));
       continue;
     }
     OpBuilder::InsertionGuard guard(builder);

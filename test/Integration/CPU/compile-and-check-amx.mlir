@@ -95,13 +95,13 @@ func.func @bitmaps(%x: tensor<?x333xbf16>, %u: tensor<333x101xbf16, #nm.encoding
   return %r3 : tensor<?x45xbf16>
 }
 //--- row.mlir
-func.func @row(%x: tensor<1x2100xbf16>, %w: tensor<2100x75xbf16, #nm.encoding<2:4>>, %v: tensor<75x33xbf16, #nm.encoding<7:12>>) -> tensor<1x33xbf16> {
+func.func @row(%x: tensor<1x2100xbf16>, %w: tensor<2100x75xbf16, #nm.encoding<2:4>>, %v: tensor<75x533xbf16, #nm.encoding<7:12>>) -> tensor<1x533xbf16> {
   %z = arith.constant 0.0 : bf16
   %e0 = tensor.empty() : tensor<1x75xbf16>
   %f0 = linalg.fill ins(%z : bf16) outs(%e0 : tensor<1x75xbf16>) -> tensor<1x75xbf16>
   %r0 = linalg.matmul ins(%x, %w : tensor<1x2100xbf16>, tensor<2100x75xbf16, #nm.encoding<2:4>>) outs(%f0 : tensor<1x75xbf16>) -> tensor<1x75xbf16>
-  %e1 = tensor.empty() : tensor<1x33xbf16>
-  %f1 = linalg.fill ins(%z : bf16) outs(%e1 : tensor<1x33xbf16>) -> tensor<1x33xbf16>
-  %r1 = linalg.matmul ins(%r0, %v : tensor<1x75xbf16>, tensor<75x33xbf16, #nm.encoding<7:12>>) outs(%f1 : tensor<1x33xbf16>) -> tensor<1x33xbf16>
-  return %r1 : tensor<1x33xbf16>
+  %e1 = tensor.empty() : tensor<1x533xbf16>
+  %f1 = linalg.fill ins(%z : bf16) outs(%e1 : tensor<1x533xbf16>) -> tensor<1x533xbf16>
+  %r1 = linalg.matmul ins(%r0, %v : tensor<1x75xbf16>, tensor<75x533xbf16, #nm.encoding<7:12>>) outs(%f1 : tensor<1x533xbf16>) -> tensor<1x533xbf16>
+  return %r1 : tensor<1x533xbf16>
 }

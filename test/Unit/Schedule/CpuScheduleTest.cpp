@@ -118,6 +118,13 @@ TEST(CpuSchedule, OneFormServesAllRowsWhereTilesExpand) {
       EXPECT_EQ(schedule.packing.str(),
                 "panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16");
     }
+  EXPECT_EQ(marginOfOneForm(product, target), 2);
+  // Of so few weights a second form takes nothing, and a call is a microsecond.
+  CpuProduct small{{2, 4, 1, 1}, ElementType::BF16, 1, 48, 64};
+  EXPECT_TRUE(expandsTiles(small, target));
+  EXPECT_EQ(marginOfOneForm(small, target), 1);
+  target.threads = 1;
+  EXPECT_FALSE(selectCpuSchedule(small, target).tiles);
   product.type = ElementType::I8;
   EXPECT_FALSE(expandsTiles(product, target));
   product.type = ElementType::BF16;

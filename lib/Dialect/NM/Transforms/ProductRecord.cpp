@@ -13,7 +13,7 @@ RecordAttr mlir::nm::getRecord(SparseProductOpInterface op) {
   return op->getAttrOfType<RecordAttr>(kRecordAttr);
 }
 
-/// What tiles of weights are of.
+/// What the tile unit multiplies: the remark's words for a tile of weights.
 static StringRef describeTiles(SparseProductOpInterface op) {
   auto packing =
       cast<PackingAttr>(op.getScheduleAttr().getPackedForm(op.getPattern()));

@@ -284,11 +284,11 @@ ScheduleSelection::makeSchedule(const CpuSchedule &chosen, PackingAttr packing,
 std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                                            bool packs, CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
-  bool expands = chosen.tiles && ::nm::expandsTiles(product, cpu);
+  int64_t margin = chosen.tiles ? ::nm::marginOfOneForm(product, cpu) : 1;
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = choose(product, packs);
-  if (expands && ::nm::kExpansionPays * dense.sparseMicroseconds >=
-                     chosen.sparseMicroseconds)
+  if (margin > 1 &&
+      double(margin) * dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return "dense weights would take " +
            describeTime(dense.sparseMicroseconds * countBatches(op)) +
            ", and more memory; " + kDenseMeetsNonFinite.str();
