@@ -133,9 +133,10 @@ class SparseTensor:
                 _arrays.raw_tensor(self._indices, "i8"))
 
     def _drop_calls(self) -> None:
-        """Has no one run a prepared call afterwards."""
-        for calls in list(self._fast_calls):
-            calls.drop()
+        """Has no one run a prepared call afterwards, of the weight in lower types either."""
+        for w in [self, *self._torch_converted.values()]:
+            for calls in list(w._fast_calls):
+                calls.drop()
 
     def _take_own(self) -> SparseTensor:
         """The weight, with arrays that no one else writes to."""

@@ -3,7 +3,7 @@
     python3 call_overhead.py [numpy|torch|jax|layers] [--json]
 
 `layers` are NMLinear, and nn.Linear and functional.linear of PyTorch, in f32 and bf16,
-without gradients and with those of the weight and the bias.
+without gradients and with those of the weight and the bias, and so under autocast to bf16.
 
 The product is as small as it can be, 1 x 64 by 64 x 48, so that the time is the
 call's own. Each figure is the least of many short batches: on a busy machine the
@@ -48,13 +48,13 @@ def measure_layers():
         sparse = nm.torch.NMLinear.from_dense(dense, "2:4", prune_weight=True).eval()
         x = torch.randn(1, 64, dtype=dtype)
         name = str(dtype).rpartition(".")[2]
-        for gradients in (False, True):
-            with torch.set_grad_enabled(gradients):
+        for way in ("", ", gradients", ", autocast", ", autocast, gradients"):
+            with torch.set_grad_enabled("gradients" in way), torch.autocast(
+                    "cpu", torch.bfloat16, enabled="autocast" in way):
                 calls = {"F.linear": lambda x, of=dense: functional.linear(
                              x, of.weight, of.bias), "nn.Linear": dense, "NMLinear": sparse}
                 for kind, microseconds in least_in_turns(calls, x).items():
-                    measured[f"{kind}, {name}{', gradients' if gradients else ''}"] = (
-                        microseconds)
+                    measured[f"{kind}, {name}{way}"] = microseconds
     return measured
 
 

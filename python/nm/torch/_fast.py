@@ -49,8 +49,12 @@ _is_profiled = torch._C._autograd._profiler_enabled
 
 def is_plain(x: Any) -> bool:
     """Whether a call with `x` is nothing but a product, and perhaps its gradient."""
-    return (type(x) is Tensor and not _count_modes()
-            and not _has_transforms() and not _has_autocast()
+    return not _has_autocast() and is_plain_but_for_autocast(x)
+
+
+def is_plain_but_for_autocast(x: Any) -> bool:
+    """Whether a call with `x` would be nothing but that without torch.autocast."""
+    return (type(x) is Tensor and not _count_modes() and not _has_transforms()
             and forward_ad._current_level < 0 and _tracing_state() is None)
 
 

@@ -17,6 +17,7 @@ from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._prune import prune
 from .._sparse import SparseTensor
 from .._weightfile import unpack_indices
+from ._autocast import call_in_autocast
 from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
@@ -78,6 +79,8 @@ class NMLinear(nn.Linear):
         nn.Module.__init__(self)
         self._shared: SparseTensor | None = None
         self._fast: FastCalls | None = None
+        # Of the weight in the type of torch.autocast.
+        self._fast_lower: FastCalls | None = None
         # Whether its condensed weight was to be moved to a file, or from a device to the
         # host, and lies there.
         self._is_mapped = self._lies_in_file = self._lies_on_host = False
@@ -305,7 +308,7 @@ class NMLinear(nn.Linear):
         """
         self._leave_fusion()
         tensors = self._tensors()
-        self._fast = None
+        self._fast = self._fast_lower = None
         self._is_mapped = self._lies_in_file = self._lies_on_host = False
         known = forget_weight(tensors[0]) or known
         if self.values.dtype == torch.float64:
@@ -327,8 +330,9 @@ class NMLinear(nn.Linear):
             fusion, number = self._fused
             return fusion.part(number, x)
         if torch.compiler.is_compiling() or not is_plain(x):
-            return self._multiply(x, self.values, self.indices, self.bias,
-                                  self.activation)
+            y = None if torch.compiler.is_compiling() else call_in_autocast(self, x)
+            return y if y is not None else self._multiply(
+                x, self.values, self.indices, self.bias, self.activation)
         fast, parameters = self._fast, self._parameters
         if fast is not None and "values" in parameters:
             # Attributes of modules take longer.
@@ -523,9 +527,9 @@ class NMLinear(nn.Linear):
 
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
-        return {**self.__dict__, "_shared": None, "_fast": None, "_fused": None,
-                "_traced": None, "_part": None, "_is_mapped": False, "_lies_in_file": False,
-                "_lies_on_host": False}
+        return {**self.__dict__, "_shared": None, "_fast": None, "_fast_lower": None,
+                "_fused": None, "_traced": None, "_part": None, "_is_mapped": False,
+                "_lies_in_file": False, "_lies_on_host": False}
 
 
 def trace(layer: NMLinear, x: Tensor) -> Tensor:

@@ -18,8 +18,9 @@ _HOOKS = set(vars(nn.Module())) - _MODULE
 # What the layer that takes the place has as well, or has no use for.
 _OWN = {"in_features", "out_features", "weight", "bias", "parametrizations", "extra_repr"}
 _OWN_OF_SPARSE = {"values", "indices", "pattern", "activation", "_form", "_shared",
-                  "_fast", "_fused", "_is_mapped", "_lies_in_file", "_lies_on_host", "_shards",
-                  "_part", "_traced", "_transposed_class", "bits", "group", "scales"}
+                  "_fast", "_fast_lower", "_fused", "_is_mapped", "_lies_in_file",
+                  "_lies_on_host", "_shards", "_part", "_traced", "_transposed_class", "bits",
+                  "group", "scales"}
 _FOLDED_ENDS = ("_orig", "_mask", "_g", "_v", "_u")
 _FAST_PATH = "_nm_fast_path"
 

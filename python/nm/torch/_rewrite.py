@@ -58,6 +58,8 @@ def rewrite_weight(values: Tensor, indices: Tensor, form: str,
     w._is_lent = values.is_cpu or host_of(values) is not None
     w._values, w._indices = (_arrays_of(values, indices)[:2] if w._is_lent else
                              (other._values, other._indices))
+    for lower in w._torch_converted.values():
+        lower._drop_calls()
     w._torch_converted.clear()
     keep_weight(values, indices, form, w)
 
