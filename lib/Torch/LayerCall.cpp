@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Autocast.h"
 #include "ProductRun.h"
 #include "PythonApi.h"
 
@@ -21,9 +22,9 @@ using namespace nm::torch;
 namespace {
 /// Names of attributes and items.
 struct Names {
-  PyObject *fast, *fused, *shards, *parameters, *buffers, *values, *indices,
-      *bias, *version, *writes, *number, *requiresGrad, *activation, *training,
-      *liesOnHost, *level, *isNegative, *save, *layer;
+  PyObject *fast, *fastLower, *fused, *shards, *parameters, *buffers, *values,
+      *indices, *bias, *version, *writes, *number, *requiresGrad, *activation,
+      *training, *liesOnHost, *level, *isNegative, *save, *layer, *to;
 };
 
 /// Objects that live as long as the process.
@@ -34,10 +35,9 @@ struct Known {
   PyObject *forwardMode;
   /// Functions whose results are false where only the product is asked for.
   PyObject *mustBeFalse;
-  /// Makes a node of (x, values, bias, layer), with the product.
-  PyObject *makeNode;
-  /// What makes the product of a node in Python.
-  PyObject *slowForward;
+  /// Make a node of (x, values, bias, layer), with the product, and so under
+  /// autocast.
+  PyObject *makeNode, *makeLowerNode;
 };
 } // namespace
 
@@ -81,31 +81,13 @@ static bool isNegative(PyObject *tensor) {
   return !result || python.isTrue(result.get()) != 0;
 }
 
-/// The product as a new reference, or null.
-static PyObject *makeProduct(PyObject *x, PyObject *values, PyObject *indices,
-                             PyObject *bias, PyObject *number) {
-  Tensor tensors[4], result;
-  PyObject *objects[4] = {x, values, indices,
-                          bias == python.none ? values : bias};
-  for (int i = 0; i < 4; ++i)
-    if (abi.fromPython(objects[i], tensors[i].place()) != 0)
-      return nullptr;
-  int64_t weight = python.toInteger(number);
-  void *thread = python.releaseGil();
-  bool isMade = runProduct(tensors[0], tensors[1], tensors[2], tensors[3],
-                           weight, result);
-  python.takeGil(thread);
-  void *object = nullptr;
-  if (!isMade || abi.toPython(result.get(), nullptr, &object) != 0)
-    return nullptr;
-  return static_cast<PyObject *>(object);
-}
-
 namespace {
-/// What a layer has.
+/// What a layer has, and what is known of its products in a type.
 struct Parts {
-  explicit Parts(PyObject *layer)
-      : fast(python.getAttr(layer, names.fast)),
+  Parts(PyObject *layer, const LowerType &lower)
+      : lower(lower),
+        fast(python.getAttr(layer, lower.code == kNoCast ? names.fast
+                                                         : names.fastLower)),
         parameters(python.getAttr(layer, names.parameters)),
         buffers(python.getAttr(layer, names.buffers)),
         values(item(parameters, names.values)),
@@ -131,6 +113,7 @@ struct Parts {
            isVersion(indices, python.tupleItem(writes.get(), 1));
   }
 
+  LowerType lower;
   Object fast, parameters, buffers, values, indices, bias;
 
 private:
@@ -143,13 +126,72 @@ private:
     return version && python.compare(version.get(), wanted, kEqual) == 1;
   }
 };
+
+/// A product that is about to be made.
+class LayerProduct {
+public:
+  /// Casts what autocast asks for. Returns whether there may be a product.
+  bool prepare(const Parts &parts, const Tensor &x) {
+    Object numberObject(python.getAttr(parts.fast.get(), names.number));
+    if (!numberObject ||
+        abi.fromPython(parts.values.get(), values.place()) != 0 ||
+        abi.fromPython(parts.indices.get(), indices.place()) != 0 ||
+        (!parts.bias.isNone() &&
+         abi.fromPython(parts.bias.get(), bias.place()) != 0))
+      return false;
+    number = python.toInteger(numberObject.get());
+    usedX = &x;
+    usedBias = parts.bias.isNone() ? &values : &bias;
+    return parts.lower.code == kNoCast || cast(parts.lower.code);
+  }
+
+  /// The input that is multiplied, as a new reference, or null.
+  PyObject *takeInput() const { return toPython(*usedX); }
+
+  /// The product as a new reference, or null.
+  PyObject *make() const {
+    Tensor result;
+    void *thread = python.releaseGil();
+    bool isMade =
+        runProduct(*usedX, values, indices, *usedBias, number, result);
+    python.takeGil(thread);
+    return isMade ? toPython(result) : nullptr;
+  }
+
+private:
+  bool cast(int32_t type) {
+    if (usedX->type() != type) {
+      if (!castTensor(*usedX, type, castX))
+        return false;
+      usedX = &castX;
+    }
+    if (!bias.get() || bias.type() == type)
+      return true;
+    std::shared_ptr<WeightProducts> weight = ProductTable::get().find(number);
+    if (!weight)
+      return false;
+    castBias = weight->bias.get(bias, type);
+    usedBias = castBias.get();
+    return usedBias != nullptr;
+  }
+
+  static PyObject *toPython(const Tensor &tensor) {
+    void *object = nullptr;
+    return abi.toPython(tensor.get(), nullptr, &object) == 0
+               ? static_cast<PyObject *>(object)
+               : nullptr;
+  }
+
+  Tensor values, indices, bias, castX;
+  std::shared_ptr<const Tensor> castBias;
+  const Tensor *usedX = nullptr, *usedBias = nullptr;
+  int64_t number = -1;
+};
 } // namespace
 
-static PyObject *productOf(const Parts &parts, PyObject *x) {
-  Object number(python.getAttr(parts.fast.get(), names.number));
-  return number ? makeProduct(x, parts.values.get(), parts.indices.get(),
-                              parts.bias.get(), number.get())
-                : nullptr;
+static PyObject *productOf(const Parts &parts, const Tensor &x) {
+  LayerProduct product;
+  return product.prepare(parts, x) ? product.make() : nullptr;
 }
 
 namespace {
@@ -157,12 +199,38 @@ namespace {
 struct NodeCall {
   const Parts &parts;
   PyObject *layer, *x;
+  const Tensor &xTensor;
   /// What needs a gradient.
   bool weightNeeds, xNeeds;
 };
 } // namespace
 
 static thread_local const NodeCall *nodeCall = nullptr;
+
+/// The product of a layer and its node, or null.
+static PyObject *callNode(const NodeCall &call, bool &isRaised) {
+  nodeCall = &call;
+  const Parts &parts = call.parts;
+  PyObject *result = python.call(
+      parts.lower.code == kNoCast ? known.makeNode : known.makeLowerNode,
+      call.x, parts.values.get(), parts.bias.get(), call.layer, nullptr);
+  nodeCall = nullptr;
+  isRaised = !result;
+  return result;
+}
+
+/// The same where a cast is part of the graph, as second derivatives go through
+/// what a node saves.
+static PyObject *callNodeOfCast(const NodeCall &call, bool &isRaised) {
+  Object x(
+      python.callMethod(call.x, names.to, call.parts.lower.object, nullptr));
+  Tensor tensor;
+  if (!x || abi.fromPython(x.get(), tensor.place()) != 0)
+    return nullptr;
+  return callNode(
+      {call.parts, call.layer, x.get(), tensor, call.weightNeeds, call.xNeeds},
+      isRaised);
+}
 
 /// The result of a layer's call, or null where Python is to make it. An error
 /// that `isRaised` tells of is the call's own.
@@ -172,27 +240,29 @@ static PyObject *callLayer(PyObject *layer, PyObject *x, bool &isRaised) {
   for (PyObject *name : {names.fused, names.shards})
     if (!Object(python.getAttr(layer, name)).isNone())
       return nullptr;
-  Parts parts(layer);
+  Tensor tensor;
+  LowerType lower;
+  if (abi.fromPython(x, tensor.place()) != 0 || !findLowerType(tensor, lower))
+    return nullptr;
+  Parts parts(layer, lower);
   if (!parts.arePlain() || !parts.areAsBefore())
     return nullptr;
   if (!abi.isGradEnabled())
-    return productOf(parts, x);
+    return productOf(parts, tensor);
   bool weightNeeds = isTrue(parts.values.get(), names.requiresGrad);
   bool xNeeds = isTrue(x, names.requiresGrad);
   if (!weightNeeds && !xNeeds &&
       (parts.bias.isNone() || !isTrue(parts.bias.get(), names.requiresGrad)))
-    return productOf(parts, x);
+    return productOf(parts, tensor);
   if (!Object(python.getAttr(layer, names.activation)).isNone() ||
       isTrue(layer, names.liesOnHost) ||
       (weightNeeds && isTrue(layer, names.training)))
     return nullptr;
-  NodeCall call = {parts, layer, x, weightNeeds, xNeeds};
-  nodeCall = &call;
-  PyObject *result = python.call(known.makeNode, x, parts.values.get(),
-                                 parts.bias.get(), layer, nullptr);
-  nodeCall = nullptr;
-  isRaised = !result;
-  return result;
+  NodeCall call = {parts, layer, x, tensor, weightNeeds, xNeeds};
+  if (weightNeeds && xNeeds && lower.code != kNoCast &&
+      tensor.type() != lower.code)
+    return callNodeOfCast(call, isRaised);
+  return callNode(call, isRaised);
 }
 
 static PyObject *callLayerOrNot(PyObject *, PyObject *const *args,
@@ -207,28 +277,37 @@ static PyObject *callLayerOrNot(PyObject *, PyObject *const *args,
 }
 
 /// Keeps for the gradient what it needs. Returns whether that is kept.
-static bool save(PyObject *context, const NodeCall &call) {
-  PyObject *values = call.parts.values.get();
+static bool save(PyObject *context, const NodeCall &call,
+                 const LayerProduct &product) {
+  Object x(call.weightNeeds && call.parts.lower.code != kNoCast
+               ? product.takeInput()
+               : nullptr);
+  PyObject *input = x ? x.get() : call.x;
   // As ctx.save_for_backward, which is in Python, does.
-  Object tensors(python.packTuple(3, call.weightNeeds ? call.x : python.none,
-                                  call.xNeeds ? values : python.none,
-                                  call.parts.indices.get()));
+  Object tensors(
+      python.packTuple(3, call.weightNeeds ? input : python.none,
+                       call.xNeeds ? call.parts.values.get() : python.none,
+                       call.parts.indices.get()));
   return tensors && python.setAttr(context, names.save, tensors.get()) == 0 &&
          python.setAttr(context, names.layer, call.layer) == 0;
 }
 
-/// forward(context, x, values, bias, layer) of a node.
-static PyObject *forward(PyObject *, PyObject *const *args, intptr_t count) {
+/// forward(context, x, values, bias, layer) of a node. `slowForward` is the
+/// same in Python.
+static PyObject *forward(PyObject *slowForward, PyObject *const *args,
+                         intptr_t count) {
   if (count != 5)
     return newNone();
   const NodeCall *call = nodeCall;
+  LayerProduct product;
   if (call && call->layer == args[4] && call->x == args[1] &&
-      save(args[0], *call))
-    if (PyObject *result = productOf(call->parts, call->x))
+      product.prepare(call->parts, call->xTensor) &&
+      save(args[0], *call, product))
+    if (PyObject *result = product.make())
       return result;
   python.clearError();
-  return python.call(known.slowForward, args[0], args[1], args[2], args[3],
-                     args[4], nullptr);
+  return python.call(slowForward, args[0], args[1], args[2], args[3], args[4],
+                     nullptr);
 }
 
 static bool internNames() {
@@ -236,6 +315,7 @@ static bool internNames() {
     PyObject **place;
     const char *text;
   } all[] = {{&names.fast, "_fast"},
+             {&names.fastLower, "_fast_lower"},
              {&names.fused, "_fused"},
              {&names.shards, "_shards"},
              {&names.parameters, "_parameters"},
@@ -253,7 +333,8 @@ static bool internNames() {
              {&names.level, "_current_level"},
              {&names.isNegative, "is_neg"},
              {&names.save, "to_save"},
-             {&names.layer, "layer"}};
+             {&names.layer, "layer"},
+             {&names.to, "to"}};
   for (auto [place, text] : all)
     if (!(*place = python.intern(text)))
       return false;
@@ -274,25 +355,28 @@ NM_RUNTIME_API int32_t nmTorchFindPython() {
          python.load().empty();
 }
 
-/// The forward of a node. `slowForward` takes the same where there is no
-/// product.
+/// The forward of a node. `slowForward` takes the same arguments, where there
+/// is no product.
 NM_RUNTIME_API PyObject *nmTorchMakeForward(PyObject *slowForward) {
   static PyMethod method = {"forward", forward, kMethFastCall, nullptr};
   if (!internNames())
     return nullptr;
-  known.slowForward = keep(slowForward);
-  return python.makeFunction(&method, nullptr, nullptr);
+  return python.makeFunction(&method, slowForward, nullptr);
 }
 
 /// A function (layer, x) that gives the layer's result or None. `parts` are the
-/// members of Known but the last, in order, for as long as the process lives.
+/// members of Known in order, and what keepAutocast takes, for as long as the
+/// process lives.
 NM_RUNTIME_API PyObject *nmTorchMakeCall(PyObject *parts) {
   static PyMethod method = {"call_layer", callLayerOrNot, kMethFastCall,
                             nullptr};
   int i = 0;
-  for (PyObject **place : {&known.tensor, &known.parameter, &known.forwardMode,
-                           &known.mustBeFalse, &known.makeNode})
+  for (PyObject **place :
+       {&known.tensor, &known.parameter, &known.forwardMode, &known.mustBeFalse,
+        &known.makeNode, &known.makeLowerNode})
     *place = keep(python.tupleItem(parts, i++));
+  if (!keepAutocast(python.tupleItem(parts, i)))
+    return newNone();
   return python.makeFunction(&method, nullptr, nullptr);
 }
 

@@ -4,40 +4,9 @@
 #define NM_LIB_TORCH_PRODUCTRUN_H
 
 #include "ProductTable.h"
-#include "StableAbi.h"
+#include "Tensor.h"
 
 namespace nm::torch {
-
-extern StableAbi abi;
-
-/// A tensor that is given back.
-class Tensor {
-public:
-  explicit Tensor(Word word = 0)
-      : handle(reinterpret_cast<TensorHandle>(word)) {}
-  Tensor(const Tensor &) = delete;
-  Tensor &operator=(const Tensor &) = delete;
-  ~Tensor() {
-    if (handle)
-      abi.deleteTensor(handle);
-  }
-
-  TensorHandle get() const { return handle; }
-  TensorHandle *place() { return &handle; }
-  Word release() {
-    auto word = reinterpret_cast<Word>(handle);
-    handle = nullptr;
-    return word;
-  }
-  /// Null where the tensor has no elements.
-  void *data() const {
-    void *result = nullptr;
-    return abi.getData(handle, &result) == 0 ? result : nullptr;
-  }
-
-private:
-  TensorHandle handle;
-};
 
 /// Runs the product of weight `number` that was prepared for inputs like `x`.
 /// Returns whether `result` holds the product. Without a bias `values` is given

@@ -3,6 +3,8 @@
 #ifndef NM_LIB_TORCH_PRODUCTTABLE_H
 #define NM_LIB_TORCH_PRODUCTTABLE_H
 
+#include "Autocast.h"
+
 #include "nm-c/Runtime.h"
 
 #include <array>
@@ -47,6 +49,8 @@ struct WeightProducts {
   const void *indices;
   std::vector<Product> products;
   bool isDropped = false;
+  /// Whoever asks for the bias holds Python's GIL.
+  CastBias bias;
   /// Held while a call runs, so that what it needs is not freed.
   std::shared_timed_mutex mutex;
 };

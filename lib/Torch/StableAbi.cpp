@@ -33,6 +33,12 @@ std::string StableAbi::load(const std::string &folder) {
         need("aoti_torch_get_device_type", getDeviceKind),
         need("aoti_torch_get_device_index", getDeviceIndex),
         need("aoti_torch_empty_strided", makeEmpty),
+        need("aoti_torch_copy_", copy),
+        need("aoti_torch_dtype_float32", float32),
+        need("aoti_torch_dtype_bfloat16", bfloat16),
+        need("aoti_torch_dtype_float16", float16),
+        need("aoti_torch_device_type_cpu", cpu),
+        need("aoti_torch_device_type_cuda", cuda),
         need("aoti_torch_library_init_impl", initImplementations),
         need("aoti_torch_library_impl", implement)})
     if (!missing.empty())

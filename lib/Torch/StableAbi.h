@@ -45,6 +45,14 @@ struct StableAbi {
   int32_t (*fromPython)(void *object, TensorHandle *);
   int32_t (*toPython)(TensorHandle, void *type, void **object);
   bool (*isGradEnabled)();
+  /// Copies from the second to the first, and casts.
+  int32_t (*copy)(TensorHandle, TensorHandle, int32_t nonBlocking);
+  /// The codes of types and of kinds of devices.
+  int32_t (*float32)();
+  int32_t (*bfloat16)();
+  int32_t (*float16)();
+  int32_t (*cpu)();
+  int32_t (*cuda)();
   /// Null where PyTorch has no CUDA.
   int32_t (*getCudaStream)(int32_t deviceIndex, void **);
 

@@ -130,9 +130,12 @@ def test_layers_cost_what_dense_ones_cost():
         # F.linear is the stricter measure, and nn.Linear the fair one where autograd makes a
         # node, or where Python makes the call: the times of F.linear and of NMLinear are then
         # within 5 to 10 % of each other, which is what a busy machine's times differ by.
-        is_python = _op.call_layer is None
+        is_python = _linear.call_layer is None
         ratios = {}
-        for kind in ("float32", "bfloat16", "float32, gradients", "bfloat16, gradients"):
+        kinds = ["float32", "bfloat16", "float32, gradients", "bfloat16, gradients"]
+        if not is_python:
+            kinds += ["float32, autocast", "bfloat16, autocast"]
+        for kind in kinds:
             needs_node = "gradients" in kind
             dense = "nn.Linear" if is_python or needs_node else "F.linear"
             # A node that Python makes costs a microsecond more.

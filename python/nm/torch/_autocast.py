@@ -2,6 +2,7 @@
 
 The weight is rounded once and packed in that type. What was prepared for it is known by the
 tensors of the layer, so that a call after the first costs the two casts and the product.
+From PyTorch 2.14 on `call_layer`, in C++, makes such calls.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, get_autocast_dtype, is_autocast_enabled, is_grad_enabled
 
-from ._fast import is_plain_but_for_autocast, learn, product
-from ._op import _linear, _Product
+from ._fast import is_plain_but_for_autocast, learn, make_layer_call, product
+from ._op import Product, _linear
 from ._weights import LOWER_TYPES, convert_weight, find_weight, keep_weight
 
 if TYPE_CHECKING:
@@ -42,15 +43,22 @@ def call_in_autocast(layer: NMLinear, x: Tensor) -> Tensor | None:
             or layer.training and values.requires_grad):
         return None
     lower = get_autocast_dtype(device)
-    x = x if x.dtype is lower else x.to(lower)
-    bias = bias if bias is None or bias.dtype is lower else bias.to(lower)
-    if needs_gradient:
-        return _product_with_gradient(x, values, bias, layer)
-    return _multiply(x, values, bias, layer)
+    if not needs_gradient:
+        return _multiply(_cast(x, lower), values, bias, layer)
+    if x.requires_grad and values.requires_grad:
+        # Second derivatives go through what a node saves: the cast is part of the graph.
+        x = _cast(x, lower)
+    return _product_with_gradient(x, values, bias, layer)
+
+
+def _cast(x: Tensor, lower: torch.dtype) -> Tensor:
+    """As C++ casts, so that it finds the calls that Python has learnt."""
+    return x if x.dtype is lower else x.to(lower, memory_format=torch.contiguous_format)
 
 
 def _multiply(x: Tensor, values: Tensor, bias: Tensor | None, layer: NMLinear) -> Tensor:
-    """The product of an input and a bias in the lower type."""
+    """The product of an input in the lower type."""
+    bias = bias if bias is None else _cast(bias, x.dtype)
     fast, indices = layer._fast_lower, layer._buffers["indices"]
     if fast is not None and fast.writes == (values._version, indices._version):
         y = product(x, values, indices, values if bias is None else bias, fast.number)
@@ -66,12 +74,13 @@ def _multiply(x: Tensor, values: Tensor, bias: Tensor | None, layer: NMLinear) -
     return y
 
 
-class _LowerProduct(_Product):
-    """The product with the operator's gradient."""
+class _LowerProduct(Product):
+    """The product with the operator's gradient. The engine of autograd casts gradients to
+    the types of x, of the values and of the bias."""
 
     @staticmethod
     def forward(ctx, x, values, bias, layer):
-        needed = ctx.needs_input_grad
+        x, needed = _cast(x, get_autocast_dtype(x.device.type)), ctx.needs_input_grad
         ctx.save_for_backward(x if needed[1] else None, values if needed[0] else None,
                               layer._buffers["indices"])
         ctx.layer = layer
@@ -79,3 +88,5 @@ class _LowerProduct(_Product):
 
 
 _product_with_gradient = super(torch.autograd.Function, _LowerProduct).apply
+#: ``call_layer(layer, x)``, a known call of a layer in C++, or None.
+call_layer = make_layer_call(Product, _LowerProduct)

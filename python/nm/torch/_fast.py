@@ -145,18 +145,26 @@ _library = _load()
 product: Any = None if _library is None else torch.ops.nm.product.default._op
 
 
-def make_layer_call(node: type[torch.autograd.Function]) -> Callable[..., Any] | None:
+def make_layer_call(node: type[torch.autograd.Function],
+                    lower_node: type[torch.autograd.Function]) -> Callable[..., Any] | None:
     """A function (layer, x) in C++ that gives what a layer's forward gives where that is a
-    known product, and None elsewhere. A node where a gradient is needed is `node` with a
-    forward in C++. None where PyTorch is too old.
+    known product, and None elsewhere. Where a gradient is needed, it makes a `node`, or a
+    `lower_node` under autocast, with a forward in C++. None where PyTorch is too old.
     """
     if _library is None or not _library.nmTorchFindPython():
         return None
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
-    forward = make(("nmTorchMakeForward", _library))(node.forward)
-    fast = type(node.__name__, (node,), {"forward": staticmethod(forward)})
-    # Function.apply looks for transforms of torch.func first, of which there are none.
+    make_forward = make(("nmTorchMakeForward", _library))
+
+    def apply(node):
+        forward = staticmethod(make_forward(node.forward))
+        # Function.apply looks for transforms of torch.func first, of which there are none.
+        return super(torch.autograd.Function,
+                     type(node.__name__, (node,), {"forward": forward})).apply
+
     return make(("nmTorchMakeCall", _library))((
         Tensor, torch.nn.Parameter, forward_ad,
-        (_count_modes, torch._C._len_torch_function_stack, _has_transforms, _has_autocast,
-         _tracing_state, _is_profiled), super(torch.autograd.Function, fast).apply))
+        (_count_modes, torch._C._len_torch_function_stack, _has_transforms, _tracing_state,
+         _is_profiled), apply(node), apply(lower_node),
+        (_has_autocast, torch.is_autocast_enabled, torch.get_autocast_dtype,
+         torch.bfloat16, torch.float16)))

@@ -17,11 +17,11 @@ from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._prune import prune
 from .._sparse import SparseTensor
 from .._weightfile import unpack_indices
-from ._autocast import call_in_autocast
+from ._autocast import call_in_autocast, call_layer
 from ._decompress import decompress
 from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._fast import FastCalls, is_plain, learn, product
-from ._op import (ACTIVATION_MODULES, apply_activation, call_layer, check_activation,
+from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
                   multiply_tensors, product_with_gradient)
 from ._traced import traced_part
 from ._weights import (LOWER_TYPES, bring_back_weight, check_indices, copy_tensors, find_weight,

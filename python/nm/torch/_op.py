@@ -17,7 +17,7 @@ from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
 from ._derivatives import register_derivatives
-from ._fast import make_layer_call, product
+from ._fast import product
 from ._weights import (FLOAT8_TYPES, LOWER_TYPES, convert_weight, find_weight, parse_form,
                        tensors_of, without_elements, wrong_type)
 
@@ -237,7 +237,7 @@ def _has_activation(x, values, indices, form, bias, activation) -> bool:
     return bool(activation)
 
 
-class _Product(torch.autograd.Function):
+class Product(torch.autograd.Function):
     """The product by a call that is known, with the operator's own gradient."""
 
     @staticmethod
@@ -264,9 +264,7 @@ class _Product(torch.autograd.Function):
 
 #: ``product_with_gradient(x, values, bias, layer)``. Function.apply looks for
 #: transforms of torch.func first, of which there are none where a call is known.
-product_with_gradient = super(torch.autograd.Function, _Product).apply
-#: ``call_layer(layer, x)``, a known call of a layer in C++, or None.
-call_layer = make_layer_call(_Product)
+product_with_gradient = super(torch.autograd.Function, Product).apply
 
 
 register_derivatives(_library, _operator, _backward, _setup, _in_plain_operators,
