@@ -92,6 +92,12 @@ static void buildProducts(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertNMToGPU());
 }
 
+static void outlineLaunches(OpPassManager &pm) {
+  NMOutlineEqualOptions outline;
+  outline.launches = true;
+  pm.addPass(createNMOutlineEqual(outline));
+}
+
 void mlir::nm::buildLaunches(OpPassManager &pm,
                              const NMToNVVMOptions &options) {
   // Needs the schedules; before tiling, so that a weight is packed whole.
@@ -132,6 +138,9 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   // Where launches are known, and their bodies may still name what is outside.
   pm.addNestedPass<func::FuncOp>(createNMRecordChecks());
+  // Where a record of checks is an operand; each layer has kernels of its own
+  // until here, and most of a compilation's time is for what follows.
+  outlineLaunches(pm);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -151,6 +160,8 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   // Kernels need functions of their own...
   pm.addPass(createGpuKernelOutliningPass());
+  // Where a launch is one op.
+  pm.addPass(createNMInlineLaunches());
   // ...which are assembled together.
   pm.addPass(createNMGatherKernels());
   GpuNVVMAttachTargetOptions target;

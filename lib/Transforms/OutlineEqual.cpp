@@ -6,6 +6,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -124,18 +125,20 @@ struct Candidate {
 
 class Outlining {
 public:
-  Outlining(ModuleOp module, bool hostOnly)
-      : module(module), hostOnly(hostOnly), symbols(module) {}
+  Outlining(ModuleOp module, bool hostOnly, bool launches)
+      : module(module), hostOnly(hostOnly), launches(launches),
+        symbols(module) {}
 
   void run();
 
 private:
+  bool isWanted(Operation *op) const;
   void collect(func::FuncOp function);
   void outline(ArrayRef<Candidate> equal);
   func::FuncOp createFunction(const Candidate &candidate);
 
   ModuleOp module;
-  bool hostOnly;
+  bool hostOnly, launches;
   SymbolTable symbols;
   std::vector<SmallVector<Candidate, 0>> groups;
   std::map<std::vector<uintptr_t>, size_t> groupOf;
@@ -156,13 +159,31 @@ static bool isLoop(Operation *op) {
          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);
 }
 
+/// Whether `op` is a kernel that no other op waits for.
+static bool isLaunch(Operation *op) {
+  return isa<gpu::LaunchOp>(op) && op->getNumResults() == 0;
+}
+
+/// Whether a kernel's code is what it is where its operands are computed: sizes
+/// that are known when the function is called are folded into the kernel there.
+static bool isKnownToKernels(Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  return type && type.hasStaticShape();
+}
+
+bool Outlining::isWanted(Operation *op) const {
+  return launches ? isLaunch(op) : isLoop(op);
+}
+
 void Outlining::collect(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!isLoop(op))
+    if (!isWanted(op))
       return WalkResult::advance();
     Description description(op);
     Candidate candidate{op, description.takePassed(),
                         description.takeConstants()};
+    if (launches && !llvm::all_of(candidate.passed, isKnownToKernels))
+      return WalkResult::skip();
     auto [it, isNew] =
         groupOf.try_emplace(description.takeNumbers(), groups.size());
     if (isNew)
@@ -170,6 +191,12 @@ void Outlining::collect(func::FuncOp function) {
     groups[it->second].push_back(std::move(candidate));
     return WalkResult::skip();
   });
+}
+
+/// What a kernel of `caller` is called where it is not outlined.
+static FlatSymbolRefAttr getKernelName(func::FuncOp caller) {
+  return FlatSymbolRefAttr::get(caller.getContext(),
+                                (caller.getName() + "_kernel").str());
 }
 
 func::FuncOp Outlining::createFunction(const Candidate &candidate) {
@@ -185,14 +212,16 @@ func::FuncOp Outlining::createFunction(const Candidate &candidate) {
                     builder.getStrArrayAttr({StringRef("noinline")}));
   if (Attribute isHost = caller->getAttr(mlir::nm::kHostFunction))
     function->setAttr(mlir::nm::kHostFunction, isHost);
-  symbols.insert(function, std::next(caller->getIterator()));
+  symbols.insert(function);
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   IRMapping mapping;
   mapping.map(candidate.passed, entry->getArguments());
   for (Operation *constant : candidate.constants)
     builder.clone(*constant, mapping);
-  builder.clone(*candidate.op, mapping);
+  Operation *clone = builder.clone(*candidate.op, mapping);
+  if (auto launch = dyn_cast<gpu::LaunchOp>(clone))
+    launch.setFunctionAttr(getKernelName(caller));
   func::ReturnOp::create(builder, loc);
   return function;
 }
@@ -220,6 +249,8 @@ namespace {
 struct NMOutlineEqual : mlir::nm::impl::NMOutlineEqualBase<NMOutlineEqual> {
   using Base::Base;
 
-  void runOnOperation() override { Outlining(getOperation(), hostOnly).run(); }
+  void runOnOperation() override {
+    Outlining(getOperation(), hostOnly, launches).run();
+  }
 };
 } // namespace

@@ -245,9 +245,39 @@ def NMOutlineEqual : Pass<"nm-outline-equal", "::mlir::ModuleOp"> {
   let options = [
     Option<"hostOnly", "host-only", "bool", /*default=*/"false",
            "Leaves functions as they are that are not of the host alone, as "
-           "those that pack weights are">
+           "those that pack weights are">,
+    Option<"launches", "launches", "bool", /*default=*/"false",
+           "Takes `gpu.launch` instead, of memrefs whose sizes are known; "
+           "`nm-inline-launches` puts the functions back once kernels are "
+           "outlined">
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def NMInlineLaunches : Pass<"nm-inline-launches", "::mlir::ModuleOp"> {
+  let summary = "calls of private functions that launch a kernel to launches";
+  let description = [{
+    A call of a private function of one block that has a `gpu.launch_func`
+    becomes the ops of the function, at the location of the call: functions that
+    programs call have all launches themselves, which streams are passed to and
+    times are taken of. The kernel stays one.
+
+    Before:
+    ```mlir
+    call @f.equal(%x) : (memref<4xf32>) -> ()
+    call @f.equal(%y) : (memref<4xf32>) -> ()
+
+    func.func private @f.equal(%x: memref<4xf32>) {
+      gpu.launch_func @kernels::@k blocks in (%c1, %c1, %c1) threads in (%c4, %c1, %c1) args(%x : memref<4xf32>)
+      return
+    }
+    ```
+    After:
+    ```mlir
+    gpu.launch_func @kernels::@k blocks in (%c1, %c1, %c1) threads in (%c4, %c1, %c1) args(%x : memref<4xf32>)
+    gpu.launch_func @kernels::@k blocks in (%c1, %c1, %c1) threads in (%c4, %c1, %c1) args(%y : memref<4xf32>)
+    ```
+  }];
 }
 
 def NMExportFunctions : Pass<"nm-export-functions", "::mlir::func::FuncOp"> {
