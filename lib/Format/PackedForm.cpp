@@ -3,11 +3,13 @@
 #include "nm/Format/PackedForm.h"
 
 #include "ColInfo.h"
+#include "Shares.h"
 #include "WindowScan.h"
 
 #include "nm/Format/SplitFloats.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -169,20 +171,29 @@ int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
 // one side, so both sides are walked by as many rows as stay in the cache.
 static constexpr int64_t kRowsTogether = 32;
 
-/// Calls `fn(condensed, packed, count)` for runs of values that are contiguous
-/// on both sides, with their places there. A stored value has `bytes`.
+namespace {
+/// Panels of a matrix that a thread does.
+struct PanelRange {
+  int64_t first, end;
+};
+} // namespace
+
+/// Calls `fn(condensed, packed, count)` for runs of values of some panels that
+/// are contiguous on both sides, with their places there. A stored value has
+/// `bytes`.
 template <typename Fn>
 static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
-                       int64_t bytes, int64_t k, int64_t n, Fn fn) {
+                       int64_t bytes, int64_t k, int64_t n, PanelRange range,
+                       Fn fn) {
   int64_t rows = pattern.condensedRows(k), columns = pattern.paddedColumns(n);
-  auto [panels, chunkRows, width] = packing.valueShape(pattern, k, n);
+  auto [unused, chunkRows, width] = packing.valueShape(pattern, k, n);
   int64_t together = std::lcm(kRowsTogether, packing.chunkRows);
   // Chunks of one row stand side by side.
   int64_t run = packing.tileRows != 0    ? 1
                 : packing.chunkRows == 1 ? packing.panel
                                          : packing.chunkColumns;
   for (int64_t r0 = 0; r0 < rows; r0 += together)
-    for (int64_t p = 0; p < panels; ++p)
+    for (int64_t p = range.first; p < range.end; ++p)
       for (int64_t r = r0; r < std::min(rows, r0 + together); ++r) {
         int64_t packed = (p * chunkRows + r / packing.chunkRows) * width;
         auto place = [&, chunkRows = chunkRows, width = width](int64_t c) {
@@ -198,16 +209,38 @@ static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
       }
 }
 
+/// All panels of a matrix of n columns.
+static PanelRange allPanels(const Pattern &pattern, const PanelPacking &packing,
+                            int64_t n) {
+  return {0, packing.panels(pattern, n)};
+}
+
+/// Zeros what `packed` has for some panels of a packed array of `shape`, and
+/// calls `fn(panels)`; on several threads where the array is large. Panels that
+/// are padding belong to the last ones.
+template <typename Word, typename Fn>
+static void packPanels(Word *packed, std::array<int64_t, 3> shape,
+                       int64_t panels, Fn fn) {
+  int64_t size = shape[1] * shape[2];
+  forEachShare(panels, size, [&](int64_t first, int64_t end) {
+    int64_t last = end == panels ? shape[0] : end;
+    std::fill(packed + first * size, packed + last * size, Word(0));
+    fn(PanelRange{first, end});
+  });
+}
+
 static void packSplits(const CondensedView &from, const PanelPacking &packing,
                        uint16_t *packed) {
   auto *values = static_cast<const float *>(from.values);
-  auto [panels, rows, width] = packing.valueShape(from.pattern, from.k, from.n);
-  std::fill_n(packed, panels * rows * width, uint16_t(0));
-  forEachRun(from.pattern, packing, sizeof *packed, from.k, from.n,
-             [&](int64_t from, int64_t to, int64_t) {
-               auto splits = splitFloat(values[from], packing.splits);
-               for (int64_t split = 0; split < packing.splits; ++split)
-                 packed[to + split * packing.splitStep()] = splits[split];
+  packPanels(packed, packing.valueShape(from.pattern, from.k, from.n),
+             packing.panels(from.pattern, from.n), [&](PanelRange range) {
+               forEachRun(
+                   from.pattern, packing, sizeof *packed, from.k, from.n, range,
+                   [&](int64_t from, int64_t to, int64_t) {
+                     auto splits = splitFloat(values[from], packing.splits);
+                     for (int64_t split = 0; split < packing.splits; ++split)
+                       packed[to + split * packing.splitStep()] = splits[split];
+                   });
              });
 }
 
@@ -215,6 +248,7 @@ static void unpackSplits(const uint16_t *packed, const PanelPacking &packing,
                          const Pattern &pattern, int64_t k, int64_t n,
                          float *values) {
   forEachRun(pattern, packing, sizeof *packed, k, n,
+             allPanels(pattern, packing, n),
              [&](int64_t to, int64_t from, int64_t) {
                uint16_t splits[kMaxSplits] = {};
                for (int64_t split = 0; split < packing.splits; ++split)
@@ -231,12 +265,13 @@ void nm::packValues(const CondensedView &from, const PanelPacking &packing,
     using Word = decltype(word);
     const Word *values = static_cast<const Word *>(from.values);
     Word *out = static_cast<Word *>(packed);
-    auto [panels, rows, width] =
-        packing.valueShape(from.pattern, from.k, from.n);
-    std::fill_n(out, panels * rows * width, Word(0));
-    forEachRun(from.pattern, packing, sizeof(Word), from.k, from.n,
-               [&](int64_t from, int64_t to, int64_t count) {
-                 std::copy_n(values + from, count, out + to);
+    packPanels(out, packing.valueShape(from.pattern, from.k, from.n),
+               packing.panels(from.pattern, from.n), [&](PanelRange range) {
+                 forEachRun(from.pattern, packing, sizeof(Word), from.k, from.n,
+                            range,
+                            [&](int64_t from, int64_t to, int64_t count) {
+                              std::copy_n(values + from, count, out + to);
+                            });
                });
   });
 }
@@ -252,6 +287,7 @@ void nm::unpackValues(const void *packed, const PanelPacking &packing,
     const Word *in = static_cast<const Word *>(packed);
     Word *out = static_cast<Word *>(values);
     forEachRun(pattern, packing, sizeof(Word), k, n,
+               allPanels(pattern, packing, n),
                [&](int64_t to, int64_t from, int64_t count) {
                  std::copy_n(in + from, count, out + to);
                });
@@ -278,22 +314,20 @@ void nm::storeIndexField(uint8_t *row, int64_t bits, int64_t group,
     row[bit / 8 + 1] |= static_cast<uint8_t>(word >> 8);
 }
 
-/// Calls `fn(panel, unitRow, group, blockColumn)` for every group that is no
-/// padding.
+/// Calls `fn(panel, unitRow, blockColumn, groups)` for each unit row of some
+/// panels: its groups that are no padding begin with that of `blockColumn`.
 template <typename Fn>
-static void forEachGroup(const Pattern &pattern, const PanelPacking &packing,
-                         int64_t k, int64_t n, Fn fn) {
+static void forEachGroupRow(const Pattern &pattern, const PanelPacking &packing,
+                            int64_t k, int64_t n, PanelRange range, Fn fn) {
   int64_t units = pattern.unitRows(k);
   int64_t blocks = pattern.blockColumns(n);
   int64_t groups = packing.groups(pattern);
-  int64_t panels = packing.panels(pattern, n);
   for (int64_t u0 = 0; u0 < units; u0 += kRowsTogether)
-    for (int64_t p = 0; p < panels; ++p) {
+    for (int64_t p = range.first; p < range.end; ++p) {
       int64_t block = p * packing.panel / pattern.bn;
       int64_t inside = std::min(groups, blocks - block);
       for (int64_t u = u0; u < std::min(units, u0 + kRowsTogether); ++u)
-        for (int64_t g = 0; g < inside; ++g)
-          fn(p, u, g, block + g);
+        fn(p, u, block, inside);
     }
 }
 
@@ -326,18 +360,30 @@ public:
                                 ((1u << packing.indexBits) - 1));
   }
 
-  void store(uint8_t *row, int64_t unit, int64_t group, uint8_t index) const {
-    if (packing.hasBitmaps()) {
-      int64_t bit = packing.bitOfBitmap<int64_t>(pattern, unit, index);
-      row[places[group * groupBytes + bit / 8]] |= 1u << bit % 8;
+  /// Stores the indices of the first `groups` groups of a unit row.
+  void store(uint8_t *row, int64_t unit, const uint8_t *indices,
+             int64_t groups) const {
+    if (packing.hasBitmaps())
+      return storeInBitmaps(row, unit, indices, groups);
+    if (packing.indexRows == 1) {
+      for (int64_t g = 0; g < groups; ++g)
+        storeIndexField(row, packing.indexBits, g, indices[g]);
       return;
     }
-    if (packing.indexRows == 1)
-      return storeIndexField(row, packing.indexBits, group, index);
-    Field field = fieldAt(unit, group);
-    unsigned word = unsigned(index) << field.shift;
-    for (int64_t i = 0; i < field.bytes; ++i)
-      row[field.places[i]] |= static_cast<uint8_t>(word >> 8 * i);
+    Field field = fieldAt(unit, 0);
+    // Bytes may be anywhere, members among it: these are read once.
+    const int64_t *place = field.places;
+    int64_t step = groupBytes, shift = field.shift;
+    if (field.bytes == 1) {
+      for (int64_t g = 0; g < groups; ++g, place += step)
+        row[*place] |= static_cast<uint8_t>(indices[g] << shift);
+      return;
+    }
+    for (int64_t g = 0; g < groups; ++g, place += step) {
+      unsigned word = unsigned(indices[g]) << shift;
+      row[place[0]] |= static_cast<uint8_t>(word);
+      row[place[1]] |= static_cast<uint8_t>(word >> 8);
+    }
   }
 
 private:
@@ -351,6 +397,17 @@ private:
     int64_t shift = bit % 8;
     return {&places[group * groupBytes + bit / 8],
             shift + packing.indexBits > 8 ? 2 : 1, shift};
+  }
+
+  void storeInBitmaps(uint8_t *row, int64_t unit, const uint8_t *indices,
+                      int64_t groups) const {
+    int64_t first = packing.bitOfBitmap<int64_t>(pattern, unit, 0);
+    const int64_t *place = places.data();
+    int64_t step = groupBytes;
+    for (int64_t g = 0; g < groups; ++g, place += step) {
+      int64_t bit = first + indices[g];
+      row[place[bit / 8]] |= static_cast<uint8_t>(1u << bit % 8);
+    }
   }
 
   /// The position of the bit that as many others of the window stand before as
@@ -378,20 +435,24 @@ private:
 void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
                      uint8_t *packed, uint8_t *lists) {
   const Pattern &pattern = from.pattern;
-  auto [panels, rows, bytes] = packing.indexShape(pattern, from.k, from.n);
+  auto shape = packing.indexShape(pattern, from.k, from.n);
+  auto [panels, rows, bytes] = shape;
   int64_t blocks = pattern.blockColumns(from.n);
-  std::fill_n(packed, panels * rows * bytes, uint8_t(0));
-  if (packing.hasLists())
+  if (packing.hasLists()) {
+    std::fill_n(packed, panels * rows * bytes, uint8_t(0));
     return packIndicesAndLists(from, packing, packed, lists);
+  }
   IndexRow row(pattern, packing);
-  forEachGroup(pattern, packing, from.k, from.n,
-               [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
-                                               int64_t block) {
-                 row.store(packed + (p * rows +
-                                     packing.storedRow(u) / packing.indexRows) *
-                                        bytes,
-                           u, g, from.indices[u * blocks + block]);
-               });
+  auto store = [&, rows = rows, bytes = bytes](int64_t p, int64_t u,
+                                               int64_t block, int64_t groups) {
+    row.store(packed +
+                  (p * rows + packing.storedRow(u) / packing.indexRows) * bytes,
+              u, from.indices + u * blocks + block, groups);
+  };
+  packPanels(packed, shape, packing.panels(pattern, from.n),
+             [&](PanelRange range) {
+               forEachGroupRow(pattern, packing, from.k, from.n, range, store);
+             });
 }
 
 void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
@@ -403,13 +464,14 @@ void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
   auto [panels, rows, bytes] = packing.indexShape(pattern, k, n);
   int64_t blocks = pattern.blockColumns(n);
   IndexRow row(pattern, packing);
-  forEachGroup(pattern, packing, k, n,
-               [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
-                                               int64_t block) {
-                 indices[u * blocks + block] =
-                     row.load(packed + (p * rows + packing.storedRow(u) /
-                                                       packing.indexRows) *
-                                           bytes,
-                              u, g);
-               });
+  forEachGroupRow(pattern, packing, k, n, allPanels(pattern, packing, n),
+                  [&, rows = rows, bytes = bytes](
+                      int64_t p, int64_t u, int64_t block, int64_t groups) {
+                    const uint8_t *stored =
+                        packed +
+                        (p * rows + packing.storedRow(u) / packing.indexRows) *
+                            bytes;
+                    for (int64_t g = 0; g < groups; ++g)
+                      indices[u * blocks + block + g] = row.load(stored, u, g);
+                  });
 }

@@ -2,6 +2,8 @@
 
 #include "nm/Format/SparseOperand.h"
 
+#include "Shares.h"
+
 #include "nm/Format/MmaFragments.h"
 #include "nm/Format/SplitFloats.h"
 
@@ -11,12 +13,10 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include <pthread.h>
-
 using namespace nm;
+using nm::detail::forEachShare;
 
 /// Positions that the instruction has for a group.
 static constexpr int64_t kKeptOfGroup = 2;
@@ -207,45 +207,6 @@ static std::vector<GroupPlaces> placesOfStep(const SparseOperand &operand) {
                          operand.positionOf<int64_t>({column, 2 * group + 1})},
                         operand.bitsOf<int64_t>({column, group})});
   return places;
-}
-
-namespace {
-/// A part of [0, count) that a thread does.
-struct Share {
-  const std::function<void(int64_t, int64_t)> *fn;
-  int64_t first, end;
-};
-} // namespace
-
-static void *runShare(void *share) {
-  const Share &own = *static_cast<Share *>(share);
-  (*own.fn)(own.first, own.end);
-  return nullptr;
-}
-
-/// Calls `fn(first, end)` for parts of [0, count), each of which has
-/// `valuesOfOne` values, on threads of their own where these are many.
-static void forEachShare(int64_t count, int64_t valuesOfOne,
-                         const std::function<void(int64_t, int64_t)> &fn) {
-  // Starting a thread takes as long as packing some 50000 values.
-  constexpr int64_t kValuesOfThread = 1 << 19, kMostThreads = 16;
-  int64_t parts = std::max<int64_t>(
-      1, std::min<int64_t>({count, count * valuesOfOne / kValuesOfThread,
-                            kMostThreads,
-                            int64_t(std::thread::hardware_concurrency())}));
-  std::vector<Share> shares;
-  for (int64_t part = 0; part < parts; ++part)
-    shares.push_back({&fn, count * part / parts, count * (part + 1) / parts});
-  std::vector<pthread_t> threads(parts);
-  // The last is this thread's, and so are those that no thread can be had for.
-  int64_t started = 0;
-  while (started + 1 < parts && pthread_create(&threads[started], nullptr,
-                                               runShare, &shares[started]) == 0)
-    ++started;
-  for (int64_t part = started; part < parts; ++part)
-    runShare(&shares[part]);
-  for (int64_t part = 0; part < started; ++part)
-    pthread_join(threads[part], nullptr);
 }
 
 /// Calls `fn(step, column, group, places)` for every group of every column that

@@ -410,6 +410,21 @@ TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
   }
 }
 
+// Large enough for threads, of which each has panels of its own; the last panel
+// is cut.
+TEST(PackedForm, PacksByThreads) {
+  Random random(9);
+  for (Pattern pattern :
+       {Pattern{2, 4, 1, 1}, Pattern{1, 2, 1, 16}, Pattern{1, 2, 4, 64}}) {
+    Matrix matrix = drawMatrix(random, pattern, ElementType::F32, 2048, 1900);
+    PanelPacking packing{32, 2};
+    SCOPED_TRACE(describe(matrix, pattern));
+    expectPacked(compressed(matrix, pattern), packing);
+    packing.indexRows = 8;
+    expectPacked(compressed(matrix, pattern), packing);
+  }
+}
+
 TEST(PackedForm, TilesOfWgmma) {
   // 20 rows a tile, filled up to 32: of 45 rows there are three tiles.
   Pattern pattern{5, 20, 1, 128};

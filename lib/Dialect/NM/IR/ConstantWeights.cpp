@@ -12,9 +12,12 @@
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemAlloc.h"
 #include "llvm/Support/xxhash.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace mlir;
@@ -175,8 +178,15 @@ TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
 }
 
 AsmResourceBlob mlir::nm::allocateConstant(size_t bytes) {
-  return HeapAsmResourceBlob::allocate(bytes, kAlignment,
-                                       /*dataIsMutable=*/true);
+  // The system's zeros, which are made where they are first touched: by the
+  // threads that pack.
+  void *memory = llvm::safe_calloc(1, bytes + kAlignment);
+  auto *data = reinterpret_cast<char *>(
+      llvm::alignAddr(memory, llvm::Align(kAlignment)));
+  return AsmResourceBlob(
+      ArrayRef<char>(data, bytes), kAlignment,
+      [memory](void *, size_t, size_t) { std::free(memory); },
+      /*dataIsMutable=*/true);
 }
 
 TypedAttr mlir::nm::getConstant(RankedTensorType type, AsmResourceBlob blob) {

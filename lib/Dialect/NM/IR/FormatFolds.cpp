@@ -145,8 +145,6 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
       getPackedLists()
           ? cast<RankedTensorType>(getResult(2).getType()).getNumElements()
           : 0);
-  for (AsmResourceBlob *part : {&packedValues, &packedIndices})
-    std::memset(part->getMutableData().data(), 0, part->getData().size());
   getPacking().pack(
       *view, packedValues.getMutableData().data(),
       reinterpret_cast<uint8_t *>(packedIndices.getMutableData().data()),

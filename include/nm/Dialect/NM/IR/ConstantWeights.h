@@ -50,7 +50,7 @@ private:
 /// resource, which releaseConstants frees; of equal ones there is one.
 TypedAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
 
-/// Memory for a constant of `bytes`, which is made there and becomes a large
+/// Zeros for a constant of `bytes`, which is made there and becomes a large
 /// constant without a copy.
 AsmResourceBlob allocateConstant(size_t bytes);
 TypedAttr getConstant(RankedTensorType type, AsmResourceBlob blob);
