@@ -1,6 +1,7 @@
 """Graphs with nm's layers that leave their process: exported, traced, and compiled
 ahead of time."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -219,6 +220,20 @@ def test_models_compiled_to_one_path(tmp_path):
         for each, module in compiled:
             with torch.no_grad():
                 assert torch.allclose(module(x), each(x), atol=1e-5)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_after_an_export(enabled):
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        nm.torch.export(make_model(), torch.zeros(2, 64))
+        assert gc.isenabled() == enabled
+        with pytest.raises(nm.Error, match="training mode"):
+            nm.torch.export(nn.Dropout().train(), torch.zeros(2, 64))
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_profile_of_a_model():

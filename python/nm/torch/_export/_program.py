@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +57,25 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
         if dynamic_shapes is not None:
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
         dynamic_shapes = _any_batch(model, args, dict(kwargs or {}))
-    with torch.no_grad():
+    with torch.no_grad(), _without_collection():
         with experts_of_all_tokens(model) as remarks:
             program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
         program = core_aten(program)
         remarks += simplify(program)
         return ExportedModel(lower(program, name), program.call_spec, tuple(remarks))
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Python looks for garbage after every so many new objects, of which a trace makes
+    millions that live on: an eighth of the time of an export."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
