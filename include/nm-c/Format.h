@@ -95,11 +95,18 @@ char *nmPrune(const NmTensor *dense, const NmTensor *scores,
 /*===----------------------------------------------------------------------===*\
 |* The condensed form: values [w x np] and indices [w/bk x np/bn] of one byte,
 |* the positions of the kept units in their windows. w are the kept rows of k,
-|* and np is n padded to whole units. Of unstructured weights, values are [1 x
-|* kept] and indices a bitmap [1 x n * ceil(k/8)]: bit r%8 of byte r/8 of column
-c
-|* says whether row r is kept, and values are column by column in the order of
-k.
+|* and np is n padded to whole units.
+|*
+|* Of unstructured weights, values are [1 x kept], column by column in the order
+|* of k. Their indices have one of two forms, which their shape tells:
+|* - a bitmap [1 x n * ceil(k/8)]: bit r%8 of byte r/8 of column c says whether
+|*   row r is kept;
+|* - offsets [s x 1], smaller where less than an eighth of the weights is kept:
+|*   n + 1 numbers of four bytes, little-endian, where the gaps of each column
+|*   begin and how many gaps there are, then the gaps, a byte each. A gap below
+|*   255 passes over so many rows, and the row behind is kept; 255 passes over
+|*   255 rows and keeps none.
+|* Functions that take condensed weights take either.
 \*===----------------------------------------------------------------------===*/
 
 /** Writes the shapes of the condensed parts of k x n weights. */
@@ -117,6 +124,24 @@ char *nmCompress(const NmTensor *dense, const NmPattern *pattern,
 char *nmVerifyCondensed(const NmPattern *pattern, int64_t k, int64_t n,
                         const char *name, const NmTensor *values,
                         const NmTensor *indices);
+
+/** A form of the indices of unstructured weights; of NM_INDICES_SMALLEST the
+ * one of fewest bytes. */
+typedef enum {
+  NM_INDICES_SMALLEST = 0,
+  NM_INDICES_BITMAP = 1,
+  NM_INDICES_OFFSETS = 2
+} NmIndexForm;
+
+/** Writes the shape that the indices of k x n unstructured weights, which are
+ * verified, have in a form. Refuses weights of an N:M pattern. */
+char *nmIndexShape(const NmPattern *pattern, int64_t k, int64_t n,
+                   const NmTensor *indices, int32_t form, int64_t shape[2]);
+
+/** Writes the indices `from` of k x n unstructured weights, which are verified,
+ * to `to` in the form that its shape tells. */
+char *nmConvertIndices(const NmPattern *pattern, int64_t k, int64_t n,
+                       const NmTensor *from, const NmTensor *to);
 
 /** Writes the dense tensor of condensed parts, which are verified. */
 char *nmDecompress(const NmTensor *values, const NmTensor *indices,

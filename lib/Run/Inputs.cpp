@@ -129,7 +129,7 @@ static Result<Weight> readParts(const TensorType &type,
                 ownIndices->second};
   if (Status status = verifyWeight(type, weight, place); !status)
     return status.error();
-  return weight;
+  return withBitmap(type, std::move(weight));
 }
 
 Result<Weight> Inputs::loadWeight(const Function &function, size_t arg,

@@ -124,7 +124,10 @@ static Status setCondensed(NmFunction &function, int64_t arg,
     return Error{name + ": " + status.error().message};
   if (Status status = verifyWeight(type, weight, name); !status)
     return status;
-  function.condensed[arg] = std::move(weight);
+  Result<Weight> whole = withBitmap(type, std::move(weight));
+  if (!whole)
+    return Error{name + ": " + whole.error().message};
+  function.condensed[arg] = std::move(*whole);
   return Status::success();
 }
 

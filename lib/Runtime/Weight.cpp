@@ -4,6 +4,7 @@
 
 #include "WindowRanges.h"
 #include "nm/Format/Condensed.h"
+#include "nm/Format/Offsets.h"
 
 #include <algorithm>
 #include <atomic>
@@ -167,27 +168,67 @@ Result<Weight> nm::compressWeight(const TensorType &type, const Tensor &dense,
   return weight;
 }
 
-Status nm::verifyWeight(const TensorType &type, const Weight &weight,
-                        std::string_view name) {
-  std::string values = std::string(name) + ", values";
-  std::string indices = std::string(name) + ", indices";
-  if (Status status =
-          checkType(weight.values, condensedValuesType(type), values);
-      !status)
-    return status;
-  if (Status status =
-          checkType(weight.indices, condensedIndicesType(type), indices);
-      !status)
-    return status;
-  if (!weight.values.isPassable() || !weight.indices.isPassable())
-    return prefixed(name, "expected row-major condensed parts");
-  return verifyIndices(static_cast<const uint8_t *>(weight.indices.data),
-                       type.encoding->pattern, weightRows(type),
-                       weightColumns(type), indices);
+/// The type of offsets and gaps of so many bytes.
+static TensorType typeOfOffsets(int64_t bytes) {
+  return {ElementType::I8, {bytes, 1}, std::nullopt};
 }
 
-Status nm::decompressWeight(const TensorType &type, const Weight &weight,
+bool nm::hasOffsets(const TensorType &type, const Tensor &indices) {
+  return type.encoding->pattern.isUnstructured() && indices.rank() == 2 &&
+         indices.shape[1] == 1 &&
+         indexFormOf(indices.shape[0]) == IndexForm::Offsets;
+}
+
+Result<Weight> nm::withBitmap(const TensorType &type, Weight weight) {
+  if (!hasOffsets(type, weight.indices))
+    return weight;
+  TensorType bitmap = condensedIndicesType(type);
+  Result<Buffer> bits = Buffer::allocate(bitmap.element, bitmap.shape);
+  if (!bits)
+    return bits.error();
+  auto owner = std::make_shared<Buffer>(std::move(*bits));
+  offsetsToBitmap(static_cast<const uint8_t *>(weight.indices.data),
+                  weightRows(type), weightColumns(type),
+                  static_cast<uint8_t *>(owner->tensor().data));
+  weight.indices = owner->tensor();
+  weight.indicesOwner = owner;
+  return weight;
+}
+
+Status nm::verifyWeightIndices(const TensorType &type, const Tensor &indices,
+                               std::string_view name) {
+  bool isOffsets = hasOffsets(type, indices);
+  TensorType expected =
+      isOffsets ? typeOfOffsets(indices.shape[0]) : condensedIndicesType(type);
+  if (Status status = checkType(indices, expected, name); !status)
+    return status;
+  if (!indices.isPassable())
+    return prefixed(name, "expected them row-major");
+  const auto *bytes = static_cast<const uint8_t *>(indices.data);
+  const Pattern &pattern = type.encoding->pattern;
+  int64_t k = weightRows(type), n = weightColumns(type);
+  return isOffsets ? verifyOffsets(bytes, indices.shape[0], pattern, k, n, name)
+                   : verifyIndices(bytes, pattern, k, n, name);
+}
+
+Status nm::verifyWeight(const TensorType &type, const Weight &weight,
+                        std::string_view name) {
+  if (Status status = checkType(weight.values, condensedValuesType(type),
+                                std::string(name) + ", values");
+      !status)
+    return status;
+  if (!weight.values.isPassable())
+    return prefixed(name, "expected row-major condensed parts");
+  return verifyWeightIndices(type, weight.indices,
+                             std::string(name) + ", indices");
+}
+
+Status nm::decompressWeight(const TensorType &type, const Weight &given,
                             const Tensor &dense) {
+  Result<Weight> whole = withBitmap(type, given);
+  if (!whole)
+    return whole.error();
+  const Weight &weight = *whole;
   Buffer narrow;
   Tensor target = dense;
   if (dense.type != type.element) {

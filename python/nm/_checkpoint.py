@@ -49,6 +49,8 @@ class Converted:
     Attributes:
         pattern, shape, dtype: of the weight.
         bytes, dense_bytes: in the file, and of the dense weight.
+        index_form: what says where its kept weights are, as SparseTensor.index_form;
+            None in compressed-tensors' forms.
     """
 
     pattern: Pattern
@@ -56,6 +58,7 @@ class Converted:
     dtype: str
     bytes: int
     dense_bytes: int
+    index_form: str | None = None
 
 
 @dataclass
@@ -287,7 +290,7 @@ class _Converter:
         pattern = self.pattern and pattern_along(weights, name, self.pattern, self.axis)
         if w is not None and pattern in (None, w.pattern):
             if self.format == "nm" or w._quantization is None:
-                return w
+                return w.with_index_form()
             pattern = w.pattern
         points = weights.zero_points(name)
         reason = ""
@@ -344,8 +347,9 @@ class _Converter:
         return None
 
     def _note(self, name: str, w: SparseTensor, size: int) -> None:
-        self.report.weights[name] = Converted(w.pattern, w.shape, w.dtype, size,
-                                              _dense_bytes(w))
+        self.report.weights[name] = Converted(
+            w.pattern, w.shape, w.dtype, size, _dense_bytes(w),
+            w.index_form if self.format == "nm" else None)
 
     def _check_found(self, source: str) -> None:
         if self.format != "dense" and not self.report.weights:

@@ -11,7 +11,8 @@ import numpy as np
 
 from . import _arrays
 from . import _library as lib
-from ._errors import PatternError
+from ._errors import DTypeError, PatternError
+from ._index_form import check_index_form, convert_indices
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
                        announces_axis, check_fits, leaves_axis_open, parse_axis,
                        parse_pattern)
@@ -44,6 +45,9 @@ class CheckReport:
         near, near_excess: where the pattern does not hold, or is unstructured, the
             sparsest N:M pattern that at most 2 % of the non-zeros stand in the way
             of, and how many do; None and 0 where there is none.
+        index_form, condensed_bytes: of an unstructured pattern that holds, the form that
+            the indices of nm.compress would have, and the bytes of values and indices;
+            None and 0 else, and of element types that weights do not have.
     """
 
     pattern: Pattern
@@ -58,6 +62,8 @@ class CheckReport:
     message: str
     near: Pattern | None = None
     near_excess: int = 0
+    index_form: str | None = None
+    condensed_bytes: int = 0
 
     @property
     def sparsity(self) -> float:
@@ -72,7 +78,8 @@ class CheckReport:
                f", the pattern {100 * self.pattern.sparsity:.4g} %")
         return (f"{self.message}\n{self.non_zeros} of {self.elements} elements "
                 f"are not zero ({100 * self.sparsity:.4g} % sparse{ask}), "
-                f"{self.negative_zeros} are -0.0, which count as zeros{self.hint()}")
+                f"{self.negative_zeros} are -0.0, which count as zeros{self.hint()}"
+                f"{self.size()}")
 
     def hint(self) -> str:
         """The pattern that nearly holds, for people, or nothing."""
@@ -82,6 +89,12 @@ class CheckReport:
             return f"\npattern {self.near.describe()} holds"
         return (f"\npattern {self.near.describe()} nearly holds: {self.near_excess} of "
                 f"{self.non_zeros} non-zeros stand in the way")
+
+    def size(self) -> str:
+        """What unstructured weights would take, for people, or nothing."""
+        if self.index_form is None:
+            return ""
+        return f"\ncondensed, with {self.index_form}, it takes {self.condensed_bytes} bytes"
 
     def to_dict(self) -> dict:
         """The report in JSON's types."""
@@ -127,7 +140,7 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
             _check(w, along_other_axis(found), name).violations
             != report.violations):
         announce_axis(f"the weight {report.shape}")
-    return _with_near(report, w)
+    return _with_near(_with_size(report, w), w)
 
 
 def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
@@ -140,6 +153,17 @@ def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
     native = lib.NmPatternReport()
     lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(), native))
     return _read_report(native, pattern, view.shape, name)
+
+
+def _with_size(report: CheckReport, w: Any) -> CheckReport:
+    """`report` of the array `w`, with the size of unstructured weights."""
+    if not report.holds or not report.pattern.is_unstructured:
+        return report
+    try:
+        made = compress(w, report.pattern)
+    except (DTypeError, PatternError):  # Types, and blocks, that weights do not have.
+        return report
+    return replace(report, index_form=made.index_form, condensed_bytes=made.nbytes)
 
 
 def _with_near(report: CheckReport, w: Any) -> CheckReport:
@@ -235,7 +259,9 @@ def _prefer_unstructured(w: Any, found: tuple[Pattern | None, str], least: float
         if kept <= _MOST_KEPT * report.non_zeros:
             pattern = Pattern(kept, 0, block, axis)
             break
-    return pattern, f"its zeros ({100 * share:.1f} %) are anywhere; {found[1]}"
+    form = _with_size(replace(report, pattern=pattern), w).index_form
+    how = {"bitmap": "; a bitmap says where", "offsets": "; offsets say where"}.get(form, "")
+    return pattern, f"its zeros ({100 * share:.1f} %) are anywhere{how}; {found[1]}"
 
 
 def _count_kept(w: Any, pattern: Pattern) -> int:
@@ -255,40 +281,47 @@ def _detect_along(view: _arrays.View, axis: int, least: float
 
 
 def compress(w: Any, pattern: str | Pattern, block: Block = None,
-             axis: int | None = None, name: str = "weight") -> SparseTensor:
+             axis: int | None = None, name: str = "weight",
+             index_form: str | None = None) -> SparseTensor:
     """The condensed form of a dense weight that obeys an N:M pattern.
 
     Args:
         w, pattern, block, axis, name: as in nm.check. Elements are f32, f16,
             bf16, f8E4M3FN, f8E5M2 or i8.
+        index_form: of unstructured weights ``"bitmap"`` or ``"offsets"``; None for that
+            of fewest bytes: offsets where less than about an eighth is kept.
 
     Returns:
-        a SparseTensor; `w` is not needed after the call.
+        a SparseTensor, whose `index_form` says which; `w` is not needed after the call.
 
     Raises:
-        PatternError: a window has more than N non-zero units, or a block is larger
-            than `w`. Nothing is ever dropped here; nm.prune does that.
+        PatternError: a window has more than N non-zero units, a block is larger than
+            `w`, or `index_form` is given with an N:M pattern. Nothing is ever dropped
+            here; nm.prune does that.
         ShapeError, DTypeError: `w` is no such matrix.
     """
     found = parse_pattern(pattern, block, axis)
     check_fits(found, tuple(getattr(w, "shape", ())), name)
+    check_index_form(found, index_form)
     if found.is_unstructured:
         if _arrays.is_on_device(w):
             w = w.detach().cpu()
         if found.n == 0:  # No more places than there are weights.
             found = Pattern(max(_count_kept(w, found), 1), 0, found.block, found.axis)
-    compressed = (_compress_on_device if _arrays.is_on_device(w)
-                  else _compress_on_host)(w, found, name)
+    compressed = (_compress_on_device(w, found, name) if _arrays.is_on_device(w)
+                  else _compress_on_host(w, found, name, index_form))
     if leaves_axis_open(pattern, axis) and announces_axis() and (
             _check(w, along_other_axis(found), name).holds):
         announce_axis(f"the weight {compressed.shape}")
     return compressed
 
 
-def _compress_on_host(w: Any, pattern: Pattern, name: str) -> SparseTensor:
+def _compress_on_host(w: Any, pattern: Pattern, name: str, index_form: str | None
+                      ) -> SparseTensor:
     view, _ = weight_view(w)
     check_weight_type(view.dtype)
-    values_shape, indices_shape = pattern.condensed_shapes(*pattern.sizes(view.shape))
+    k, n = pattern.sizes(view.shape)
+    values_shape, indices_shape = pattern.condensed_shapes(k, n)
     values = _arrays.raw_empty(values_shape, view.dtype)
     indices = np.empty(indices_shape, np.uint8)
     message = lib.runtime.nmCompress(
@@ -297,6 +330,7 @@ def _compress_on_host(w: Any, pattern: Pattern, name: str) -> SparseTensor:
         _arrays.raw_tensor(indices, "i8"))
     if message:
         raise PatternError(lib.take_text(message) + _hint(w, pattern, name))
+    indices = convert_indices(pattern, k, n, indices, index_form)
     return SparseTensor(values, indices, view.shape, pattern, dtype=view.dtype)
 
 

@@ -127,6 +127,10 @@ _RUNTIME = {
                               _Tensors]),
     "nmVerifyCondensed": (c_void_p, [POINTER(NmPattern), c_int64, c_int64,
                                      c_char_p, _Tensors, _Tensors]),
+    "nmIndexShape": (c_void_p, [POINTER(NmPattern), c_int64, c_int64, _Tensors,
+                                c_int32, _Sizes]),
+    "nmConvertIndices": (c_void_p, [POINTER(NmPattern), c_int64, c_int64, _Tensors,
+                                    _Tensors]),
     "nmDecompress": (c_void_p, [_Tensors, _Tensors, POINTER(NmPattern),
                                 _Tensors]),
 }

@@ -12,6 +12,7 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._errors import DTypeError, PatternError, ShapeError
+from ._index_form import convert_indices, index_form_of
 from ._pattern import Pattern, announce_axis, leaves_axis_open, parse_pattern
 
 #: What weights may be made of.
@@ -32,7 +33,8 @@ class SparseTensor:
             n padded to whole blocks. ``bf16`` and 8-bit floats are arrays of
             ml_dtypes, or of unsigned integers with `dtype` given.
         indices: ``[w/bk, np/bn]`` int8 or uint8 positions in their windows,
-            ascending in each.
+            ascending in each; of unstructured weights a bitmap
+            ``[1, n * ceil(k/8)]``, or offsets ``[s, 1]``: see `index_form`.
         shape: the dense shape, ``(n, k)``, or ``(k, n)`` where `pattern.axis`
             is 0.
         pattern: the N:M pattern; ``[n, k]`` where a text has no dim.
@@ -97,8 +99,37 @@ class SparseTensor:
 
     @property
     def indices(self) -> np.ndarray:
-        """The positions ``[w/bk, np/bn]``, uint8, read-only."""
+        """The positions ``[w/bk, np/bn]``, uint8, read-only; of unstructured weights a
+        bitmap or offsets."""
         return _read_only(self._indices)
+
+    @property
+    def index_form(self) -> str:
+        """What `indices` are: ``"positions"`` in the windows of an N:M pattern; of
+        unstructured weights ``"bitmap"``, a bit for each weight, or ``"offsets"``, a byte
+        for each kept one and four for each column."""
+        return index_form_of(self.pattern, self._indices.shape)
+
+    def with_index_form(self, form: str | None = None) -> SparseTensor:
+        """The same weight with indices in another form, whose values are shared.
+
+        Args:
+            form: ``"bitmap"``, ``"offsets"``, or None for that of fewest bytes.
+
+        Returns:
+            the weight itself where it has the form.
+
+        Raises:
+            PatternError: `form` is none of these, or the pattern is N:M and `form` is
+                not None.
+        """
+        indices = convert_indices(self.pattern, self.k, self.n, self._indices, form)
+        if indices is self._indices:
+            return self
+        made = SparseTensor(self._values, indices, self.shape, self.pattern, self.dtype)
+        made._quantization, made._taps = self._quantization, self._taps
+        made._is_lent = self._is_lent
+        return made
 
     @property
     def nbytes(self) -> int:
@@ -152,9 +183,10 @@ class SparseTensor:
                               self.shape, self.pattern, self.dtype)
 
     def __repr__(self) -> str:
+        how = (f"index_form={self.index_form}" if self.pattern.is_unstructured else
+               f"sparsity={100 * self.pattern.sparsity:.4g} %")
         return (f"nm.SparseTensor(shape={self.shape}, dtype={self.dtype}, "
-                f"pattern='{self.pattern}', "
-                f"sparsity={100 * self.pattern.sparsity:.4g} %)")
+                f"pattern='{self.pattern}', {how})")
 
 
 def living_weights() -> list[SparseTensor]:

@@ -4,7 +4,8 @@
               weights = {"<name>": {"pattern": "2:4, dim = 1", "shape": [n, k],
                                     "dtype": "f32"}, ...} as JSON
     tensors   "<name>.values" [w, np]    "<name>.indices" U8, the positions
-              [w/bk, np/bn] in ceil(log2 M) bits each, from the lowest bit on
+              [w/bk, np/bn] in ceil(log2 M) bits each, from the lowest bit on;
+              of unstructured weights a bitmap [bytes], or offsets [s, 1]
 
 A quantized weight has the bits of its integers and the group of k that shares a scale in
 its record, and "<name>_scale" [n, groups] beside it; integers of 4 bits are packed, two to
@@ -38,6 +39,8 @@ FORMAT, VERSION = "nm.sparse", 3
 _UNSTRUCTURED = 4
 # And with those that are kept in whole blocks, which version 4 has not.
 _BLOCKS = 5
+# And with those whose indices are offsets, of any block.
+_OFFSETS = 6
 # What metadata call the format that a file had, or would have, of dense weights.
 _FORMER = "nm.format"
 
@@ -56,7 +59,9 @@ def save_weights(path: str | os.PathLike,
 
 def parts_of(name: str, weight: SparseTensor) -> dict[str, tuple[str, np.ndarray]]:
     """The tensors of a weight in a file, raw arrays with their types."""
-    indices = pack_bits(weight._indices, _index_bits(weight.pattern))
+    # Offsets keep their shape, which tells them from a bitmap.
+    indices = (weight._indices if weight.index_form == "offsets" else
+               pack_bits(weight._indices, _index_bits(weight.pattern)))
     values = weight.dtype, weight._values
     if weight._quantization is not None and weight._quantization[0] == 4:
         values = "u8", pack_bits((weight._values + 8).astype(np.uint8), 4)
@@ -78,7 +83,7 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
             records[name].update(zip(("bits", "group"), weight._quantization))
         if weight._taps is not None:
             records[name]["taps"] = list(weight._taps)
-    version = max((_version_of(weight.pattern) for weight in weights.values()),
+    version = max((_version_of(weight) for weight in weights.values()),
                   default=VERSION)
     own = {"format": FORMAT, "version": str(version), "weights": json.dumps(records)}
     if "format" in plain:
@@ -86,10 +91,12 @@ def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
     return {**plain, **own}
 
 
-def _version_of(pattern: Pattern) -> int:
-    if not pattern.is_unstructured:
+def _version_of(weight: SparseTensor) -> int:
+    if not weight.pattern.is_unstructured:
         return VERSION
-    return _UNSTRUCTURED if pattern.block == (1, 1) else _BLOCKS
+    if weight.index_form == "offsets":
+        return _OFFSETS
+    return _UNSTRUCTURED if weight.pattern.block == (1, 1) else _BLOCKS
 
 
 def plain_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -142,9 +149,9 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
             f"format is {metadata.get('format', 'not given')}; nm.io.load_dense "
             "reads dense weights")
     version = metadata.get("version")
-    summed = [str(each) for each in (VERSION, _UNSTRUCTURED, _BLOCKS)]
+    summed = [str(each) for each in (VERSION, _UNSTRUCTURED, _BLOCKS, _OFFSETS)]
     if version not in ("1", "2", *summed):
-        raise FileFormatError(f"{file.path}: expected version 1 to {_BLOCKS} of "
+        raise FileFormatError(f"{file.path}: expected version 1 to {_OFFSETS} of "
                               f"the format, but got {version}")
     if version in summed and not file.is_summed:
         raise FileFormatError(f"{file.path}: expected checksums in a file of version "
@@ -209,6 +216,8 @@ def _unpack_values(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
 def unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
                    ) -> np.ndarray:
     """The indices of a weight of the shape, of the bytes that a file has them as."""
+    if pattern.is_unstructured and packed.ndim == 2:
+        return packed  # Offsets, which are verified with their values.
     _, sizes = pattern.condensed_shapes(*pattern.sizes(weight_shape(shape)))
     count, bits = sizes[0] * sizes[1], _index_bits(pattern)
     if packed.shape != (packed_bytes(count, bits),):

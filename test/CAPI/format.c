@@ -105,6 +105,46 @@ static void testUnstructured(void) {
         "expected dimension 0 or 1");
 }
 
+/* 64 x 3 weights: rows 2, 3 and 40 of column 1 are kept, in either form. */
+static void testOffsets(void) {
+  static float dense[64 * 3], again[64 * 3];
+  dense[2 * 3 + 1] = 5, dense[3 * 3 + 1] = -1, dense[40 * 3 + 1] = 2;
+  int64_t shape[2] = {64, 3}, ofValues[2], ofBits[2], ofOffsets[2];
+  NmPattern pattern = {3, 0, 1, 1, 0}, windows = {2, 4, 1, 1, 0};
+  NmTensor b = matrix(dense, NM_F32, shape), to = matrix(again, NM_F32, shape);
+  SUCCEEDS(nmCondensedShape(&pattern, 64, 3, ofValues, ofBits));
+  float values[3];
+  uint8_t bits[24], offsets[19], back[24];
+  NmTensor v = matrix(values, NM_F32, ofValues);
+  NmTensor bitmap = matrix(bits, NM_I8, ofBits);
+  SUCCEEDS(nmCompress(&b, &pattern, "w", &v, &bitmap));
+  SUCCEEDS(
+      nmIndexShape(&pattern, 64, 3, &bitmap, NM_INDICES_SMALLEST, ofOffsets));
+  EXPECT(ofOffsets[0] == 19 && ofOffsets[1] == 1);
+  NmTensor o = matrix(offsets, NM_I8, ofOffsets);
+  SUCCEEDS(nmConvertIndices(&pattern, 64, 3, &bitmap, &o));
+  static const uint8_t expected[19] = {0, 0, 0, 0, 0, 0, 0, 0, 3, 0,
+                                       0, 0, 3, 0, 0, 0, 2, 0, 36};
+  EXPECT(memcmp(offsets, expected, sizeof(expected)) == 0);
+  SUCCEEDS(nmVerifyCondensed(&pattern, 64, 3, "w", &v, &o));
+  SUCCEEDS(nmDecompress(&v, &o, &pattern, &to));
+  EXPECT(memcmp(again, dense, sizeof(dense)) == 0);
+  int64_t found[2];
+  SUCCEEDS(nmIndexShape(&pattern, 64, 3, &o, NM_INDICES_BITMAP, found));
+  EXPECT(found[0] == 1 && found[1] == 24);
+  NmTensor r = matrix(back, NM_I8, found);
+  SUCCEEDS(nmConvertIndices(&pattern, 64, 3, &o, &r));
+  EXPECT(memcmp(back, bits, sizeof(bits)) == 0);
+  FAILS(nmIndexShape(&pattern, 64, 3, &o, 7, found), "expected a form");
+  FAILS(nmIndexShape(&windows, 64, 3, &o, 0, found), "but got 2:4");
+  found[0] = 18, found[1] = 1;
+  r = matrix(back, NM_I8, found);
+  FAILS(nmConvertIndices(&pattern, 64, 3, &bitmap, &r), "expected 19x1 bytes");
+  offsets[4] = 4;
+  FAILS(nmVerifyCondensed(&pattern, 64, 3, "w", &v, &o),
+        "offsets of 'w, indices', column 1: expected at most 3");
+}
+
 static void testPrune(void) {
   float result[12];
   NmTensor bad = matrix(breaks, NM_F32, kShape);
@@ -199,6 +239,7 @@ int main(void) {
   testCheck();
   testDetect();
   testUnstructured();
+  testOffsets();
   testPrune();
   testCompress();
   testPack();

@@ -326,6 +326,16 @@ static void call_nmVerifyCondensed(void) {
   FAILS(nmVerifyCondensed(&k24, 4, 4, NULL, NULL, &kTensor), "NULL");
   FAILS(nmVerifyCondensed(&k24, 4, 4, NULL, &kTensor, NULL), "NULL");
 }
+static void call_nmIndexShape(void) {
+  FAILS(nmIndexShape(NULL, 4, 4, &kTensor, 0, sizes), "NULL");
+  FAILS(nmIndexShape(&k24, 4, 4, NULL, 0, sizes), "NULL");
+  FAILS(nmIndexShape(&k24, 4, 4, &kTensor, 0, NULL), "NULL");
+}
+static void call_nmConvertIndices(void) {
+  FAILS(nmConvertIndices(NULL, 4, 4, &kTensor, &kTensor), "NULL");
+  FAILS(nmConvertIndices(&k24, 4, 4, NULL, &kTensor), "NULL");
+  FAILS(nmConvertIndices(&k24, 4, 4, &kTensor, NULL), "NULL");
+}
 static void call_nmDecompress(void) {
   FAILS(nmDecompress(NULL, &kTensor, &k24, &kTensor), "NULL");
   FAILS(nmDecompress(&kTensor, NULL, &k24, &kTensor), "NULL");
@@ -474,6 +484,8 @@ static void (*const kCases[])(void) = {
     call_nmCondensedShape,
     call_nmCompress,
     call_nmVerifyCondensed,
+    call_nmIndexShape,
+    call_nmConvertIndices,
     call_nmDecompress,
     call_nmPackedShape,
     call_nmPack,

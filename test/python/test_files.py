@@ -74,7 +74,7 @@ def set_metadata(**fields):
 
 
 @pytest.mark.parametrize("change,text", [
-    (set_metadata(version="6"), "expected version 1 to 5 of the format, but got 6"),
+    (set_metadata(version="7"), "expected version 1 to 6 of the format, but got 7"),
     (set_metadata(version="1"), "indices"),
     (set_metadata(format="pt"), "format is pt; nm.io.load_dense"),
     (set_metadata(weights="{"), "it is damaged"),

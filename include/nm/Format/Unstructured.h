@@ -11,9 +11,9 @@
 // zero is kept whole: all of its weights have bits and values, also those that
 // are zero.
 //
-// A bitmap takes an eighth of a byte for a weight, kept or not. Row numbers of
-// two bytes would take less where more than 15 of 16 are pruned, and then at
-// most that: so there is one form for all.
+// A bitmap takes an eighth of a byte for a weight, kept or not. Where less than
+// that is kept, weights are stored with offsets instead (Offsets.h), and become
+// a bitmap where a function or a routine of this header takes them.
 //
 //===----------------------------------------------------------------------===//
 

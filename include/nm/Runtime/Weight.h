@@ -79,10 +79,23 @@ NM_RUNTIME_API PruneReport pruneWeight(const DenseView &dense,
                                        const Pattern &pattern, void *result,
                                        const ScoreView &scores = {});
 
-/// Checks types, sizes and indices of condensed parts; errors begin with
+/// Checks types, sizes and indices of condensed parts, whose indices may be
+/// offsets (nm/Format/Offsets.h) where `type` has a bitmap; errors begin with
 /// `name`.
 NM_RUNTIME_API Status verifyWeight(const TensorType &type, const Weight &weight,
                                    std::string_view name);
+
+/// The part of it that is about the indices.
+NM_RUNTIME_API Status verifyWeightIndices(const TensorType &type,
+                                          const Tensor &indices,
+                                          std::string_view name);
+
+/// Whether the indices of a weight of `type` are offsets.
+NM_RUNTIME_API bool hasOffsets(const TensorType &type, const Tensor &indices);
+
+/// The weight as functions take it: with a bitmap of its own where it has
+/// offsets. The parts must satisfy verifyWeight.
+NM_RUNTIME_API Result<Weight> withBitmap(const TensorType &type, Weight weight);
 
 /// Writes the dense tensor of a condensed weight of `type` to `dense`, whose
 /// element type may be another one. The parts must satisfy verifyWeight.

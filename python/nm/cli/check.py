@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
         for report in reports.values():
             if not report:
                 print(report.message + report.hint())
+            elif report.index_form is not None:
+                print(report.message + report.size())
     return 0 if all(reports.values()) else 1
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .. import convert
-from .._checkpoint import FORMATS, ConvertReport
+from .._checkpoint import FORMATS, Converted, ConvertReport
 from .._progress import ProgressLine
 from .common import (add_weight_arguments, given_pattern, print_json, print_table,
                      shape_text)
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if report.weights:
         print_table(["weight", "shape", "pattern", "bytes", "of dense"],
-                    [[name, shape_text(w.shape), w.pattern.describe(), str(w.bytes),
+                    [[name, shape_text(w.shape), _describe(w), str(w.bytes),
                       f"{100 * w.bytes / w.dense_bytes:.1f} %"]
                      for name, w in report.weights.items()])
     for name, parts in report.joined.items():
@@ -53,10 +53,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _describe(w: Converted) -> str:
+    form = f", {w.index_form}" if w.pattern.is_unstructured and w.index_form else ""
+    return w.pattern.describe() + form
+
+
 def _to_json(report: ConvertReport) -> dict:
     return {"weights": {
         name: {"pattern": str(w.pattern), "shape": w.shape, "dtype": w.dtype,
-               "bytes": w.bytes, "dense_bytes": w.dense_bytes}
+               "bytes": w.bytes, "dense_bytes": w.dense_bytes, "index_form": w.index_form}
         for name, w in report.weights.items()}, "left_dense": report.left_dense,
         "joined": report.joined,
         "kept": report.kept, "files": report.files}

@@ -65,9 +65,31 @@ def _in_plain_operators(values: Tensor, indices: Tensor, form: str) -> Tensor:
 def _mask_and_places(indices: Tensor, n: int, k: int) -> tuple[Tensor, Tensor]:
     """Of unstructured weights ``[n, k]`` the mask of those that are kept, and each kept
     weight's number among them."""
-    bits = indices.reshape(n, -1, 1) >> torch.arange(8, device=indices.device)
-    mask = (bits & 1).reshape(n, -1)[:, :k].bool()
+    if indices.shape[0] != 1:
+        mask = _mask_of_offsets(indices, n, k)
+    else:
+        bits = indices.reshape(n, -1, 1) >> torch.arange(8, device=indices.device)
+        mask = (bits & 1).reshape(n, -1)[:, :k].bool()
     return mask, (mask.reshape(-1).cumsum(0) - 1).clamp(min=0).reshape(n, k)
+
+
+def _mask_of_offsets(indices: Tensor, n: int, k: int) -> Tensor:
+    """The mask of weights whose indices are offsets and gaps: nm/Format/Offsets.h."""
+    numbers = indices.reshape(-1).long()
+    gaps = numbers[4 * (n + 1):]
+    bytes_of = 256 ** torch.arange(4, device=indices.device)
+    begins = (numbers[:4 * (n + 1)].reshape(n + 1, 4) * bytes_of).sum(1)
+    keeps = gaps != 255
+    # The row behind each gap, counted from the first row of all columns.
+    behind = (gaps + keeps).cumsum(0)
+    before = functional.pad(behind, (1, 0))[begins[:-1]]
+    column = torch.searchsorted(begins[1:], torch.arange(len(gaps), device=indices.device),
+                                right=True)
+    place = column * k + behind - before[column] - 1
+    # Gaps that keep no row write behind all weights.
+    mask = torch.zeros(n * k + 1, dtype=torch.bool, device=indices.device).scatter(
+        0, torch.where(keeps, place, n * k), True)
+    return mask[:n * k].reshape(n, k)
 
 
 def _put_anywhere(values: Tensor, indices: Tensor, n: int, k: int) -> Tensor:

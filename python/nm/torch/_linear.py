@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from .. import _arrays
 from .._errors import Error, PatternError, ShapeError
 from .._formats import compress
+from .._index_form import indices_fit
 from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._prune import prune
 from .._sparse import SparseTensor
@@ -210,9 +211,17 @@ class NMLinear(nn.Linear):
             weight.detach().to(self.values.dtype), self.pattern))
         with torch.no_grad():
             self.values.copy_(values)
+            self._shape_indices(tuple(indices.shape))
             self.indices.copy_(indices)
         if not self.values.is_meta:
             self.refresh()
+
+    def _shape_indices(self, shape: tuple[int, ...]) -> None:
+        """Has the buffer the shape of other indices of the pattern: those of unstructured
+        weights may be a bitmap, or offsets of any number of bytes."""
+        if tuple(self.indices.shape) != shape and indices_fit(
+                self.pattern, self.in_features, self.out_features, shape):
+            self.indices = self.indices.new_zeros(shape)
 
     def dense_weight(self) -> Tensor:
         """The dense weight as a new tensor, with gradients for `values`."""
@@ -491,6 +500,9 @@ class NMLinear(nn.Linear):
         except Error as error:
             args[-1].append(str(error))
             return
+        indices = state_dict.get(f"{prefix}indices")
+        if indices is not None and self._shards is None:
+            self._shape_indices(tuple(indices.shape))
         super()._load_from_state_dict(state_dict, prefix, *args)
         self.refresh()
 

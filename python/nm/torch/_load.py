@@ -495,6 +495,7 @@ def _write_sparse_layer(layer: NMLinear, w: SparseTensor) -> None:
     values, indices = copy_tensors(w)
     with torch.no_grad():
         layer.values.copy_(values)
+        layer._shape_indices(tuple(indices.shape))
         layer.indices.copy_(indices)
     layer.refresh()
 

@@ -262,6 +262,7 @@ def _replace(model: nn.Module, name: str, w: SparseTensor) -> None:
     sparse = LoadingLinear(w.k, w.n, pattern, bias=False, device="meta",
                            dtype=layer.weight.dtype)
     sparse.bias, sparse.dtype = layer.bias, layer.weight.dtype
+    sparse._shape_indices(w._indices.shape)
     if is_conv1d(layer):
         sparse._transposed_class = type(layer)
     keep_belongings(layer, sparse)

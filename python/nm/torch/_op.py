@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .._errors import DeviceError, Error, ShapeError
+from .._index_form import indices_fit
 from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
@@ -164,7 +165,7 @@ def _check_weight(x, values, indices, form) -> int:
         raise wrong_type(x.dtype, values.dtype)
     shapes = pattern.condensed_shapes(k, n)
     got = tuple(values.shape), tuple(indices.shape)
-    if got != shapes:
+    if got[0] != shapes[0] or not indices_fit(pattern, k, n, got[1]):
         raise ShapeError(f"expected values {shapes[0]} and indices {shapes[1]} of a "
                          f"weight {form}, but got {got[0]} and {got[1]}")
     return n

@@ -20,7 +20,7 @@ from ._mapped import LEAST_BYTES
 from ._op import linear_of_tensors
 from ._quantized import NMQuantizedLinear
 from ._rewrite import keep_forms, rewrite_weight
-from ._weights import LOWER_TYPES, map_weight, parse_form
+from ._weights import LOWER_TYPES, bitmap_of, map_weight, parse_form
 
 METHOD = "nm"
 # What a layer that is loaded as integers has the names of its parts as.
@@ -226,7 +226,9 @@ class ServedLinear:
             self.dense.process_weights_after_loading(layer)
             layer.__dict__[_SERVED] = _Served([], {})
             return
-        tensors = {"nm_values": made.values.detach(), "nm_indices": made.indices}
+        # Other weights that a reload brings have as large a bitmap, but not as many offsets.
+        tensors = {"nm_values": made.values.detach(),
+                   "nm_indices": bitmap_of(made.indices, made._form)}
         if has_integers:
             tensors["nm_scales"] = made.scales
             del layer.weight_scale

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .. import _arrays
 from .._errors import DeviceError, DTypeError, Error, PatternError
+from .._index_form import convert_indices, index_form_of
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor, find_sparse
 from ._mapped import bring_back, host_of, map_tensors
@@ -237,6 +238,18 @@ def check_indices(indices: Tensor, form: str) -> None:
     places = indices.detach().cpu().numpy()
     sizes = pattern.condensed_shapes(*pattern.sizes(shape))[0]
     SparseTensor(np.zeros(sizes, np.int8), places, shape, pattern)
+
+
+def bitmap_of(indices: Tensor, form: str) -> Tensor:
+    """The indices of a weight, a bitmap where they are offsets: what does not change its
+    shape with the weight, and what compiled modules take."""
+    pattern, shape = parse_form(form)
+    if index_form_of(pattern, tuple(indices.shape)) != "offsets" or indices.is_meta:
+        return indices
+    k, n = pattern.sizes(shape)
+    bits = convert_indices(pattern, k, n, np.ascontiguousarray(
+        _on_host(indices.detach()).cpu().numpy()), "bitmap")
+    return torch.from_numpy(bits).to(indices.device)
 
 
 def convert_weight(w: SparseTensor, dtype: torch.dtype) -> SparseTensor:

@@ -13,6 +13,8 @@ from torch.export.graph_signature import OutputKind
 
 from ..._errors import Error
 from ..._mlir import Dim, FunctionText, Tensor
+from ..._mlir._function import EncodedTensor
+from .._weights import bitmap_of, parse_form
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16",
             torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
@@ -97,6 +99,19 @@ class Context:
             return self.fn.empty(value.shape, element)
         self._resources[value.key] = value.tensor
         return self.fn.resource(value.key, value.shape, element)
+
+    def condensed(self, values: Any, indices: Any, form: str) -> EncodedTensor:
+        """The weight of condensed parts in the function, which takes a bitmap where they
+        have offsets."""
+        if not isinstance(values, Constant) or not isinstance(indices, Constant):
+            raise self.refuse("a weight that is a parameter of the model, not one that is "
+                              "computed")
+        pattern, shape = parse_form(form)
+        places = bitmap_of(indices.tensor, form)
+        if places is not indices.tensor:
+            indices = Constant(f"{indices.key}.bitmap", places)
+        return self.fn.assemble(self.tensor(values), self.resource(indices, "i8"), shape,
+                                str(pattern))
 
     def transposed(self, value: Constant) -> Constant:
         """A constant matrix with rows and columns swapped, once for the function."""

@@ -9,7 +9,6 @@ import torch
 
 from ..._mlir import Body, Dim, Scalar, Tensor
 from ..._mlir._scalars import compute_type
-from .._weights import parse_form
 from ._context import Constant, Context, lowers
 
 #: linalg's convolutions of so many dimensions, channels first.
@@ -54,12 +53,7 @@ def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
                     indices: Constant, form: str, bias: Tensor | Constant | None,
                     taps: Sequence[int], stride: Sequence[int], padding: Sequence[int],
                     dilation: Sequence[int]) -> Tensor:
-    if not isinstance(values, Constant) or not isinstance(indices, Constant):
-        raise c.refuse("a weight that is a parameter of the model, not one that is "
-                       "computed")
-    pattern, shape = parse_form(form)
-    weight = c.fn.assemble(c.tensor(values), c.resource(indices, "i8"), shape,
-                           str(pattern))
+    weight = c.condensed(values, indices, form)
     places = _Places.of(taps, stride, padding, dilation)
     padded = places.pad(c, c.tensor(x), 0)
     filter_ = c.fn.filter(weight, [*taps, padded.shape[1]])

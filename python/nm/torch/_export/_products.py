@@ -11,7 +11,6 @@ from ..._mlir import Body, Scalar, Tensor
 from ..._mlir._function import EncodedTensor
 from ..._mlir._scalars import is_float
 from .._decompress import decompress
-from .._weights import parse_form
 from ._context import Constant, Context, lowers
 from ._elementwise import gelu, gelu_tanh, relu, silu
 from ._reductions import exponentials, keep
@@ -31,13 +30,7 @@ def _linear(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
 @lowers("nm.linear")
 def _nm_linear(c: Context, x: Tensor | Constant, values: Constant, indices: Constant,
                form: str, bias: Tensor | Constant | None, activation: str) -> Tensor:
-    pattern, shape = parse_form(form)
-    if not isinstance(values, Constant) or not isinstance(indices, Constant):
-        raise c.refuse("a weight that is a parameter of the model, not one that is "
-                       "computed")
-    weight = c.fn.assemble(c.tensor(values), c.resource(indices, "i8"), shape,
-                           str(pattern))
-    return linear(c, c.tensor(x), weight, bias, activation)
+    return linear(c, c.tensor(x), c.condensed(values, indices, form), bias, activation)
 
 
 @lowers("nm.decompress")
