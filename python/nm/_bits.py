@@ -21,6 +21,8 @@ def packed_bytes(count: int, bits: int) -> int:
 def pack_bits(numbers: np.ndarray, bits: int) -> np.ndarray:
     """Numbers below ``2^bits``, of uint8 and any shape, as bytes."""
     flat = numbers.reshape(-1)
+    if bits == 8:  # Bytes as they are.
+        return flat
     parts = [_pack(flat[begin:begin + _PART], bits)
              for begin in range(0, flat.size if bits else 0, _PART)]
     return np.concatenate(parts) if parts else np.empty(0, np.uint8)
@@ -30,6 +32,8 @@ def unpack_bits(packed: np.ndarray, count: int, bits: int) -> np.ndarray:
     """The inverse: `count` numbers of uint8."""
     if bits == 0:
         return np.zeros(count, np.uint8)
+    if bits == 8:
+        return packed
     numbers = np.empty(count, np.uint8)
     for begin in range(0, count, _PART):
         part = numbers[begin:begin + _PART]
