@@ -5,7 +5,6 @@
 #include "nm/Format/Unstructured.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -51,10 +50,9 @@ int64_t nm::offsetsBytes(const uint8_t *bits, int64_t k, int64_t n) {
 
 IndexForm nm::chooseIndexForm(const uint8_t *bits, int64_t k, int64_t n) {
   int64_t bytes = offsetsBytes(bits, k, n);
-  bool reaches = bytes - bytesOfOffsets(n) <=
-                 int64_t(std::numeric_limits<uint32_t>::max());
-  return reaches && bytes < unstructuredBytes(k, n) ? IndexForm::Offsets
-                                                    : IndexForm::Bitmap;
+  bool isSmaller = bytes < unstructuredBytes(k, n);
+  return isSmaller && offsetsReach(bytes, n) ? IndexForm::Offsets
+                                             : IndexForm::Bitmap;
 }
 
 std::array<int64_t, 2> nm::indexShapeOf(IndexForm form, const uint8_t *bits,

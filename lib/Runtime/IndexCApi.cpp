@@ -51,6 +51,16 @@ static Result<Weight> readBitmap(const TensorType &type,
   return withBitmap(type, Weight{{}, *indices, nullptr, nullptr});
 }
 
+/// indexShapeOf, where there are such indices.
+static Result<std::array<int64_t, 2>>
+shapeOf(IndexForm form, const uint8_t *bits, int64_t k, int64_t n) {
+  std::array<int64_t, 2> sizes = indexShapeOf(form, bits, k, n);
+  if (form == IndexForm::Offsets && !offsetsReach(sizes[0], n))
+    return Error{"expected at most 2^32 - 1 gaps for offsets, but got " +
+                 std::to_string(sizes[0] - 4 * (n + 1))};
+  return sizes;
+}
+
 static Status indexShape(const NmPattern &pattern, int64_t k, int64_t n,
                          const NmTensor &given, int32_t form, int64_t *shape) {
   if (form < NM_INDICES_SMALLEST || form > NM_INDICES_OFFSETS)
@@ -66,8 +76,10 @@ static Status indexShape(const NmPattern &pattern, int64_t k, int64_t n,
   IndexForm wanted = form == NM_INDICES_BITMAP    ? IndexForm::Bitmap
                      : form == NM_INDICES_OFFSETS ? IndexForm::Offsets
                                                   : chooseIndexForm(bits, k, n);
-  std::array<int64_t, 2> sizes = indexShapeOf(wanted, bits, k, n);
-  std::copy(sizes.begin(), sizes.end(), shape);
+  Result<std::array<int64_t, 2>> sizes = shapeOf(wanted, bits, k, n);
+  if (!sizes)
+    return sizes.error();
+  std::copy(sizes->begin(), sizes->end(), shape);
   return Status::success();
 }
 
@@ -84,15 +96,17 @@ static Status convertIndices(const NmPattern &pattern, int64_t k, int64_t n,
     return to.error();
   const auto *bits = static_cast<const uint8_t *>(weight->indices.data);
   IndexForm form = indexFormOf(to->shape[0]);
-  std::array<int64_t, 2> sizes = indexShapeOf(form, bits, k, n);
-  if (!std::equal(sizes.begin(), sizes.end(), to->shape.begin()))
-    return Error{"result: expected " + std::to_string(sizes[0]) + "x" +
-                 std::to_string(sizes[1]) + " bytes, but got " + to->str()};
+  Result<std::array<int64_t, 2>> sizes = shapeOf(form, bits, k, n);
+  if (!sizes)
+    return sizes.error();
+  if (!std::equal(sizes->begin(), sizes->end(), to->shape.begin()))
+    return Error{"result: expected " + std::to_string((*sizes)[0]) + "x" +
+                 std::to_string((*sizes)[1]) + " bytes, but got " + to->str()};
   auto *bytes = static_cast<uint8_t *>(to->data);
   if (form == IndexForm::Offsets)
     bitmapToOffsets(bits, k, n, bytes);
   else
-    std::copy_n(bits, sizes[1], bytes);
+    std::copy_n(bits, (*sizes)[1], bytes);
   return Status::success();
 }
 

@@ -43,6 +43,11 @@ inline IndexForm indexFormOf(int64_t rows) {
 /// The bytes that offsets and gaps of the weights of a bitmap take.
 int64_t offsetsBytes(const uint8_t *bits, int64_t k, int64_t n);
 
+/// Whether offsets of four bytes reach all gaps of so many bytes of both.
+inline bool offsetsReach(int64_t bytes, int64_t n) {
+  return bytes - 4 * (n + 1) <= int64_t(UINT32_MAX);
+}
+
 /// The form of the fewest bytes for the weights of a bitmap: the one place
 /// where a form is chosen. A bitmap where both take as many, and where offsets
 /// of four bytes do not reach.
@@ -52,8 +57,8 @@ IndexForm chooseIndexForm(const uint8_t *bits, int64_t k, int64_t n);
 std::array<int64_t, 2> indexShapeOf(IndexForm form, const uint8_t *bits,
                                     int64_t k, int64_t n);
 
-/// Writes the offsets and gaps of a bitmap, offsetsBytes of them. There must be
-/// fewer gaps than 2^32.
+/// Writes the offsets and gaps of a bitmap, offsetsBytes of them, which must
+/// satisfy offsetsReach.
 void bitmapToOffsets(const uint8_t *bits, int64_t k, int64_t n,
                      uint8_t *offsets);
 /// The inverse. The offsets must satisfy verifyOffsets.

@@ -37,7 +37,8 @@ class NMLinear(nn.Linear):
     """``activation(x · Wᵀ + bias)`` with an N:M weight ``[out, in]``.
 
     The weight is in its condensed form: `values` is a parameter, the kept weights,
-    and `indices` a buffer, where each was. They are in the module's state_dict,
+    and `indices` a buffer, where each was (of unstructured weights a bitmap or offsets,
+    as SparseTensor.index_form says; a layer takes either of a state). They are in the module's state_dict,
     beside the pattern, and move with the module. It is an nn.Linear to those who look
     for one, as PEFT does; `weight` is no parameter.
 

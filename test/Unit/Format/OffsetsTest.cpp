@@ -123,6 +123,12 @@ TEST(Offsets, AreSmallerBelowAnEighth) {
   }
 }
 
+TEST(Offsets, ReachGapsOfFourBytes) {
+  int64_t most = (int64_t(1) << 32) - 1 + 4 * 4;
+  EXPECT_TRUE(offsetsReach(most, 3));
+  EXPECT_FALSE(offsetsReach(most + 1, 3));
+}
+
 TEST(Offsets, AreVerified) {
   Bits bits(300, 3);
   for (int64_t row : {2, 3, 290})
