@@ -61,7 +61,7 @@ def measure_layers():
 def least_in_turns(calls, x):
     """Microseconds of calls that take turns, as a machine's speed changes."""
     least = dict.fromkeys(calls, float("inf"))
-    for _ in range(60):
+    for _ in range(30):
         for name, call in calls.items():
             least[name] = min(least[name], least_microseconds(lambda: call(x), 5))
     return least

@@ -10,6 +10,7 @@ from conftest import ROOT
 
 pytest.importorskip("torch")
 EXAMPLE = ROOT / "examples" / "pruning-accuracy"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def test_prunes_and_trains_on(tmp_path):
@@ -18,7 +19,7 @@ def test_prunes_and_trains_on(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLE / "measure_accuracy.py",
          "--quick", "--seeds=1", "--epochs=10", "--tune=3", f"--csv={path}"],
-        capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        capture_output=True, text=True, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
@@ -33,7 +34,7 @@ def test_embeddings_of_a_pruned_encoder(tmp_path):
     path = tmp_path / "encoder.csv"
     done = subprocess.run(
         [sys.executable, EXAMPLE / "measure_encoder.py", "--quick", "--random",
-         "--tune=2", "--threads=1", f"--csv={path}"], capture_output=True, text=True)
+         "--tune=2", "--threads=1", f"--csv={path}"], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))

@@ -19,7 +19,7 @@ def make_model(dtype=torch.float32):
 def test_a_models_layers_are_tuned(tmp_path, monkeypatch):
     model, x = make_model(), torch.randn(4, 64)
     expected = model(x)
-    report = nm.tune(model, x, table=tmp_path / "t.yaml", seconds=60, quiet=True)
+    report = nm.tune(model, x, table=tmp_path / "t.yaml", seconds=25, quiet=True)
     assert {each.product for each in report.products} == {
         "4x96x64 2:4 f32 + bias", "4x64x96 2:4 f32 + bias"}
     # What the layers then compile is by the table.
