@@ -22,8 +22,8 @@ import nm.torch
 import torch
 import transformers
 from measure_blocks import compiled, pruned, time_of, time_or_reason, write_csv
+from measure_compilation import TYPES, HiddenStates
 
-TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 COLUMNS = ["model", "shape", "type", "pattern", "layers", "dense", "dense, compiled", ".so",
            "error of PyTorch", "error of .so", "compile, s"]
 
@@ -70,17 +70,6 @@ MODELS = {
 }
 
 
-class Hidden(torch.nn.Module):
-    """A model whose result is its last hidden state alone."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        return self.model(x)[0]
-
-
 def relative(got, wanted):
     return ((got.double() - wanted).norm() / wanted.norm()).item()
 
@@ -90,7 +79,7 @@ def measure(name, dtype, pattern, with_compiler, lock):
     """A line of the table."""
     torch.manual_seed(0)
     make, draw = MODELS[name]
-    model = Hidden(make()).cuda().to(TYPES[dtype]).eval()
+    model = HiddenStates(make()).cuda().to(TYPES[dtype]).eval()
     x = draw().cuda()
     x = x.to(TYPES[dtype]) if x.is_floating_point() else x
     dense = pruned(model, pattern)

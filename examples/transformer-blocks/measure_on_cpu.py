@@ -16,8 +16,7 @@ import time
 import nm.torch
 import torch
 import transformers
-
-TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+from measure_compilation import TYPES, HiddenStates, make_bert
 
 
 def llama_like(tokens):
@@ -25,14 +24,6 @@ def llama_like(tokens):
         num_hidden_layers=1, hidden_size=2048, intermediate_size=5632, vocab_size=1000,
         num_attention_heads=16, num_key_value_heads=16, use_cache=False)
     return transformers.LlamaModel(config), torch.randint(0, 1000, (1, tokens))
-
-
-def bert(layers, width, heads, tokens=128):
-    config = transformers.BertConfig(
-        num_hidden_layers=layers, hidden_size=width, intermediate_size=4 * width,
-        num_attention_heads=heads, use_cache=False)
-    return (transformers.BertModel(config, add_pooling_layer=False),
-            torch.randint(1, 30000, (1, tokens)))
 
 
 def gpt2():
@@ -46,22 +37,11 @@ def vit():
             torch.randn(1, 3, 224, 224))
 
 
-MODELS = {"6 layers of 384, 128 tokens": lambda: bert(6, 384, 12),
+MODELS = {"6 layers of 384, 128 tokens": lambda: make_bert(6, 384, 12),
           "4 layers of GPT-2, 128 tokens": gpt2,
           "4 layers of ViT-B, 197 tokens": vit,
           "block of Llama's kind, 2048 wide, 128 tokens": lambda: llama_like(128),
           "block of Llama's kind, 2048 wide, 1 token": lambda: llama_like(1)}
-
-
-class Hidden(torch.nn.Module):
-    """A model whose result is its last hidden state alone."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        return self.model(x)[0]
 
 
 def times_of(calls, x, seconds=6.0):
@@ -82,7 +62,7 @@ def times_of(calls, x, seconds=6.0):
 def measure(name, type_name, pattern, options):
     torch.manual_seed(0)
     model, x = MODELS[name]()
-    model = Hidden(model).eval().to(TYPES[type_name])
+    model = HiddenStates(model).eval().to(TYPES[type_name])
     x = x.to(TYPES[type_name]) if x.is_floating_point() else x
     layers = copy.deepcopy(model)
     nm.torch.sparsify(layers, pattern, prune=True, force=True)

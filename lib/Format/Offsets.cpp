@@ -10,11 +10,8 @@
 
 using namespace nm;
 
-/// Bytes of an offset, and the gap that keeps no row.
-static constexpr int64_t kOffsetBytes = 4;
+/// The gap that keeps no row.
 static constexpr int64_t kPass = 255;
-
-static int64_t bytesOfOffsets(int64_t n) { return (n + 1) * kOffsetBytes; }
 
 static int64_t readOffset(const uint8_t *offsets, int64_t column) {
   int64_t value = 0;

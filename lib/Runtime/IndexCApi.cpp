@@ -40,15 +40,18 @@ static Result<Tensor> bytesOnHost(const NmTensor &given, const char *name) {
   return tensor;
 }
 
-/// Indices of weights of `type`, verified, as a bitmap.
-static Result<Weight> readBitmap(const TensorType &type,
+/// Indices of k x n weights of `pattern`, verified, as a bitmap.
+static Result<Weight> readBitmap(const NmPattern &pattern, int64_t k, int64_t n,
                                  const NmTensor &given) {
+  Result<TensorType> type = unstructuredType(pattern, k, n);
+  if (!type)
+    return type.error();
   Result<Tensor> indices = bytesOnHost(given, "indices");
   if (!indices)
     return indices.error();
-  if (Status status = verifyWeightIndices(type, *indices, "indices"); !status)
+  if (Status status = verifyWeightIndices(*type, *indices, "indices"); !status)
     return status.error();
-  return withBitmap(type, Weight{{}, *indices, nullptr, nullptr});
+  return withBitmap(*type, Weight{{}, *indices, nullptr, nullptr});
 }
 
 /// indexShapeOf, where there are such indices.
@@ -57,7 +60,7 @@ shapeOf(IndexForm form, const uint8_t *bits, int64_t k, int64_t n) {
   std::array<int64_t, 2> sizes = indexShapeOf(form, bits, k, n);
   if (form == IndexForm::Offsets && !offsetsReach(sizes[0], n))
     return Error{"expected at most 2^32 - 1 gaps for offsets, but got " +
-                 std::to_string(sizes[0] - 4 * (n + 1))};
+                 std::to_string(sizes[0] - bytesOfOffsets(n))};
   return sizes;
 }
 
@@ -66,10 +69,7 @@ static Status indexShape(const NmPattern &pattern, int64_t k, int64_t n,
   if (form < NM_INDICES_SMALLEST || form > NM_INDICES_OFFSETS)
     return Error{"expected a form of NmIndexForm, but got " +
                  std::to_string(form)};
-  Result<TensorType> type = unstructuredType(pattern, k, n);
-  if (!type)
-    return type.error();
-  Result<Weight> weight = readBitmap(*type, given);
+  Result<Weight> weight = readBitmap(pattern, k, n, given);
   if (!weight)
     return weight.error();
   const auto *bits = static_cast<const uint8_t *>(weight->indices.data);
@@ -85,10 +85,7 @@ static Status indexShape(const NmPattern &pattern, int64_t k, int64_t n,
 
 static Status convertIndices(const NmPattern &pattern, int64_t k, int64_t n,
                              const NmTensor &given, const NmTensor &result) {
-  Result<TensorType> type = unstructuredType(pattern, k, n);
-  if (!type)
-    return type.error();
-  Result<Weight> weight = readBitmap(*type, given);
+  Result<Weight> weight = readBitmap(pattern, k, n, given);
   if (!weight)
     return weight.error();
   Result<Tensor> to = bytesOnHost(result, "result");

@@ -82,7 +82,8 @@ static bool isNegative(PyObject *tensor) {
 }
 
 namespace {
-/// What a layer has, and what is known of its products in a type.
+/// A layer's parameters and buffers, and the record of its known products in a
+/// type.
 struct Parts {
   Parts(PyObject *layer, const LowerType &lower)
       : lower(lower),
@@ -219,8 +220,9 @@ static PyObject *callNode(const NodeCall &call, bool &isRaised) {
   return result;
 }
 
-/// The same where a cast is part of the graph, as second derivatives go through
-/// what a node saves.
+/// The product of a layer and its node, or null, where the cast of x is a node
+/// of the graph, too: second derivatives go through the x that a product's node
+/// saves.
 static PyObject *callNodeOfCast(const NodeCall &call, bool &isRaised) {
   Object x(
       python.callMethod(call.x, names.to, call.parts.lower.object, nullptr));

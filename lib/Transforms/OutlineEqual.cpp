@@ -193,7 +193,7 @@ void Outlining::collect(func::FuncOp function) {
   });
 }
 
-/// What a kernel of `caller` is called where it is not outlined.
+/// The name that upstream's outlining gives a kernel of `caller`.
 static FlatSymbolRefAttr getKernelName(func::FuncOp caller) {
   return FlatSymbolRefAttr::get(caller.getContext(),
                                 (caller.getName() + "_kernel").str());

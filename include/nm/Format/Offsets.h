@@ -40,12 +40,17 @@ inline IndexForm indexFormOf(int64_t rows) {
   return rows == 1 ? IndexForm::Bitmap : IndexForm::Offsets;
 }
 
+/// The bytes of an offset, and those of the offsets of n columns, behind which
+/// the gaps are.
+inline constexpr int64_t kOffsetBytes = 4;
+inline int64_t bytesOfOffsets(int64_t n) { return (n + 1) * kOffsetBytes; }
+
 /// The bytes that offsets and gaps of the weights of a bitmap take.
 int64_t offsetsBytes(const uint8_t *bits, int64_t k, int64_t n);
 
 /// Whether offsets of four bytes reach all gaps of so many bytes of both.
 inline bool offsetsReach(int64_t bytes, int64_t n) {
-  return bytes - 4 * (n + 1) <= int64_t(UINT32_MAX);
+  return bytes - bytesOfOffsets(n) <= int64_t(UINT32_MAX);
 }
 
 /// The form of the fewest bytes for the weights of a bitmap: the one place
