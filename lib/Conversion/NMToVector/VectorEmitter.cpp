@@ -95,14 +95,6 @@ Value VectorEmitter::mask(Value width) {
       b, VectorType::get({lanes}, b.getI1Type()), ValueRange{width});
 }
 
-static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
-                           ArrayRef<Value> indices, Value mask, int64_t lanes) {
-  VectorType type = memoryVector(memref, lanes);
-  Value zero =
-      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-  return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
-}
-
 /// Where the element at `indices` is, of an array whose elements have
 /// `elementBytes`.
 static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
@@ -151,17 +143,34 @@ static bool isBF16(Value memref) {
   return cast<MemRefType>(memref.getType()).getElementType().isBF16();
 }
 
+static Value loadHalves(ImplicitLocOpBuilder &b, Value memref,
+                        ArrayRef<Value> indices, Value mask, int64_t lanes) {
+  auto half = VectorType::get({lanes}, b.getI16Type());
+  return LLVM::MaskedLoadOp::create(
+      b, half, getPointer(b, memref, indices, /*elementBytes=*/2), mask,
+      constantVector(b, half, 0), b.getI32IntegerAttr(2));
+}
+
 /// The accumulators that the masked values are in the upper half of.
 static Value loadBF16(ImplicitLocOpBuilder &b, Value memref,
                       ArrayRef<Value> indices, Value mask, VectorType type) {
-  VectorType half = type.clone(b.getI16Type()),
-             word = type.clone(b.getI32Type());
-  Value bits = LLVM::MaskedLoadOp::create(
-      b, half, getPointer(b, memref, indices, /*elementBytes=*/2), mask,
-      constantVector(b, half, 0), b.getI32IntegerAttr(2));
+  VectorType word = type.clone(b.getI32Type());
+  Value bits = loadHalves(b, memref, indices, mask, type.getNumElements());
   Value wide = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, bits),
                                      constantVector(b, word, 16));
   return arith::BitcastOp::create(b, type, wide);
+}
+
+/// The masked values as they are in `memref`.
+static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
+                           ArrayRef<Value> indices, Value mask, int64_t lanes) {
+  VectorType type = memoryVector(memref, lanes);
+  if (isBF16(memref))
+    return arith::BitcastOp::create(
+        b, type, loadHalves(b, memref, indices, mask, lanes));
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+  return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
 }
 
 /// Rounds to nearest, ties to even; what is no number becomes a quiet NaN.
@@ -183,12 +192,16 @@ static Value roundToBF16(ImplicitLocOpBuilder &b, Value sums) {
   return arith::TruncIOp::create(b, half, chosen);
 }
 
+static void storeHalves(ImplicitLocOpBuilder &b, Value halves, Value memref,
+                        ArrayRef<Value> indices, Value mask) {
+  LLVM::MaskedStoreOp::create(
+      b, halves, getPointer(b, memref, indices, /*elementBytes=*/2), mask,
+      b.getI32IntegerAttr(2));
+}
+
 static void storeBF16(ImplicitLocOpBuilder &b, Value sums, Value memref,
                       ArrayRef<Value> indices, Value mask) {
-  LLVM::MaskedStoreOp::create(
-      b, roundToBF16(b, sums),
-      getPointer(b, memref, indices, /*elementBytes=*/2), mask,
-      b.getI32IntegerAttr(2));
+  storeHalves(b, roundToBF16(b, sums), memref, indices, mask);
 }
 
 Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
@@ -216,6 +229,11 @@ void VectorEmitter::maskedStore(Value vector, Value memref,
   auto rounding = vector.getDefiningOp<arith::TruncFOp>();
   if (isBF16(memref) && rounding && rounding.getIn().getType() == vectorType)
     return storeBF16(b, rounding.getIn(), memref, indices, mask(width));
+  if (isBF16(memref)) {
+    auto half = VectorType::get({lanes}, b.getI16Type());
+    return storeHalves(b, arith::BitcastOp::create(b, half, vector), memref,
+                       indices, mask(width));
+  }
   vector::MaskedStoreOp::create(b, memref, indices, mask(width), vector);
 }
 

@@ -126,3 +126,40 @@ func.func @expand(%a: memref<16x1024xbf16>, %v: memref<1x32x512xbf16>, %i: memre
     outs(%c : memref<16x32xbf16>)
   return
 }
+
+// -----
+
+// The operands of an epilogue and C, in bf16, are loaded and stored under masks
+// as integers of 16 bits, which LLVM keeps whole.
+
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-SAME: %[[B:[^:]*]]: memref<24xbf16>, %[[R:[^:]*]]: memref<16x24xbf16>, %[[C:[^:]*]]: memref<16x24xbf16>)
+func.func @epilogue(%a: memref<16x64xbf16>, %v: memref<1x2x512xbf16>, %i: memref<1x2x128xi8>,
+                    %b: memref<24xbf16>, %r: memref<16x24xbf16>, %c: memref<16x24xbf16>) {
+  // CHECK-NOT: vector.maskedload %[[B]]
+  // CHECK-NOT: vector.maskedload %[[R]]
+  // CHECK: %[[BIAS:.*]] = llvm.intr.masked.load {{.*}} -> vector<16xi16>
+  // CHECK: arith.bitcast %[[BIAS]] : vector<16xi16> to vector<16xbf16>
+  // CHECK: %[[RESIDUAL:.*]] = llvm.intr.masked.load {{.*}} -> vector<16xi16>
+  // CHECK: arith.bitcast %[[RESIDUAL]] : vector<16xi16> to vector<16xbf16>
+  // CHECK: %[[LARGER:.*]] = arith.maximumf %{{.*}} : vector<16xbf16>
+  // CHECK: %[[BITS:.*]] = arith.bitcast %[[LARGER]] : vector<16xbf16> to vector<16xi16>
+  // CHECK: llvm.intr.masked.store %[[BITS]]
+  // CHECK-NOT: vector.maskedload %[[B]]
+  // CHECK-NOT: vector.maskedload %[[R]]
+  // CHECK-NOT: vector.maskedstore {{.*}} %[[C]]
+  nm.spmm <2:4>
+    packing #nm.packing<panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16>
+    schedule #nm.amx<block = [16, 32, 64], packing = <panel = 32, index_bits = 0, chunk_rows = 16, index_rows = 16>>
+    ins(%a, %v, %i : memref<16x64xbf16>, memref<1x2x512xbf16>, memref<1x2x128xi8>)
+    outs(%c : memref<16x24xbf16>)
+    epilogue ins(%b, %r : memref<24xbf16>, memref<16x24xbf16>)
+             maps [affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>] {
+    ^bb0(%sum: f32, %x: bf16, %y: bf16):
+      %h = arith.truncf %sum : f32 to bf16
+      %p = arith.addf %h, %x : bf16
+      %larger = arith.maximumf %p, %y : bf16
+      nm.yield %larger : bf16
+    }
+  return
+}
