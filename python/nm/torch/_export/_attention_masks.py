@@ -126,6 +126,9 @@ class _Masks:
             return mask
         if name_of(mask.target) in _WIDENS:
             return self._narrowed(mask.args[0])
+        if len(parts := _parts(mask)) > 1:
+            kept = [part for part in parts if self._kind_of(part) != "whole"] or parts
+            return functools.reduce(self._both, map(self._narrowed, kept))
         if name_of(mask.target) not in _OF_ELEMENTS:
             return mask
         args = tuple(self._narrowed(each) if isinstance(each, fx.Node) else each
@@ -182,7 +185,8 @@ def _hides_nothing(mask: torch.Tensor) -> bool:
 def _kind_of_value(mask: torch.Tensor) -> str | None:
     if mask.dtype != torch.bool:
         # transformers adds the least number, and others -inf.
-        if not ((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all():
+        least = max(torch.finfo(mask.dtype).min / 2, -1e29)
+        if not ((mask == 0) | (mask <= least)).all():
             return None
         mask = mask == 0
     if _hides_nothing(mask):

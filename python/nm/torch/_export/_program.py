@@ -6,7 +6,6 @@ import gc
 import os
 import re
 import tempfile
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 import sympy
 import torch
 from torch import Tensor, nn
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
 from ... import _compile, _safetensors
@@ -23,6 +21,7 @@ from ..._errors import Error
 from ..._files import written_whole
 from ..._module import Module
 from ..._profile import Profile
+from ._choices import choices_made
 from ._context import ELEMENTS
 from ._experts import experts_of_all_tokens
 from ._graph import Lowered, core_aten, lower
@@ -58,8 +57,9 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
         dynamic_shapes = _any_batch(model, args, dict(kwargs or {}))
     with torch.no_grad(), _without_collection():
-        with experts_of_all_tokens(model) as remarks:
+        with experts_of_all_tokens(model) as remarks, choices_made(model) as made:
             program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
+        remarks += made
         program = core_aten(program)
         remarks += simplify(program)
         return ExportedModel(lower(program, name), program.call_spec, tuple(remarks))
@@ -83,9 +83,6 @@ def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
     try:
         return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes,
                                    strict=False)
-    except GuardOnDataDependentSymNode as error:
-        raise Error("expected a model whose sizes and choices of code do not depend on "
-                    f"elements of its arguments, but got {_place_of(error)}") from error
     except (RuntimeError, ValueError) as error:
         found = re.match("(Found|Unsupported input type) <class '(.*?)'>", str(error))
         if not found:
@@ -95,14 +92,6 @@ def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
                   "argument or in the model's config" if "Cache" in found[2] else "")
         raise Error("expected arguments and results that are tensors, numbers and "
                     f"containers of them, but got {place} of {found[2]}{advice}") from error
-
-
-def _place_of(error: Exception) -> str:
-    """The line of the model's code that an error comes from."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if f"{os.sep}torch{os.sep}" not in frame.filename]
-    last = frames[-1]
-    return f'File "{last.filename}", line {last.lineno}, in {last.name}: {last.line}'
 
 
 def _any_batch(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -153,15 +153,32 @@ def _cat(c: Context, tensors: Sequence[Tensor | Constant], dim: int = 0) -> Tens
 
 @lowers("aten.as_strided")
 def _as_strided(c: Context, x: Tensor | Constant, *_places) -> Tensor:
-    """Where nothing moves, as behind a mean of all places of an image, whose sizes of one
-    PyTorch gives the strides of channels that are last."""
+    """Nothing moves behind a mean of all places of an image, whose sizes of one PyTorch
+    gives the strides of channels that are last. Windows that overlap read the elements in
+    the order in which they are stored."""
     given, found = c.node.args[0].meta["val"], c.node.meta["val"]
     places = [[(str(size), str(stride)) for size, stride in zip(
         each.shape, each.stride()) if str(size) != "1"] for each in (given, found)]
-    if str(given.shape) != str(found.shape) or places[0] != places[1] or (
-            str(found.storage_offset()) != str(given.storage_offset())):
-        raise c.refuse("the strides of the tensor before")
-    return c.tensor(x)
+    offset = found.storage_offset() - given.storage_offset()
+    if str(given.shape) == str(found.shape) and places[0] == places[1] and offset == 0:
+        return c.tensor(x)
+    order = sorted(range(given.dim()), key=lambda dim: -given.stride(dim))
+    last = offset + sum((size - 1) * stride for size, stride in zip(
+        found.shape, found.stride()))
+    numbers = (*given.shape, *given.stride(), *found.shape, *found.stride(), offset)
+    if not all(isinstance(each, int) for each in numbers) or (
+            not given.permute(order).is_contiguous()) or not 0 <= last < given.numel():
+        raise c.refuse("known strides that stay in a tensor without gaps")
+    stored = c.fn.reshape(c.fn.transpose(c.tensor(x), order), [given.numel()])
+
+    def code(body: Body) -> Scalar:
+        place = body.constant(offset, "index")
+        for dim, stride in enumerate(found.stride()):
+            step = body.mul(body.loop(dim, "index"), body.constant(stride, "index"))
+            place = body.add(place, step)
+        return body.extract(stored, [place])
+
+    return c.fn.elementwise([], c.shape, c.element, code)
 
 
 @lowers("aten.repeat")

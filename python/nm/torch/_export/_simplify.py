@@ -8,6 +8,7 @@ from torch.export import ExportedProgram
 from ._attention_masks import simplify_masks
 from ._context import name_of
 from ._folding import fold_constants
+from ._written_attention import raise_attention
 
 _VIEWS = ("aten.view", "aten._unsafe_view", "aten.reshape")
 _COPIES = ("aten.clone", "aten.contiguous", "aten.alias")
@@ -15,6 +16,8 @@ _COPIES = ("aten.clone", "aten.contiguous", "aten.alias")
 
 def simplify(program: ExportedProgram) -> list[str]:
     """Rewrites the program's graph in place, and says what a user can have better."""
+    raise_attention(program)
+    program.graph.eliminate_dead_code()
     remarks = simplify_masks(program)
     for node in program.graph.nodes:
         if node.op == "call_function" and (
