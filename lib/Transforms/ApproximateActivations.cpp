@@ -4,6 +4,8 @@
 
 #include "FloatEmitter.h"
 
+#include "nm/Dialect/NM/IR/Exp2.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -155,17 +157,9 @@ static Value mapElements(OpBuilder &builder, Location loc, Value value,
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
-/// 2^value; results that are subnormal are zero. LLVM's own exp2 has none such,
-/// for which it takes four instructions.
 static Value makeExp2(OpBuilder &builder, Location loc, Value value) {
-  return mapElements(builder, loc, value, [&](Value element) -> Value {
-    return LLVM::InlineAsmOp::create(
-               builder, loc, element.getType(), element,
-               "ex2.approx.ftz.f32 $0, $1;", "=f,f",
-               /*has_side_effects=*/false, /*is_align_stack=*/false,
-               LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-               /*operand_attrs=*/nullptr)
-        .getResult(0);
+  return mapElements(builder, loc, value, [&](Value element) {
+    return emitExp2(builder, loc, element);
   });
 }
 

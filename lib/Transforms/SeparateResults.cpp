@@ -2,6 +2,7 @@
 
 #include "nm/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -31,28 +32,70 @@ static bool areKnownAt(Operation *op, ValueRange sizes) {
       sizes, [&](Value size) { return dominance.dominates(size, op); });
 }
 
+/// The sizes of `alloc`, with the dimensions of each of `groups` as one: those
+/// that are not known when the module is compiled.
+static SmallVector<Value> collapseSizes(OpBuilder &b, memref::AllocOp alloc,
+                                        MemRefType collapsed,
+                                        ArrayRef<ReassociationIndices> groups) {
+  SmallVector<Value> sizes;
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    if (!collapsed.isDynamicDim(unsigned(dim)))
+      continue;
+    Value size;
+    for (int64_t part : group) {
+      Value own = getValueOrCreateConstantIndexOp(b, alloc.getLoc(),
+                                                  alloc.getMixedSizes()[part]);
+      size =
+          size ? b.createOrFold<arith::MulIOp>(alloc.getLoc(), size, own) : own;
+    }
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// The allocation in the shape that it is returned in, and the view of it in
+/// its own; null where it cannot be made there.
+static std::pair<Value, Value> allocateAs(OpBuilder &b, memref::AllocOp alloc,
+                                          Operation *view) {
+  Location loc = alloc.getLoc();
+  auto type = cast<MemRefType>(view->getResult(0).getType());
+  auto allocate = [&](ValueRange sizes) -> Value {
+    return memref::AllocOp::create(b, loc, type, sizes,
+                                   alloc.getAlignmentAttr());
+  };
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(view)) {
+    if (!areKnownAt(alloc, expand.getOutputShape()))
+      return {};
+    Value whole = allocate(expand.getOutputShape());
+    return {whole,
+            memref::CollapseShapeOp::create(b, loc, alloc.getType(), whole,
+                                            expand.getReassociationIndices())};
+  }
+  auto groups = cast<memref::CollapseShapeOp>(view).getReassociationIndices();
+  Value whole = allocate(collapseSizes(b, alloc, type, groups));
+  return {whole, memref::ExpandShapeOp::create(b, loc, alloc.getType(), whole,
+                                               groups, alloc.getMixedSizes())};
+}
+
 /// An allocation that is returned in another shape gets that shape, and all
 /// else reads a view of it: what is returned is then an allocation, for which
 /// the caller's memory can stand.
 static void allocateAsReturned(OpBuilder &b, Value returned) {
-  auto expand = returned.getDefiningOp<memref::ExpandShapeOp>();
-  auto alloc =
-      expand ? expand.getSrc().getDefiningOp<memref::AllocOp>() : nullptr;
-  auto type = cast<MemRefType>(returned.getType());
-  if (!alloc || !type.getLayout().isIdentity() ||
-      !areKnownAt(alloc, expand.getOutputShape()) ||
+  Operation *view = returned.getDefiningOp();
+  if (!isa_and_present<memref::ExpandShapeOp, memref::CollapseShapeOp>(view))
+    return;
+  auto alloc = view->getOperand(0).getDefiningOp<memref::AllocOp>();
+  if (!alloc ||
+      !cast<MemRefType>(returned.getType()).getLayout().isIdentity() ||
       llvm::any_of(alloc->getUsers(), llvm::IsaPred<func::ReturnOp>))
     return;
   b.setInsertionPoint(alloc);
-  Value whole =
-      memref::AllocOp::create(b, alloc.getLoc(), type, expand.getOutputShape(),
-                              alloc.getAlignmentAttr());
-  Value view =
-      memref::CollapseShapeOp::create(b, alloc.getLoc(), alloc.getType(), whole,
-                                      expand.getReassociationIndices());
-  alloc.replaceAllUsesWith(view);
-  expand.replaceAllUsesWith(whole);
-  expand.erase();
+  auto [whole, same] = allocateAs(b, alloc, view);
+  if (!whole)
+    return;
+  alloc.replaceAllUsesWith(same);
+  view->getResult(0).replaceAllUsesWith(whole);
+  view->erase();
   alloc.erase();
 }
 

@@ -201,7 +201,7 @@ def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
     A memref that a function returns more than once is copied for every time but
     the first. `buffer-results-to-out-params` makes an argument of each result,
     and takes it for granted that they differ. It also wants allocations: one that
-    is returned in more dimensions than it has is allocated with these.
+    is returned in more or fewer dimensions than it has is allocated with these.
 
     Before:
     ```mlir
@@ -214,7 +214,8 @@ def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
     return %a, %copy : memref<4xf32>, memref<4xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def NMOutlineEqual : Pass<"nm-outline-equal", "::mlir::ModuleOp"> {

@@ -1,8 +1,10 @@
 //===- AttentionKernel.cpp - The kernel of an attention -------------------===//
 //
-// Tri Dao's FlashAttention-2 for mma.sync: a warp has 16 rows, and each quad of
-// lanes two of them, so that a row's largest score takes two shuffles, and the
-// sums of the first product have the places of the second one's operand.
+// Tri Dao's FlashAttention-2: a warp has 16 rows, and each quad of lanes two of
+// them, so that a row's largest score takes two shuffles, and the sums of the
+// first product have the places of the second one's operand. By wgmma, as
+// FlashAttention-3 has it, the products with a tile's values are made beside
+// the exponentials of the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,17 +12,19 @@
 
 #include "GPU/Attention/AttentionParts.h"
 #include "GPU/Attention/AttentionPlace.h"
-#include "GPU/Attention/AttentionTiles.h"
+#include "GPU/Attention/AttentionScores.h"
+#include "GPU/Attention/MmaAttention.h"
+#include "GPU/Attention/WarpgroupAttention.h"
+#include "GPU/Sums/CompleteSums.h"
 #include "GPU/Tile/CreateLaunch.h"
+#include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -32,51 +36,46 @@ class AttentionKernel {
 public:
   AttentionKernel(OpBuilder &builder, AttentionOp op)
       : builder(builder), loc(op.getLoc()), e{builder, loc}, place(e, op),
-        hasFewRows(isFew()), squares(countSquares()), tiles(e, place, squares),
-        isRaw(!op.getMask() && op.getScale().convertToDouble() > 0),
-        factor(isRaw ? op.getScale().convertToDouble() * M_LOG2E : 1) {}
+        hasFewRows(isFew()), tiles(createTiles()), scores(e, place, *tiles),
+        rows(scores.rows) {}
 
   void launch();
 
 private:
-  static constexpr int64_t kWarps = AttentionTiles::kWarps,
-                           kThreads = AttentionTiles::kThreads;
   using Operand = AttentionPlace::Operand;
   using Values = SmallVector<Value>;
 
-  /// The state that a lane keeps from tile to tile: the sums of its results,
-  /// and for each of its rows the largest score and the lane's part of the sum
-  /// of exponentials.
-  struct State {
-    Values sums, most, totals;
+  using State = AttentionState;
+
+  /// Between a tile's scores and its products with values, which are made in
+  /// the next one's turn: the words of its exponentials.
+  struct Turn {
+    State state;
+    Values powers;
 
     Values flatten() const {
-      Values all(sums);
-      llvm::append_range(all, most);
-      llvm::append_range(all, totals);
+      Values all = state.flatten();
+      llvm::append_range(all, powers);
       return all;
-    }
-    static State get(ValueRange all, size_t rows) {
-      return {Values(all.drop_back(2 * rows)),
-              Values(all.take_back(2 * rows).take_front(rows)),
-              Values(all.take_back(rows))};
     }
   };
 
   bool isFew();
+  /// A size that is known, or 0.
+  int64_t countRows();
   int64_t countSquares();
+  std::unique_ptr<AttentionTiles> createTiles();
+  int64_t countWarps() const { return tiles->countThreads() / kWarpSize; }
   int64_t getBlockRows() const {
-    return hasFewRows ? kSquareSide : kSquareSide * squares * kWarps;
+    return hasFewRows ? kSquareSide
+                      : kSquareSide * tiles->countSquares() * countWarps();
   }
-  /// Rows of a lane.
-  int64_t getRows() const { return 2 * squares; }
-  /// The lane's row of value `i` of `values` scores or sums.
-  int64_t rowOf(size_t i, size_t values) const {
-    size_t ofSquare = values / size_t(squares);
-    return int64_t(i / ofSquare * 2 + i % kMmaSums / 2);
-  }
+  /// Keys of a tile whose scores a warp makes.
   int64_t getWarpKeys() const {
-    return hasFewRows ? tiles.countKeys() / kWarps : tiles.countKeys();
+    return hasFewRows ? tiles->countKeys() / countWarps() : tiles->countKeys();
+  }
+  Value times(Value a, Value b) {
+    return arith::MulFOp::create(builder, loc, a, b);
   }
   Value f32(double value) {
     return arith::ConstantOp::create(builder, loc,
@@ -91,22 +90,15 @@ private:
   void placeBlock(Value block);
   void placeRows();
   void findKeys();
-  State clear();
+  void copy(Operand operand, Value first, Value stage);
   State runTiles();
   State addTile(const State &before, Value tile, Value stage);
-  void hide(Values &scores, Value tile, Value own);
-  void applyMask(Values &scores, Value firstKey);
-  Value readMask(int64_t row, Value key);
-  Value overQuad(Value value, llvm::function_ref<Value(Value, Value)> combine);
-  Value larger(Value a, Value b) {
-    return arith::MaximumFOp::create(builder, loc, a, b);
-  }
-  Value times(Value a, Value b) {
-    return arith::MulFOp::create(builder, loc, a, b);
-  }
-  /// 2^(a * factor - base).
-  Value power(Value a, Value base);
-  Value baseOf(Value most);
+  State runTurns();
+  void awaitCopies();
+  void copyForTurn(Value tile, Value stage);
+  Turn startTurns();
+  Turn addTurn(Turn before, Value tile, Value stage);
+  State finishTurns(Turn last, Value stage);
   void store(const State &state);
 
   OpBuilder &builder;
@@ -114,22 +106,18 @@ private:
   ThreadEmitter e;
   AttentionPlace place;
   const bool hasFewRows;
-  /// Squares of 16 rows that a warp has.
-  const int64_t squares;
-  AttentionTiles tiles;
-  /// Whether scores are kept without the scale: one that is positive commutes
-  /// with the largest score.
-  const bool isRaw;
-  /// The factor that makes a score an exponent of two.
-  const double factor;
+  /// Those of `tiles`, of which one is null.
+  MmaAttention *mma = nullptr;
+  WarpgroupAttention *warpgroup = nullptr;
+  const std::unique_ptr<AttentionTiles> tiles;
+  AttentionScores scores;
   Value splits, blockTiles;
   /// In the kernel: the block's, all i32.
-  Value firstRow, split, head, firstKey, endKey;
+  Value split, head, firstKey;
+  AttentionPlace::Place ofHead;
   std::optional<MmaLane> lane;
-  /// The lane's rows in the list, among those of their groups, and their
-  /// places.
-  Values listed, numbers;
-  SmallVector<AttentionPlace::Place> places;
+  /// The block's and the lane's.
+  AttentionRows &rows;
 };
 } // namespace
 
@@ -145,22 +133,39 @@ bool AttentionKernel::isFew() {
   return count <= kSquareSide;
 }
 
-/// Two where results are so wide that a warp's reads of keys and values bound
-/// it, which more rows share, and blocks are enough all the same.
-int64_t AttentionKernel::countSquares() {
-  constexpr int64_t kWide = 64, kBlocks = 512;
-  if (hasFewRows || std::max(place.getDepth(), place.getWidth()) <= kWide)
-    return 1;
+int64_t AttentionKernel::countRows() {
   int64_t rows = 1;
   for (ArrayRef<unsigned> over :
        {ArrayRef(place.loops.batches), ArrayRef(place.loops.rows)})
     for (unsigned loop : over) {
       int64_t size = place.getStaticSize(loop);
       if (ShapedType::isDynamic(size))
-        return 1;
+        return 0;
       rows *= size;
     }
-  return rows >= kBlocks * 2 * kSquareSide * kWarps ? 2 : 1;
+  return rows;
+}
+
+/// Two where results are so wide that a warp's reads of keys and values bound
+/// it, which more rows share, and blocks are enough all the same.
+int64_t AttentionKernel::countSquares() {
+  constexpr int64_t kWide = 64, kBlocks = 512;
+  if (hasFewRows || std::max(place.getDepth(), place.getWidth()) <= kWide)
+    return 1;
+  return countRows() >= kBlocks * 2 * kSquareSide * MmaAttention::kWarps ? 2
+                                                                         : 1;
+}
+
+std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
+  ChipAttr chip = findChipAttr(place.op);
+  if (!hasFewRows && chip && chip.getChip().hasWgmma) {
+    auto made = std::make_unique<WarpgroupAttention>(e, place);
+    warpgroup = made.get();
+    return made;
+  }
+  auto made = std::make_unique<MmaAttention>(e, place, countSquares());
+  mma = made.get();
+  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,216 +196,210 @@ void AttentionKernel::placeBlock(Value block) {
   // Blocks whose rows see the most keys begin first.
   if (place.op.getCausal())
     tile = e.sub(e.sub(count, e.i32(1)), tile);
-  firstRow = e.mul(tile, getBlockRows());
+  rows.first = e.mul(tile, getBlockRows());
 }
 
 void AttentionKernel::placeRows() {
   Value last = e.sub(e.toI32(place.allRows), e.i32(1));
-  Value first = firstRow;
+  Value first = rows.first;
   if (!hasFewRows)
-    first = e.add(first, e.mul(lane->warp, squares * kSquareSide));
-  for (int64_t number = 0; number < getRows(); ++number) {
+    first =
+        e.add(first, e.mul(lane->warp, tiles->countSquares() * kSquareSide));
+  for (int64_t number = 0; number < scores.countRows(); ++number) {
     Value row = e.add(e.add(first, lane->row), number * kMatrixSide);
-    listed.push_back(row);
+    rows.listed.push_back(row);
     AttentionPlace::Place own = place.createPlace();
     place.putHead(own, head);
     // A row behind the last one does as that, but stores nothing.
-    numbers.push_back(place.putRow(own, e.least(row, last)));
-    places.push_back(own);
+    rows.numbers.push_back(place.putRow(own, e.least(row, last)));
+    rows.places.push_back(own);
   }
 }
 
 /// The keys that the block goes over.
 void AttentionKernel::findKeys() {
   firstKey = e.i32(0);
-  endKey = e.toI32(place.keys);
+  rows.endKey = e.toI32(place.keys);
   if (place.op.getCausal()) {
     AttentionPlace::Place unused = place.createPlace();
-    Value last = e.least(e.add(firstRow, getBlockRows() - 1),
+    Value last = e.least(e.add(rows.first, getBlockRows() - 1),
                          e.sub(e.toI32(place.allRows), e.i32(1)));
-    endKey = e.least(endKey, e.add(place.putRow(unused, last), 1));
+    rows.endKey = e.least(rows.endKey, e.add(place.putRow(unused, last), 1));
   }
   if (!hasFewRows)
     return;
   Value parts = e.toI32(splits);
-  Value part = ceilDiv(endKey, parts);
-  part = e.mul(e.ceilDiv(part, tiles.countKeys()), tiles.countKeys());
-  firstKey = e.least(
-      arith::MulIOp::create(builder, loc, part, split).getResult(), endKey);
-  endKey = e.least(endKey, e.add(firstKey, part));
+  Value part = ceilDiv(rows.endKey, parts);
+  part = e.mul(e.ceilDiv(part, tiles->countKeys()), tiles->countKeys());
+  firstKey =
+      e.least(arith::MulIOp::create(builder, loc, part, split).getResult(),
+              rows.endKey);
+  rows.endKey = e.least(rows.endKey, e.add(firstKey, part));
 }
 
 //===----------------------------------------------------------------------===//
-// Scores
+// By mma.sync
 //===----------------------------------------------------------------------===//
 
-/// Hides scores of keys that there are not, or that come later than their row,
-/// in a tile of keys of which the warp has those from `own` on.
-void AttentionKernel::hide(Values &scores, Value tile, Value own) {
-  Value some = e.less(endKey, e.add(tile, tiles.countKeys()));
-  if (place.op.getCausal()) {
-    AttentionPlace::Place unused = place.createPlace();
-    Value row = place.putRow(unused, firstRow);
-    some = e.either(some, e.less(row, e.add(tile, tiles.countKeys() - 1)));
-  }
-  scores = e.choose(
-      some,
-      [&] {
-        Values seen;
-        for (auto [i, score] : llvm::enumerate(scores)) {
-          int64_t at = int64_t(i);
-          Value key = tiles.keyOf(own, at, getWarpKeys());
-          Value isSeen = e.less(key, endKey);
-          if (place.op.getCausal())
-            isSeen =
-                e.both(isSeen,
-                       e.less(key, e.add(numbers[rowOf(i, scores.size())], 1)));
-          seen.push_back(arith::SelectOp::create(builder, loc, isSeen, score,
-                                                 f32(-INFINITY)));
-        }
-        return seen;
-      },
-      scores);
-}
-
-Value AttentionKernel::readMask(int64_t row, Value key) {
-  AttentionPlace::Place at = places[row];
-  // A key behind the last one is hidden, whatever its mask is.
-  at[place.loops.keys] =
-      e.toIndex(e.least(key, e.sub(e.toI32(place.keys), e.i32(1))));
-  return memref::LoadOp::create(builder, loc,
-                                place.valueOf(AttentionPlace::Mask),
-                                place.indicesOf(AttentionPlace::Mask, at));
-}
-
-/// Makes scores exponents of two, with the mask.
-void AttentionKernel::applyMask(Values &scores, Value first) {
-  Value scale = f32(place.op.getScale().convertToDouble() * M_LOG2E);
-  for (auto [i, score] : llvm::enumerate(scores)) {
-    int64_t at = int64_t(i);
-    score = times(score, scale);
-    if (!place.op.getMask())
-      continue;
-    Value element = readMask(rowOf(i, scores.size()),
-                             tiles.keyOf(first, at, getWarpKeys()));
-    if (element.getType().isInteger(1)) {
-      score =
-          arith::SelectOp::create(builder, loc, element, score, f32(-INFINITY));
-      continue;
-    }
-    if (!element.getType().isF32())
-      element =
-          arith::ExtFOp::create(builder, loc, builder.getF32Type(), element);
-    score = math::FmaOp::create(builder, loc, element, f32(M_LOG2E), score);
-  }
-}
-
-Value AttentionKernel::overQuad(
-    Value value, llvm::function_ref<Value(Value, Value)> combine) {
-  for (int64_t offset : {1, 2}) {
-    Value word = gpu::ShuffleOp::create(
-                     builder, loc, e.bitcast(builder.getI32Type(), value),
-                     e.i32(offset), e.i32(kWarpSize), gpu::ShuffleMode::XOR)
-                     .getShuffleResult();
-    Value other = e.bitcast(builder.getF32Type(), word);
-    value = combine(value, other);
-  }
-  return value;
-}
-
-Value AttentionKernel::baseOf(Value most) {
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
-                                       most, f32(-INFINITY));
-  Value base = arith::SelectOp::create(builder, loc, isNone, f32(0), most);
-  return times(base, f32(-factor));
-}
-
-Value AttentionKernel::power(Value a, Value base) {
-  return math::Exp2Op::create(
-      builder, loc, math::FmaOp::create(builder, loc, a, f32(factor), base));
-}
-
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
-
-AttentionKernel::State AttentionKernel::clear() {
-  State state;
-  state.sums.assign(squares * place.getWidth() / kMatrixSide * kMmaSums,
-                    f32(0));
-  state.most.assign(getRows(), f32(-INFINITY));
-  state.totals.assign(getRows(), f32(0));
-  return state;
+void AttentionKernel::copy(Operand operand, Value first, Value stage) {
+  tiles->copyTile(operand, ofHead, first, rows.endKey, stage);
 }
 
 AttentionKernel::State AttentionKernel::addTile(const State &before,
                                                 Value first, Value stage) {
-  Values scores = tiles.multiplyKeys(stage, getWarpKeys());
+  Values products = mma->multiplyKeys(stage, getWarpKeys());
   Value own = first;
   if (hasFewRows)
     own = e.add(own, e.mul(lane->warp, getWarpKeys()));
-  if (!isRaw)
-    applyMask(scores, own);
-  hide(scores, first, own);
   State after;
-  Values factors, bases;
-  for (int64_t row = 0; row < getRows(); ++row) {
-    Value most;
-    for (size_t i = 0; i < scores.size(); ++i)
-      if (rowOf(i, scores.size()) == row)
-        most = most ? larger(most, scores[i]) : scores[i];
-    most = overQuad(most, [&](Value a, Value b) { return larger(a, b); });
-    after.most.push_back(larger(before.most[row], most));
-    bases.push_back(baseOf(after.most.back()));
-    factors.push_back(power(before.most[row], bases.back()));
-    after.totals.push_back(times(before.totals[row], factors.back()));
-  }
-  for (auto [i, score] : llvm::enumerate(scores)) {
-    int64_t row = rowOf(i, scores.size());
-    score = power(score, bases[row]);
-    after.totals[row] =
-        arith::AddFOp::create(builder, loc, after.totals[row], score);
-  }
-  for (auto [i, sum] : llvm::enumerate(before.sums))
-    after.sums.push_back(times(sum, factors[rowOf(i, before.sums.size())]));
-  tiles.multiplyValues(stage, scores, after.sums);
+  after.sums = before.sums;
+  scores.scale(after.sums, scores.add(before, products, first, own, after));
+  mma->multiplyValues(stage, products, after.sums);
   return after;
 }
 
 AttentionKernel::State AttentionKernel::runTiles() {
-  AttentionPlace::Place ofHead = place.createPlace();
-  place.putHead(ofHead, head);
-  auto copy = [&](Value first, Value stage) {
-    tiles.copyTile(AttentionPlace::K, ofHead, first, endKey, stage);
-    tiles.copyTile(AttentionPlace::V, ofHead, first, endKey, stage);
+  auto copyBoth = [&](Value first, Value stage) {
+    copy(AttentionPlace::K, first, stage);
+    copy(AttentionPlace::V, first, stage);
   };
-  e.onlyIf(e.less(firstKey, endKey), [&] { copy(firstKey, e.i32(0)); });
+  e.onlyIf(e.less(firstKey, rows.endKey),
+           [&] { copyBoth(firstKey, e.i32(0)); });
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
-  Values carried = clear().flatten();
+  Values carried = scores.clear().flatten();
   carried.push_back(e.i32(0));
-  auto loop = scf::ForOp::create(builder, loc, firstKey, endKey,
-                                 e.i32(tiles.countKeys()), carried);
+  auto loop = scf::ForOp::create(builder, loc, firstKey, rows.endKey,
+                                 e.i32(tiles->countKeys()), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = loop.getInductionVar(), stage = loop.getRegionIterArgs().back();
   NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
   // All warps have the tile, and are done with the one before.
   gpu::BarrierOp::create(builder, loc);
-  Value next = e.add(first, tiles.countKeys()), other = e.sub(e.i32(1), stage);
-  e.onlyIf(e.less(next, endKey), [&] { copy(next, other); });
+  Value next = e.add(first, tiles->countKeys()), other = e.sub(e.i32(1), stage);
+  e.onlyIf(e.less(next, rows.endKey), [&] { copyBoth(next, other); });
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
-  State state =
-      addTile(State::get(loop.getRegionIterArgs().drop_back(), getRows()),
-              first, stage);
+  State state = addTile(
+      State::get(loop.getRegionIterArgs().drop_back(), scores.countRows()),
+      first, stage);
   Values results = state.flatten();
   results.push_back(other);
   scf::YieldOp::create(builder, loc, results);
-  return State::get(loop.getResults().drop_back(), getRows());
+  return State::get(loop.getResults().drop_back(), scores.countRows());
 }
+
+//===----------------------------------------------------------------------===//
+// By wgmma
+//===----------------------------------------------------------------------===//
+
+/// All threads' copies are complete, products see them, and all warps are done
+/// with what they read before.
+void AttentionKernel::awaitCopies() {
+  NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
+  fenceAsyncProxy(builder, loc);
+  gpu::BarrierOp::create(builder, loc);
+}
+
+/// Copies a tile's values to its stage, and the keys of the next tile, where
+/// there is one, to the other.
+void AttentionKernel::copyForTurn(Value tile, Value stage) {
+  Value next = e.add(tile, tiles->countKeys());
+  e.onlyIf(e.less(next, rows.endKey),
+           [&] { copy(AttentionPlace::K, next, e.sub(e.i32(1), stage)); });
+  copy(AttentionPlace::V, tile, stage);
+  NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+}
+
+/// The scores of the first tile, whose values are on their way.
+AttentionKernel::Turn AttentionKernel::startTurns() {
+  Value stage = e.i32(0);
+  copy(AttentionPlace::K, firstKey, stage);
+  NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+  awaitCopies();
+  copyForTurn(firstKey, stage);
+  warpgroup->fence({});
+  Values products = warpgroup->startKeys(stage);
+  warpgroup->commit();
+  warpgroup->await(/*pending=*/0, products);
+  State none = scores.clear(), state;
+  scores.add(none, products, firstKey, firstKey, state);
+  state.sums = none.sums;
+  return {state, tiles->packPowers(products)};
+}
+
+/// The scores of a tile, and the products of the powers of the tile before and
+/// its values, which are in the other stage; then the tile's own powers.
+AttentionKernel::Turn AttentionKernel::addTurn(Turn before, Value tile,
+                                               Value stage) {
+  Values &sums = before.state.sums;
+  warpgroup->fence({&sums, &before.powers});
+  Values products = warpgroup->startKeys(stage);
+  warpgroup->commit();
+  warpgroup->startValues(e.sub(e.i32(1), stage), before.powers, sums);
+  warpgroup->commit();
+  warpgroup->await(/*pending=*/1, products);
+  State after;
+  Values factors = scores.add(before.state, products, tile, tile, after);
+  // The exponentials are made beside the products with values. Packed they are
+  // operands, which ptxas wants made while no product runs.
+  products = completeSums(builder, loc, products);
+  warpgroup->await(/*pending=*/0, sums);
+  scores.scale(sums, factors);
+  after.sums = sums;
+  return {after, tiles->packPowers(products)};
+}
+
+/// The products of the last tile's powers and values.
+AttentionKernel::State AttentionKernel::finishTurns(Turn last, Value stage) {
+  awaitCopies();
+  Values &sums = last.state.sums;
+  warpgroup->fence({&sums, &last.powers});
+  warpgroup->startValues(stage, last.powers, sums);
+  warpgroup->commit();
+  warpgroup->await(/*pending=*/0, sums);
+  return last.state;
+}
+
+AttentionKernel::State AttentionKernel::runTurns() {
+  auto run = [&]() -> Values {
+    Turn first = startTurns();
+    size_t ofState = first.state.flatten().size();
+    auto get = [&](ValueRange all) {
+      return Turn{State::get(all.take_front(ofState), scores.countRows()),
+                  Values(all.drop_front(ofState).drop_back())};
+    };
+    Value other = e.i32(1);
+    Values carried = first.flatten();
+    carried.push_back(other);
+    auto loop =
+        scf::ForOp::create(builder, loc, e.add(firstKey, tiles->countKeys()),
+                           rows.endKey, e.i32(tiles->countKeys()), carried);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      ValueRange all = loop.getRegionIterArgs();
+      Value tile = loop.getInductionVar(), stage = all.back();
+      awaitCopies();
+      copyForTurn(tile, stage);
+      Values results = addTurn(get(all), tile, stage).flatten();
+      results.push_back(e.sub(other, stage));
+      scf::YieldOp::create(builder, loc, results);
+    }
+    ValueRange all = loop.getResults();
+    return finishTurns(get(all), e.sub(other, all.back())).flatten();
+  };
+  Values none = scores.clear().flatten();
+  return State::get(e.choose(e.less(firstKey, rows.endKey), run, none),
+                    scores.countRows());
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
 
 void AttentionKernel::store(const State &state) {
   int64_t pairs = place.getWidth() / kMatrixSide;
-  for (int64_t row = 0; row < getRows(); ++row) {
+  for (int64_t row = 0; row < scores.countRows(); ++row) {
     Value total = state.totals[row];
     Value isNone = arith::CmpFOp::create(
         builder, loc, arith::CmpFPredicate::OEQ, total, f32(0));
@@ -408,11 +407,11 @@ void AttentionKernel::store(const State &state) {
         builder, loc, isNone, f32(0),
         arith::DivFOp::create(builder, loc, f32(1), total));
     const Value *sums = &state.sums[row / 2 * pairs * kMmaSums + row % 2 * 2];
-    e.onlyIf(e.less(listed[row], e.toI32(place.allRows)), [&] {
+    e.onlyIf(e.less(rows.listed[row], e.toI32(place.allRows)), [&] {
       for (int64_t i = 0; i < pairs; ++i)
-        tiles.storePair(places[row], i,
-                        {times(sums[i * kMmaSums], inverse),
-                         times(sums[i * kMmaSums + 1], inverse)});
+        tiles->storePair(rows.places[row], i,
+                         {times(sums[i * kMmaSums], inverse),
+                          times(sums[i * kMmaSums + 1], inverse)});
     });
   }
 }
@@ -429,28 +428,31 @@ void AttentionKernel::launch() {
   if (hasFewRows)
     parts.emplace(e, place, splits);
   int64_t bytes =
-      std::max(tiles.getBytes(),
+      std::max(tiles->getBytes(),
                hasFewRows ? AttentionParts::getBytes(place.getWidth()) : 0);
-  gpu::LaunchOp launch = createLaunch(builder, loc, blocks, kThreads, bytes);
+  gpu::LaunchOp launch =
+      createLaunch(builder, loc, blocks, tiles->countThreads(), bytes);
   Value thread = launch.getThreadIds().x;
   lane.emplace(e, thread);
   placeBlock(launch.getBlockIds().x);
   placeRows();
   findKeys();
-  tiles.begin(*lane, thread);
-  tiles.loadQueries(places);
-  State state = runTiles();
+  tiles->begin(*lane, thread);
+  tiles->loadQueries(rows.places);
+  ofHead = place.createPlace();
+  place.putHead(ofHead, head);
+  State state = mma ? runTiles() : runTurns();
   for (Value &total : state.totals)
-    total = overQuad(total, [&](Value a, Value b) {
+    total = scores.overQuad(total, [&](Value a, Value b) {
       return arith::AddFOp::create(builder, loc, a, b);
     });
   if (!parts)
     return store(state);
   // In exponents of two, whatever scores are.
   for (Value &most : state.most)
-    most = times(most, f32(factor));
-  parts->addWarps(*lane, tiles.getMemory(), split, head, state.sums, state.most,
-                  state.totals);
+    most = times(most, f32(scores.getFactor()));
+  parts->addWarps(*lane, tiles->getMemory(), split, head, state.sums,
+                  state.most, state.totals);
   builder.setInsertionPointAfter(launch);
   parts->launch();
 }

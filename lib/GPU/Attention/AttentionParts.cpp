@@ -4,6 +4,7 @@
 
 #include "GPU/Tile/CreateLaunch.h"
 
+#include "nm/Dialect/NM/IR/Exp2.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,9 +36,8 @@ Value AttentionParts::baseOf(Value most) {
 }
 
 Value AttentionParts::power(Value exponent, Value base) {
-  return math::Exp2Op::create(
-      e.builder, e.loc,
-      arith::SubFOp::create(e.builder, e.loc, exponent, base));
+  return emitExp2(e.builder, e.loc,
+                  arith::SubFOp::create(e.builder, e.loc, exponent, base));
 }
 
 AttentionParts::AttentionParts(ThreadEmitter &emitter, AttentionPlace &place,

@@ -6,77 +6,88 @@
 #include "GPU/Attention/AttentionPlace.h"
 #include "GPU/Strategies/Mma/MmaFragments.h"
 
-#include "nm/Support/Warp.h"
-
 namespace mlir::nm {
 
-/// Queries in registers, keys and values in two buffers of shared memory, and
-/// a warp's products of them. Numbers of keys are i32.
+/// Queries in registers, and keys and values in two buffers of shared memory
+/// each, from which warps or warpgroups multiply. Numbers of keys are i32.
 class AttentionTiles {
 public:
-  static constexpr int64_t kWarps = 4, kThreads = kWarps * ::nm::kWarpSize;
   using Operand = AttentionPlace::Operand;
 
-  /// The tiles of warps that have `squares` squares of 16 rows each.
-  AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place,
-                 int64_t squares);
+  virtual ~AttentionTiles() = default;
 
-  /// Keys of a tile: with two squares fewer, for which registers have room.
-  int64_t countKeys() const { return squares == 1 ? 64 : 48; }
-  int64_t getBytes() const;
+  int64_t countThreads() const { return threads; }
+  /// Squares of 16 rows that a warp has.
+  int64_t countSquares() const { return squares; }
+  /// Keys of a tile.
+  virtual int64_t countKeys() const = 0;
+  virtual int64_t getBytes() const = 0;
   /// In the kernel.
-  void begin(const MmaLane &lane, Value thread);
+  virtual void begin(const MmaLane &lane, Value thread);
   /// All of the block's shared memory.
   Value getMemory() const { return memory; }
   /// Loads the queries of the lane's rows, two of each square.
-  void loadQueries(ArrayRef<AttentionPlace::Place> places);
+  virtual void loadQueries(ArrayRef<AttentionPlace::Place> places);
   /// Starts copies of the keys or values of a head from `first` on to buffer
   /// `stage`; from `end` on they are zeros.
   void copyTile(Operand operand, AttentionPlace::Place ofHead, Value first,
                 Value end, Value stage);
-  /// The products of the warp's rows and its `count` keys: for each square four
-  /// for each 8 keys, where the lane has two neighbours of both of its rows.
-  SmallVector<Value> multiplyKeys(Value stage, int64_t count);
-  /// The key of product `number`, where the first one of the warp's `count` is
-  /// `first`.
-  Value keyOf(Value first, int64_t number, int64_t count);
-  /// Adds the products of exponentials, in the places of scores, and values.
-  void multiplyValues(Value stage, ArrayRef<Value> powers,
-                      MutableArrayRef<Value> sums);
+  /// The key of score `number` of a square, where the warp's first is `first`.
+  Value keyOf(ThreadEmitter &emitter, Value first, int64_t number) const;
+  /// Exponentials of a square's keys, in the places of scores, as operands of
+  /// 16 rows: four words for each 16 keys.
+  SmallVector<Value> packPowers(ArrayRef<Value> powers);
   /// Rounds and stores the lane's results of columns 8 * `number` and on.
   void storePair(AttentionPlace::Place at, int64_t number,
                  ArrayRef<Value> pair);
 
-private:
-  /// Elements between rows of a buffer: of an odd number of 16-byte words, so
-  /// that neighbours are in different banks.
-  static int64_t getStride(int64_t columns) {
-    constexpr int64_t kWord = 8;
-    return (columns / kWord | 1) * kWord;
+protected:
+  /// Buffers, of which one is filled while the other is read.
+  static constexpr int64_t kStages = 2;
+  static constexpr int64_t kElementBytes = 2;
+
+  AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place, int64_t squares,
+                 int64_t threads)
+      : e(emitter), place(place), element(place.getElement()),
+        depth(place.getDepth()), width(place.getWidth()), squares(squares),
+        threads(threads) {}
+
+  int64_t columnsOf(Operand operand) const {
+    return operand == AttentionPlace::K ? depth : width;
   }
-  Value loadPair(Operand operand, AttentionPlace::Place at, unsigned loop,
-                 Value column);
-  void copyAccess(Operand operand, AttentionPlace::Place at, unsigned loop,
-                  Value exists, int64_t width, Value place);
-  /// The words of a square of 16 keys from `key` and columns from `column` on.
-  SquareWords loadSquare(Operand operand, Value stage, Value key, Value half,
-                         int64_t firstKey, int64_t column, bool transpose);
-  SquareWords packPowers(ArrayRef<Value> powers);
-  /// The words of queries of a step of the depth.
-  SquareWords getQueries(int64_t square, int64_t step);
-  bool keepsQueries() const { return squares == 1; }
-  int64_t getQueryBytes() const;
+  /// Elements that a buffer has for each key.
+  virtual int64_t getStride(Operand operand) const = 0;
+  int64_t getTileElements(Operand operand) const {
+    return countKeys() * getStride(operand);
+  }
+  int64_t getTileBytes() const {
+    return kStages * kElementBytes *
+           (getTileElements(AttentionPlace::K) +
+            getTileElements(AttentionPlace::V));
+  }
+  /// The place of an element in the buffers; its word of 16 bytes has the next
+  /// ones.
+  virtual Value placeOf(Operand operand, Value stage, Value key,
+                        Value column) = 0;
+  Value bufferOf(Operand operand) const {
+    return operand == AttentionPlace::K ? keys : values;
+  }
 
   ThreadEmitter &e;
   AttentionPlace &place;
   Type element;
-  int64_t depth, width, squares;
+  int64_t depth, width, squares, threads;
   std::optional<MmaLane> lane;
-  Value thread, memory, keys, values, warpKey;
-  /// In registers, or, where these are too few, each lane's own in shared
-  /// memory.
+  Value thread, memory;
   SmallVector<SquareWords> queries;
-  Value queryWords;
+
+private:
+  Value loadPair(Operand operand, AttentionPlace::Place at, unsigned loop,
+                 Value column);
+  void copyAccess(Operand operand, AttentionPlace::Place at, unsigned loop,
+                  Value exists, int64_t width, Value place);
+
+  Value keys, values;
 };
 
 } // namespace mlir::nm

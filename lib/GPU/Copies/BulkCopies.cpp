@@ -30,6 +30,8 @@ static int64_t getElementBytes(Value buffer) {
 
 Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
   MemRefType type = typeOf(buffer);
+  if (type.getRank() == 1 && type.getLayout().isIdentity())
+    return buffer;
   auto flat = MemRefType::get(
       {type.getNumElements()}, type.getElementType(),
       StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),

@@ -17,7 +17,7 @@
 // CHECK-COUNT-32: nvvm.mma.sync
 // The keys that come later than a row.
 // CHECK:     arith.cmpi ult
-// CHECK:     math.exp2
+// CHECK:     llvm.inline_asm "ex2.approx.ftz.f32
 // CHECK:     nvgpu.ldmatrix {{.*}}transpose = true
 // CHECK:   arith.divf
 // CHECK:   vector.store
@@ -70,7 +70,7 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
 // CHECK:   scf.for {{.*}} step %[[STEP]]
 // CHECK:     vector.load {{.*}} : memref<16x128x4xi32, #gpu.address_space<workgroup>>, vector<4xi32>
 // CHECK-COUNT-96: nvvm.mma.sync
-// CHECK:     math.exp2
+// CHECK:     llvm.inline_asm "ex2.approx.ftz.f32
 func.func @wide(%q: memref<8x8192x128xf16>, %k: memref<8x100x128xf16>, %v: memref<8x100x128xf16>,
                 %o: memref<8x8192x128xf16>) {
   nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
@@ -79,4 +79,63 @@ func.func @wide(%q: memref<8x8192x128xf16>, %k: memref<8x100x128xf16>, %v: memre
     ins(%q, %k, %v : memref<8x8192x128xf16>, memref<8x100x128xf16>, memref<8x100x128xf16>)
     outs(%o : memref<8x8192x128xf16>)
   return
+}
+
+// -----
+
+// With wgmma a warpgroup has 64 rows. The scores of a tile, and products of the
+// exponentials of the tile before and its values, are on their way together;
+// behind the loop are the products of the last tile.
+
+module attributes {nm.chip = #nm.chip<"sm_90a">} {
+// CHECK-LABEL: func.func @warpgroup(
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
+// CHECK-DAG: %[[BYTES:.*]] = arith.constant 49152 : i32
+// CHECK: gpu.launch {{.*}} threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+// CHECK:   scf.if
+// CHECK:     nvvm.fence.proxy
+// CHECK:     gpu.barrier
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+// CHECK:     nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK:     llvm.inline_asm "ex2.approx.ftz.f32
+// CHECK:     scf.for
+// CHECK:       nvvm.cp.async.wait.group 0
+// CHECK:       nvvm.fence.proxy
+// CHECK:       gpu.barrier
+// CHECK:       nvvm.wgmma.fence.aligned
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+// CHECK:       nvvm.wgmma.commit.group.sync.aligned
+// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {{.*}}, 1, 1, 1; }"
+// CHECK:       nvvm.wgmma.commit.group.sync.aligned
+// CHECK:       nvvm.wgmma.wait.group.sync.aligned 1
+// CHECK:       llvm.inline_asm "ex2.approx.ftz.f32
+// CHECK:       nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK:       scf.yield
+// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n48k16
+// CHECK-NOT: wgmma.mma_async
+// CHECK-NOT: nm.attention
+func.func @warpgroup(%q: memref<2x100x128xf16>, %k: memref<2x300x128xf16>, %v: memref<2x300x48xf16>,
+                     %o: memref<2x100x48xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<2x100x128xf16>, memref<2x300x128xf16>, memref<2x300x48xf16>)
+    outs(%o : memref<2x100x48xf16>)
+  return
+}
+
+// At most 16 rows are a warp's, whatever the chip is.
+
+// CHECK-LABEL: func.func @few(
+// CHECK-NOT: wgmma
+// CHECK: nvvm.mma.sync
+func.func @few(%q: memref<2x16x64xf16>, %k: memref<2x300x64xf16>, %v: memref<2x300x64xf16>,
+               %o: memref<2x16x64xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<2x16x64xf16>, memref<2x300x64xf16>, memref<2x300x64xf16>)
+    outs(%o : memref<2x16x64xf16>)
+  return
+}
 }

@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 
 def ConvertAttentionToGPU
     : Pass<"convert-attention-to-gpu", "::mlir::func::FuncOp"> {
-  let summary = "nm.attention to gpu.launch, by mma.sync";
+  let summary = "nm.attention to gpu.launch, by wgmma or mma.sync";
   let description = [{
     An `nm.attention` on memrefs of f16 or bf16, whose depth and width are
     multiples of 16 and at most 128, becomes a kernel for sm_80 and newer.
 
-    - **Rows.** The rows of all heads that share keys are one list, a block has
+    - **By warps.** The rows of all heads that share keys are one list, a block has
       64 of it, and a warp 16, whose queries stay in registers. Blocks go over
       tiles of 64 keys, copied asynchronously to two buffers in shared memory; a
       row keeps its largest score, the sum of its exponentials and its result in
@@ -20,6 +20,11 @@ def ConvertAttentionToGPU
       32 rows where blocks are at least 512 all the same, which halves what it
       reads of keys and values; then queries are in shared memory, and tiles of
       48 keys.
+    - **By warpgroups.** With wgmma, on a chip that `nm-attach-chip` names, a
+      warpgroup has a block's 64 rows; queries and exponentials are operands in
+      registers, keys and values in swizzled panels. Products of a tile's
+      exponentials and values are made in the turn of the next tile, behind that
+      one's scores and beside its exponentials (Shah et al., FlashAttention-3).
     - **Hidden keys.** With `causal`, tiles that no row of the block sees are
       left out, and scores are compared with the order of keys in tiles alone
       that some rows see. A mask's elements are added, or select, as they are

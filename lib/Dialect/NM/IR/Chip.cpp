@@ -22,10 +22,16 @@ LogicalResult ChipAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 GpuChip ChipAttr::getChip() const { return *GpuChip::get(getName().str()); }
 
-FailureOr<ChipAttr> mlir::nm::getChipAttr(Operation *op) {
+ChipAttr mlir::nm::findChipAttr(Operation *op) {
   for (Operation *parent = op; parent; parent = parent->getParentOp())
     if (auto chip = parent->getAttrOfType<ChipAttr>(kChipAttr))
       return chip;
+  return {};
+}
+
+FailureOr<ChipAttr> mlir::nm::getChipAttr(Operation *op) {
+  if (ChipAttr chip = findChipAttr(op))
+    return chip;
   return op->emitError() << "expected a module with a chip, as nm-attach-chip "
                             "sets it: "
                          << kChipAttr << " = #nm.chip<\"sm_90a\">";

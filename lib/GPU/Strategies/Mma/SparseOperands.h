@@ -30,6 +30,7 @@ struct SparseTypes {
   Type element;
   Type sum;
 
+  SparseTypes(Type element, Type sum) : element(element), sum(sum) {}
   explicit SparseTypes(SpMMOp op)
       : element(op.getAType().getElementType()),
         sum(detail::getProductAccumulatorType(element)) {}
