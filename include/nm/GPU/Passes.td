@@ -345,7 +345,10 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     `nm.attention`, which `nm-decompose-attention` has left in one branch under
     `nm.has_cudnn`, becomes a call of `nmCudnnTryAttention`, and `nm.has_cudnn`
     one of `nmCudnnIsLoaded`. The other branch also runs where cuDNN refuses, and
-    alone where an operand's rows do not have contiguous elements.
+    alone where an operand's rows do not have contiguous elements. For a chip with
+    wgmma it also runs alone where the kernel of `convert-attention-to-gpu` takes
+    no longer: attention of more than 16 rows and at most 2^32 multiply-adds. A
+    remark says so.
 
     Before:
     ```mlir

@@ -3,6 +3,7 @@
 #include "GPU/Library/CallAttention.h"
 
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 
@@ -62,6 +63,29 @@ bool AttentionCall::canBeMade() {
          isContiguousAlong(0, loops.depth) &&
          isContiguousAlong(1, loops.depth) &&
          isContiguousAlong(2, loops.width) && isContiguousAlong(3, loops.width);
+}
+
+bool mlir::nm::isShortKernel(AttentionOp op) {
+  constexpr int64_t kMostProducts = int64_t(1) << 32, kFewRows = 16;
+  ChipAttr chip = findChipAttr(op);
+  if (!chip || !chip.getChip().hasWgmma || whyNoAttentionKernel(op))
+    return false;
+  AttentionOperands operands(op);
+  const AttentionLoops &loops = operands.loops;
+  // 0 where a size is not known.
+  auto count = [&](ArrayRef<unsigned> over) {
+    int64_t product = 1;
+    for (unsigned loop : over) {
+      int64_t size = operands.getStaticSize(loop);
+      product = ShapedType::isDynamic(size) ? 0 : product * size;
+    }
+    return product;
+  };
+  int64_t rows = count(loops.rows);
+  int64_t products = count(loops.batches) * rows * count(loops.keys) *
+                     (count(loops.depth) + count(loops.width));
+  return rows > kFewRows && products != 0 &&
+         products <= kMostProducts * (op.getCausal() ? 2 : 1);
 }
 
 /// 1 where there is no loop.

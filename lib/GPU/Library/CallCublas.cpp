@@ -321,8 +321,12 @@ LogicalResult NMCallCublas::replaceContractions() {
 /// Never takes the branch of the library.
 static void forbidLibrary(scf::IfOp branches) {
   OpBuilder builder(branches);
+  Operation *loaded = branches.getCondition().getDefiningOp();
   branches.getConditionMutable().assign(
       arith::ConstantIntOp::create(builder, branches.getLoc(), 0, 1));
+  // Nothing else would load the library for this.
+  if (loaded->use_empty())
+    loaded->erase();
 }
 
 LogicalResult NMCallCublas::replaceAttention() {
@@ -334,7 +338,11 @@ LogicalResult NMCallCublas::replaceAttention() {
     if (!branches)
       continue;
     Value queued;
-    if (available)
+    bool isShort = isShortKernel(op);
+    if (isShort)
+      op.emitRemark("attention is a kernel, which takes no longer than a call "
+                    "of cuDNN for so few products");
+    if (available && !isShort)
       queued = callAttention(op, [&](StringRef name, FunctionType type) {
         return declare(name, type);
       });

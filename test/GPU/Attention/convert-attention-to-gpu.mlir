@@ -92,7 +92,6 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 49152 : i32
 // CHECK: gpu.launch {{.*}} threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
-// CHECK:   scf.if
 // CHECK:     nvvm.fence.proxy
 // CHECK:     gpu.barrier
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
