@@ -44,8 +44,10 @@ static void buildArithmetic(OpPassManager &pm) {
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   // ...rounded each...
   pm.addPass(createNMKeepRoundings());
-  // ...and the rounding in integer arithmetic. Also expands ceildivsi and the
-  // like, which the subscripts of tasks have.
+  // ...in integer arithmetic, which LLVM has in vectors...
+  pm.addPass(createNMRoundToBF16());
+  // ...and extensions of bf16. Also expands ceildivsi and the like, which the
+  // subscripts of tasks have.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));

@@ -130,3 +130,77 @@ def test_subnormal_bfloat16_of_many_rows():
                       for remark in module.remarks)
         assert not (flushes and schedule == "vector")
         np.testing.assert_array_equal(result, 0 if flushes else 2.0 ** -129)
+
+
+def test_rounding_to_bfloat16(rng):
+    """Drawn bits, halfway cases among them, vectors and what is left of them."""
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    size = 16 * 999 + 7
+    bits = rng.integers(0, 2**32, size, dtype=np.uint32)
+    bits[::3] = bits[::3] & 0xffff0000 | 0x8000
+    bits[:4] = [0x7f800001, 0xffffffff, 0x7f7fffff, 0xff800000]
+    x = bits.view(np.float32)
+    module = nm.compile(f"""
+        #map = affine_map<(i) -> (i)>
+        func.func @f(%x: tensor<{size}xf32>) -> tensor<{size}xbf16> {{
+          %e = tensor.empty() : tensor<{size}xbf16>
+          %r = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
+            ins(%x : tensor<{size}xf32>) outs(%e : tensor<{size}xbf16>) {{
+          ^bb0(%a: f32, %o: bf16):
+            %h = arith.truncf %a : f32 to bf16
+            linalg.yield %h : bf16
+          }} -> tensor<{size}xbf16>
+          return %r : tensor<{size}xbf16>
+        }}""")
+    with np.errstate(invalid="ignore", over="ignore"):
+        result, wanted = module(x), x.astype(bfloat16)
+    result = np.asarray(result).view(np.uint16)
+    isnan = np.isnan(x)
+    assert isnan.any() and not isnan.all()
+    assert (result[isnan] == 0x7fc0).all()
+    np.testing.assert_array_equal(result[~isnan], wanted.view(np.uint16)[~isnan])
+
+
+@pytest.mark.parametrize("pattern, m, n", [
+    ("2:4", 37, 40), ("2:4", 5, 24), ("1:4", 33, 23), ("8:32, block = 1x32", 45, 96)])
+def test_bfloat16_epilogue(rng, pattern, m, n):
+    """A bias, a scale of rows and a residual of bf16, each result rounded once."""
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    k = 192
+    x = rng.integers(-8, 9, (m, k)).astype(bfloat16)
+    w, _ = nm.prune(rng.integers(-8, 9, (k, n)).astype(np.float32), pattern, axis=0)
+    w = w.astype(bfloat16)
+    bias, scale, residual = (rng.standard_normal(shape).astype(bfloat16)
+                             for shape in (n, m, (m, n)))
+    module = nm.compile(f"""
+        #mn = affine_map<(i, j) -> (i, j)>
+        #m = affine_map<(i, j) -> (i)>
+        #n = affine_map<(i, j) -> (j)>
+        func.func @f(%x: tensor<{m}x{k}xbf16>, %w: tensor<{k}x{n}xbf16, #nm.encoding<{pattern}>>,
+                     %b: tensor<{n}xbf16>, %s: tensor<{m}xbf16>, %y: tensor<{m}x{n}xbf16>)
+            -> tensor<{m}x{n}xbf16> {{
+          %zero = arith.constant 0.0 : f32
+          %e = tensor.empty() : tensor<{m}x{n}xf32>
+          %c = linalg.fill ins(%zero : f32) outs(%e : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+          %p = linalg.matmul ins(%x, %w : tensor<{m}x{k}xbf16>,
+              tensor<{k}x{n}xbf16, #nm.encoding<{pattern}>>)
+            outs(%c : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+          %h = tensor.empty() : tensor<{m}x{n}xbf16>
+          %r = linalg.generic {{indexing_maps = [#mn, #n, #m, #mn, #mn],
+                                iterator_types = ["parallel", "parallel"]}}
+            ins(%p, %b, %s, %y : tensor<{m}x{n}xf32>, tensor<{n}xbf16>, tensor<{m}xbf16>,
+                tensor<{m}x{n}xbf16>) outs(%h : tensor<{m}x{n}xbf16>) {{
+          ^bb0(%sum: f32, %bias: bf16, %scale: bf16, %residual: bf16, %o: bf16):
+            %narrow = arith.truncf %sum : f32 to bf16
+            %biased = arith.addf %narrow, %bias : bf16
+            %scaled = arith.mulf %biased, %scale : bf16
+            %all = arith.addf %scaled, %residual : bf16
+            linalg.yield %all : bf16
+          }} -> tensor<{m}x{n}xbf16>
+          return %r : tensor<{m}x{n}xbf16>
+        }}""")
+    result = np.asarray(module(x, w, bias, scale, residual))
+    exact = (x.astype(np.float64) @ w.astype(np.float64)).astype(np.float32).astype(bfloat16)
+    # ml_dtypes, too, computes each operation in f32 and rounds its result.
+    wanted = (exact + bias[None]) * scale[:, None] + residual
+    np.testing.assert_array_equal(result.view(np.uint16), wanted.view(np.uint16))

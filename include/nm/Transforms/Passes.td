@@ -427,6 +427,34 @@ def NMKeepRoundings : Pass<"nm-keep-roundings"> {
   }];
 }
 
+def NMRoundToBF16 : Pass<"nm-round-to-bf16"> {
+  let summary = "arith.truncf of f32 to bf16 as arithmetic on 32 bits";
+  let description = [{
+    Rounds to nearest, ties to even; NaN becomes the quiet NaN 0x7fc0. NaN is
+    chosen before the rounding: `arith-expand` chooses it behind, of which LLVM
+    makes a choice between vectors of bf16, and takes them apart, value by value,
+    where a processor has no instructions for bf16.
+
+    Before:
+    ```mlir
+    %r = arith.truncf %x : f32 to bf16
+    ```
+    After:
+    ```mlir
+    %is_nan = arith.cmpf uno, %x, %x : f32
+    %number = arith.select %is_nan, %nan, %x : f32
+    %bits = arith.bitcast %number : f32 to i32
+    %half = arith.shrui %bits, %c16 : i32
+    %odd = arith.andi %half, %c1 : i32
+    %bias = arith.addi %odd, %c32767 : i32
+    %sum = arith.addi %bits, %bias : i32
+    %rounded = arith.shrui %sum, %c16 : i32
+    %narrow = arith.trunci %rounded : i32 to i16
+    %r = arith.bitcast %narrow : i16 to bf16
+    ```
+  }];
+}
+
 def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
   let summary = "memref.expand_shape into several dimensions of unknown size";
   let description = [{

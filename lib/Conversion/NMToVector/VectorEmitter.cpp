@@ -173,35 +173,13 @@ static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
   return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
 }
 
-/// Rounds to nearest, ties to even; what is no number becomes a quiet NaN.
-static Value roundToBF16(ImplicitLocOpBuilder &b, Value sums) {
-  auto type = cast<VectorType>(sums.getType());
-  VectorType half = type.clone(b.getI16Type()),
-             word = type.clone(b.getI32Type());
-  Value bits = arith::BitcastOp::create(b, word, sums);
-  Value sixteen = constantVector(b, word, 16);
-  Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, sixteen),
-                                    constantVector(b, word, 1));
-  Value bias = arith::AddIOp::create(b, odd, constantVector(b, word, 0x7fff));
-  Value rounded =
-      arith::ShRUIOp::create(b, arith::AddIOp::create(b, bits, bias), sixteen);
-  Value isNumber =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, sums, sums);
-  Value chosen = arith::SelectOp::create(b, isNumber, rounded,
-                                         constantVector(b, word, 0x7fc0));
-  return arith::TruncIOp::create(b, half, chosen);
-}
-
-static void storeHalves(ImplicitLocOpBuilder &b, Value halves, Value memref,
-                        ArrayRef<Value> indices, Value mask) {
-  LLVM::MaskedStoreOp::create(
-      b, halves, getPointer(b, memref, indices, /*elementBytes=*/2), mask,
-      b.getI32IntegerAttr(2));
-}
-
-static void storeBF16(ImplicitLocOpBuilder &b, Value sums, Value memref,
+static void storeBF16(ImplicitLocOpBuilder &b, Value vector, Value memref,
                       ArrayRef<Value> indices, Value mask) {
-  storeHalves(b, roundToBF16(b, sums), memref, indices, mask);
+  VectorType half = cast<VectorType>(vector.getType()).clone(b.getI16Type());
+  LLVM::MaskedStoreOp::create(
+      b, arith::BitcastOp::create(b, half, vector),
+      getPointer(b, memref, indices, /*elementBytes=*/2), mask,
+      b.getI32IntegerAttr(2));
 }
 
 Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
@@ -225,15 +203,8 @@ void VectorEmitter::store(Value vector, Value memref, ArrayRef<Value> indices) {
 
 void VectorEmitter::maskedStore(Value vector, Value memref,
                                 ArrayRef<Value> indices, Value width) {
-  // An epilogue ends in the conversion to C's type.
-  auto rounding = vector.getDefiningOp<arith::TruncFOp>();
-  if (isBF16(memref) && rounding && rounding.getIn().getType() == vectorType)
-    return storeBF16(b, rounding.getIn(), memref, indices, mask(width));
-  if (isBF16(memref)) {
-    auto half = VectorType::get({lanes}, b.getI16Type());
-    return storeHalves(b, arith::BitcastOp::create(b, half, vector), memref,
-                       indices, mask(width));
-  }
+  if (isBF16(memref))
+    return storeBF16(b, vector, memref, indices, mask(width));
   vector::MaskedStoreOp::create(b, memref, indices, mask(width), vector);
 }
 
@@ -261,17 +232,9 @@ Value VectorEmitter::loadAlong(Value memref, ArrayRef<Value> indices,
 
 void VectorEmitter::accumulate(Value vector, Value memref,
                                ArrayRef<Value> indices, Value width) {
-  Value lanesUsed = mask(width);
-  if (isBF16(memref))
-    return storeBF16(b,
-                     addElements(vector, loadBF16(b, memref, indices, lanesUsed,
-                                                  vectorType)),
-                     memref, indices, lanesUsed);
-  Value old = extend(loadUnderMask(b, memref, indices, lanesUsed, lanes));
-  Value sum = addElements(vector, old);
+  Value old = loadWhere(memref, indices, mask(width));
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  vector::MaskedStoreOp::create(b, memref, indices, lanesUsed,
-                                round(sum, element));
+  maskedStore(round(addElements(vector, old), element), memref, indices, width);
 }
 
 void VectorEmitter::accumulateScalar(Value scalar, Value memref,
