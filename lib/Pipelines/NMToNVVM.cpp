@@ -138,6 +138,9 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   // Where launches are known, and their bodies may still name what is outside.
   pm.addNestedPass<func::FuncOp>(createNMRecordChecks());
+  // While launches name constants, which outlined ones have as operands.
+  if (options.overlapKernels)
+    pm.addNestedPass<func::FuncOp>(createNMLoadEarly());
   // Where a record of checks is an operand; each layer has kernels of its own
   // until here, and most of a compilation's time is for what follows.
   outlineLaunches(pm);

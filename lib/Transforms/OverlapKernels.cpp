@@ -45,11 +45,10 @@ static bool isEarly(Operation *op) {
   return isPrefetch(op) || op->hasAttr(mlir::nm::kEarlyLoad);
 }
 
-static bool hasPrefetch(Operation *op) {
+static bool has(Operation *op, bool (*isOne)(Operation *)) {
   return op
-      ->walk([](Operation *inner) {
-        return isPrefetch(inner) ? WalkResult::interrupt()
-                                 : WalkResult::advance();
+      ->walk([&](Operation *inner) {
+        return isOne(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -58,7 +57,7 @@ static bool hasPrefetch(Operation *op) {
 /// anyway: see gainsFromEarlyStart. A kernel that prefetches may start early
 /// behind a kernel of few blocks, see gainsBehindFewBlocks.
 static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
-  if (hasPrefetch(kernel))
+  if (has(kernel, isPrefetch))
     return false;
   std::optional<ArrayRef<int32_t>> grid = kernel.getKnownGridSize();
   if (!grid)
@@ -91,19 +90,15 @@ static Block::iterator findWait(gpu::GPUFuncOp kernel) {
   for (Operation &op : entry.without_terminator()) {
     if (touchesMemory(op))
       break;
-    if (hasPrefetch(&op) || isEarly(&op))
+    if (has(&op, isEarly))
       place = std::next(op.getIterator());
   }
   return place;
 }
 
 static bool isShort(gpu::GPUFuncOp kernel) {
-  return kernel
-      .walk([](Operation *op) {
-        return op->hasAttr(mlir::nm::kShortKernel) ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return has(kernel,
+             [](Operation *op) { return op->hasAttr(mlir::nm::kShortKernel); });
 }
 
 /// A variable that tells the runtime, whatever image it gets of the kernel.

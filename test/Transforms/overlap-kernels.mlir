@@ -55,6 +55,14 @@
 // CHECK-NEXT: memref.load
 // CHECK-NEXT: memref.store
 
+// Under a condition they are such loads, too.
+// CHECK: @nm_waits_condition(
+// CHECK: gpu.func @condition
+// CHECK: scf.if
+// CHECK-NEXT: nvgpu.device_async_copy {{.*}} {nm.early_load}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.griddepcontrol wait
+
 // A function that kernels call is over with them.
 // CHECK-NOT: @nm_waits_called
 // CHECK: gpu.func @called
@@ -97,6 +105,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %0 = memref.load %w[%i] {nm.early_load} : memref<64xf32>
     %1 = memref.load %a[%i] : memref<64xf32>
     memref.store %1, %b[%i] : memref<64xf32>
+    gpu.return
+  }
+  gpu.func @condition(%w: memref<64xf32>, %s: memref<8xf32, #gpu.address_space<workgroup>>, %i: index, %some: i1) kernel {
+    scf.if %some {
+      %0 = nvgpu.device_async_copy %w[%i], %s[%i], 4 {nm.early_load} : memref<64xf32> to memref<8xf32, #gpu.address_space<workgroup>>
+    }
+    nvvm.cp.async.commit.group
     gpu.return
   }
   gpu.func @called(%a: memref<64xf32>, %x: f32, %i: index) {

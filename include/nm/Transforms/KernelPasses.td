@@ -38,13 +38,41 @@ def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def NMLoadEarly : Pass<"nm-load-early", "::mlir::func::FuncOp"> {
+  let summary = "kernels load constants first of all";
+  let description = [{
+    What a `gpu.launch` of at most one block for each multiprocessor begins
+    with, up to its first loop, store or barrier, loads constants first. These
+    loads, and copies to workgroup memory, bear `nm.early_load`: no kernel
+    writes a constant, so that on sm_90 and newer they need not wait for the
+    kernel before, see `nm-overlap-kernels`. Weights of products of few rows
+    are then on their way while that kernel ends, which leaves memory idle.
+
+    Before:
+    ```mlir
+    %w = memref.get_global @weights : memref<64xf32>
+    gpu.launch ... {
+      %0 = memref.load %a[%i] : memref<64xf32>
+      %1 = memref.load %w[%i] : memref<64xf32>
+      ...
+    ```
+    After:
+    ```mlir
+    gpu.launch ... {
+      %1 = memref.load %w[%i] {nm.early_load} : memref<64xf32>
+      %0 = memref.load %a[%i] : memref<64xf32>
+      ...
+    ```
+  }];
+}
+
 def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "kernels that start while the one before ends";
   let description = [{
     Every kernel of a `gpu.module` whose targets are sm_90 or newer waits until
     the kernel before it in the stream is over, and then lets the next one start,
     which will wait in turn (PTX `griddepcontrol`). It does so before anything
-    but prefetches to L2. A constant `nm_waits_<kernel>` tells the runtime that
+    but prefetches to L2 and loads of constants. A constant `nm_waits_<kernel>` tells the runtime that
     the kernel may be launched so. Kernels with more blocks than the chip has
     multiprocessors do not wait and bear no mark: the runtime launches them when
     all before them is over.
