@@ -142,6 +142,18 @@ def test_drawn_kernels(number):
     check(case, ("sim:sm_80", "sim:sm_90a")[number % 2])
 
 
+@pytest.mark.parametrize("target", ["sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("keys", [1, 70, 128, 129])
+def test_few_rows_of_few_keys(target, keys):
+    """Up to 128 keys are one part of few rows, which is the result."""
+    case = Case(np.random.default_rng([SEED, 400, keys]), kernel=True)
+    case.sizes.update({"m": 4, "n": keys})
+    case.unknown, case.mask = set(), ""
+    for name in "qkv":
+        case.arrays[name] = case.draw(case.loops[name])
+    check(case, target)
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
 def test_as_many_keys_as_columns(target):
     """Scores and sums are of one type, and one tile has all of either."""

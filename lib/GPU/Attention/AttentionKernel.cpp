@@ -36,8 +36,8 @@ class AttentionKernel {
 public:
   AttentionKernel(OpBuilder &builder, AttentionOp op)
       : builder(builder), loc(op.getLoc()), e{builder, loc}, place(e, op),
-        hasFewRows(isFew()), tiles(createTiles()), scores(e, place, *tiles),
-        rows(scores.rows) {}
+        hasFewRows(place.hasFewRows()), tiles(createTiles()),
+        scores(e, place, *tiles), rows(scores.rows) {}
 
   void launch();
 
@@ -60,7 +60,6 @@ private:
     }
   };
 
-  bool isFew();
   /// A size that is known, or 0.
   int64_t countRows();
   int64_t countSquares();
@@ -121,18 +120,6 @@ private:
 };
 } // namespace
 
-/// Whether all rows of a head of keys are certainly a warp's.
-bool AttentionKernel::isFew() {
-  int64_t count = 1;
-  for (unsigned loop : place.loops.rows) {
-    int64_t size = place.getStaticSize(loop);
-    if (ShapedType::isDynamic(size))
-      return false;
-    count *= size;
-  }
-  return count <= kSquareSide;
-}
-
 int64_t AttentionKernel::countRows() {
   int64_t rows = 1;
   for (ArrayRef<unsigned> over :
@@ -176,12 +163,12 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 Value AttentionKernel::splitKeys() {
   if (!hasFewRows)
     return e.index(1);
-  // Two for each of an H100's multiprocessors; and tiles of two, at least.
-  constexpr int64_t kBlocks = 264, kLeast = 128;
+  // Two for each of an H100's multiprocessors.
+  constexpr int64_t kBlocks = 264;
   Value one = e.index(1);
   Value heads = arith::MaxUIOp::create(builder, loc, place.heads, one);
   Value wanted = ceilDiv(e.index(kBlocks), heads);
-  Value most = e.ceilDiv(place.keys, kLeast);
+  Value most = e.ceilDiv(place.keys, kKeysOfPart);
   Value count = e.least(e.least(wanted, most), e.index(AttentionParts::kMost));
   return arith::MaxUIOp::create(builder, loc, count, one);
 }

@@ -43,6 +43,8 @@ Value AttentionParts::power(Value exponent, Value base) {
 AttentionParts::AttentionParts(ThreadEmitter &emitter, AttentionPlace &place,
                                Value splits)
     : e(emitter), place(place), splits(splits) {
+  if (isWhole())
+    return;
   Value rows =
       e.builder.createOrFold<arith::MulIOp>(e.loc, place.heads, place.allRows);
   auto allocate = [&](int64_t columns) -> Value {
@@ -55,6 +57,17 @@ AttentionParts::AttentionParts(ThreadEmitter &emitter, AttentionPlace &place,
   sumsOf = allocate(place.getWidth());
   mostOf = allocate(1);
   totalsOf = allocate(1);
+}
+
+bool AttentionParts::isWhole() const { return isOnePart(place.op); }
+
+/// 1 / `total`, or 0 where no key is seen.
+Value AttentionParts::inverseOf(Value total) {
+  Value isNone = arith::CmpFOp::create(
+      e.builder, e.loc, arith::CmpFPredicate::OEQ, total, f32(0));
+  return arith::SelectOp::create(
+      e.builder, e.loc, isNone, f32(0),
+      arith::DivFOp::create(e.builder, e.loc, f32(1), total));
 }
 
 int64_t AttentionParts::getBytes(int64_t width) {
@@ -133,21 +146,28 @@ void AttentionParts::addRow(const MmaLane &lane, Value row, Value part,
     total = math::FmaOp::create(b, e.loc, load(stats, warp, e.index(1)),
                                 factors[warp], total);
   }
+  int64_t width = place.getWidth();
+  Values results;
+  for (int64_t first = 0; first < width; first += kWarpSize) {
+    Value column = e.add(lane.lane, first), sum = f32(0);
+    if (first + kWarpSize > width)
+      column = e.least(column, e.i32(width - 1));
+    for (int64_t warp = 0; warp < kWarps; ++warp)
+      sum = math::FmaOp::create(b, e.loc, load(shared, warp, e.toIndex(column)),
+                                factors[warp], sum);
+    results.push_back(sum);
+  }
+  Value own = e.toIndex(lane.lane);
+  if (isWhole()) {
+    Value inverse = inverseOf(total);
+    for (Value &result : results)
+      result = arith::MulFOp::create(b, e.loc, result, inverse);
+    return storeRow(own, number, results);
+  }
   store(largest, mostOf, e.index(0));
   store(total, totalsOf, e.index(0));
-  int64_t width = place.getWidth();
-  for (int64_t first = 0; first < width; first += kWarpSize) {
-    Value column = e.add(lane.lane, first);
-    Value exists =
-        first + kWarpSize <= width ? Value() : e.less(column, e.i32(width));
-    e.onlyIf(exists, [&] {
-      Value at = e.toIndex(column), sum = f32(0);
-      for (int64_t warp = 0; warp < kWarps; ++warp)
-        sum = math::FmaOp::create(b, e.loc, load(shared, warp, at),
-                                  factors[warp], sum);
-      store(sum, sumsOf, at);
-    });
-  }
+  forEachColumn(
+      own, [&](size_t i, Value column) { store(results[i], sumsOf, column); });
 }
 
 void AttentionParts::addWarps(const MmaLane &lane, Value memory, Value split,
@@ -200,11 +220,7 @@ Value AttentionParts::findWeight(Value lane, Value row) {
       [&](Value x, Value y) -> Value {
         return arith::AddFOp::create(b, loc, x, y);
       });
-  Value isNone =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, f32(0));
-  Value inverse = arith::SelectOp::create(
-      b, loc, isNone, f32(0), arith::DivFOp::create(b, loc, f32(1), total));
-  return arith::MulFOp::create(b, loc, weight, inverse);
+  return arith::MulFOp::create(b, loc, weight, inverseOf(total));
 }
 
 /// The sums of the lane's columns, of all parts. Loads of several parts are on
@@ -239,31 +255,39 @@ AttentionParts::Values AttentionParts::addParts(Value lane, Value row,
   return Values(loop.getResults());
 }
 
+/// Visits the lane's columns that there are.
+void AttentionParts::forEachColumn(
+    Value lane, llvm::function_ref<void(size_t, Value)> visit) {
+  int64_t width = place.getWidth();
+  for (int64_t first = 0; first < width; first += kWarpSize) {
+    Value column = e.add(lane, first);
+    Value exists =
+        first + kWarpSize <= width ? Value() : e.less(column, e.index(width));
+    e.onlyIf(exists, [&] { visit(size_t(first / kWarpSize), column); });
+  }
+}
+
 void AttentionParts::storeRow(Value lane, Value row, ArrayRef<Value> results) {
   OpBuilder &b = e.builder;
   int64_t width = place.getWidth();
   AttentionPlace::Place at = place.createPlace();
   place.putHead(at, arith::DivUIOp::create(b, e.loc, row, place.allRows));
   place.putRow(at, arith::RemUIOp::create(b, e.loc, row, place.allRows));
-  for (size_t i = 0; i < results.size(); ++i) {
-    int64_t first = int64_t(i) * kWarpSize;
-    Value column = e.add(lane, first);
-    Value exists =
-        first + kWarpSize <= width ? Value() : e.less(column, e.index(width));
-    e.onlyIf(exists, [&] {
-      at[place.loops.width] = column;
-      memref::StoreOp::create(
-          b, e.loc,
-          arith::TruncFOp::create(b, e.loc, place.getElement(), results[i]),
-          place.valueOf(AttentionPlace::O),
-          place.indicesOf(AttentionPlace::O, at));
-    });
-  }
+  forEachColumn(lane, [&](size_t i, Value column) {
+    at[place.loops.width] = column;
+    memref::StoreOp::create(
+        b, e.loc,
+        arith::TruncFOp::create(b, e.loc, place.getElement(), results[i]),
+        place.valueOf(AttentionPlace::O),
+        place.indicesOf(AttentionPlace::O, at));
+  });
 }
 
 /// A warp for each row: lane i reads part i's largest score, and then all lanes
 /// the sums of their columns.
 void AttentionParts::launch() {
+  if (isWhole())
+    return;
   OpBuilder &b = e.builder;
   Value rows = b.createOrFold<arith::MulIOp>(e.loc, place.heads, place.allRows);
   {

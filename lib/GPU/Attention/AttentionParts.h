@@ -20,12 +20,13 @@ public:
 
   /// Shared memory for a block's warps.
   static int64_t getBytes(int64_t width);
-  /// Adds up what the warps of a block have, and stores it as a part. Lanes
-  /// have sums as AttentionTiles makes them.
+  /// Adds up what the warps of a block have, and stores it as a part, or as the
+  /// result. Lanes have sums as AttentionTiles makes them.
   void addWarps(const MmaLane &lane, Value memory, Value split, Value head,
                 ArrayRef<Value> sums, ArrayRef<Value> most,
                 ArrayRef<Value> totals);
-  /// Launches what adds the parts up, and frees their memory.
+  /// Launches what adds the parts up, and frees their memory. A single part is
+  /// the result, which addWarps has stored.
   void launch();
 
 private:
@@ -40,12 +41,16 @@ private:
   Value larger(Value a, Value b);
   Value baseOf(Value most);
   Value numberOf(Value head, Value row);
+  /// Whether each head certainly has a single part.
+  bool isWhole() const;
+  Value inverseOf(Value total);
   void shareSums(const MmaLane &lane, ArrayRef<Value> sums,
                  ArrayRef<Value> most, ArrayRef<Value> totals);
   void addRow(const MmaLane &lane, Value row, Value part, Value number);
   /// The factor of the sums of part `lane` of `row`.
   Value findWeight(Value lane, Value row);
   Values addParts(Value lane, Value row, Value weight);
+  void forEachColumn(Value lane, llvm::function_ref<void(size_t, Value)> visit);
   void storeRow(Value lane, Value row, ArrayRef<Value> results);
 
   ThreadEmitter &e;

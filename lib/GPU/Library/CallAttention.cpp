@@ -66,11 +66,15 @@ bool AttentionCall::canBeMade() {
 }
 
 bool mlir::nm::isShortKernel(AttentionOp op) {
-  constexpr int64_t kMostProducts = int64_t(1) << 32, kFewRows = 16;
+  constexpr int64_t kMostProducts = int64_t(1) << 32;
   ChipAttr chip = findChipAttr(op);
   if (!chip || !chip.getChip().hasWgmma || whyNoAttentionKernel(op))
     return false;
+  if (isOnePart(op))
+    return true;
   AttentionOperands operands(op);
+  if (operands.hasFewRows())
+    return false;
   const AttentionLoops &loops = operands.loops;
   // 0 where a size is not known.
   auto count = [&](ArrayRef<unsigned> over) {
@@ -81,11 +85,10 @@ bool mlir::nm::isShortKernel(AttentionOp op) {
     }
     return product;
   };
-  int64_t rows = count(loops.rows);
-  int64_t products = count(loops.batches) * rows * count(loops.keys) *
+  int64_t products = count(loops.batches) * count(loops.rows) *
+                     count(loops.keys) *
                      (count(loops.depth) + count(loops.width));
-  return rows > kFewRows && products != 0 &&
-         products <= kMostProducts * (op.getCausal() ? 2 : 1);
+  return products != 0 && products <= kMostProducts * (op.getCausal() ? 2 : 1);
 }
 
 /// 1 where there is no loop.

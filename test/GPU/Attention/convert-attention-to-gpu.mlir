@@ -59,6 +59,28 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
 
 // -----
 
+// Of at most 128 keys there is one part, and no kernel adds parts up.
+
+// CHECK-LABEL: func.func @few_keys(
+// CHECK-NOT: memref.alloc
+// CHECK: gpu.launch
+// CHECK:   arith.divf
+// CHECK:   memref.store {{.*}} : memref<8x4x1x48xf16>
+// CHECK:   gpu.terminator
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @few_keys(%q: memref<8x4x1x128xf16>, %k: memref<8x128x128xf16>, %v: memref<8x128x48xf16>,
+                    %o: memref<8x4x1x48xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>, affine_map<(h, g, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, g, m, n, d, e) -> (h, n, e)>, affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<8x4x1x128xf16>, memref<8x128x128xf16>, memref<8x128x48xf16>)
+    outs(%o : memref<8x4x1x48xf16>)
+  return
+}
+
+// -----
+
 // Of wide results a warp has 32 rows where there are so many, whose queries each
 // lane keeps in shared memory.
 

@@ -73,6 +73,34 @@ func.func @few(%q: memref<32x16x64xf16>, %k: memref<32x1024x64xf16>, %v: memref<
   }
   return
 }
+
+// Of few rows and few keys the kernel is one, which starts early. 16 rows and 128
+// keys are few.
+// CHECK-LABEL: func.func @one_part
+// CHECK-NOT: call @
+// CHECK: nm.attention
+// CHECK-NEXT: return
+func.func @one_part(%q: memref<32x16x64xf16>, %k: memref<32x128x64xf16>, %v: memref<32x128x64xf16>, %o: memref<32x16x64xf16>) {
+  %loaded = nm.has_cudnn
+  scf.if %loaded {
+    nm.attention indexing_maps = [#q, #k, #v, #o] scale = 1.0 ins(%q, %k, %v : memref<32x16x64xf16>, memref<32x128x64xf16>, memref<32x128x64xf16>) outs(%o : memref<32x16x64xf16>)
+  } else {
+    nm.attention indexing_maps = [#q, #k, #v, #o] scale = 1.0 ins(%q, %k, %v : memref<32x16x64xf16>, memref<32x128x64xf16>, memref<32x128x64xf16>) outs(%o : memref<32x16x64xf16>)
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @parts
+// CHECK: call @nmCudnnTryAttention
+func.func @parts(%q: memref<32x16x64xf16>, %k: memref<32x129x64xf16>, %v: memref<32x129x64xf16>, %o: memref<32x16x64xf16>) {
+  %loaded = nm.has_cudnn
+  scf.if %loaded {
+    nm.attention indexing_maps = [#q, #k, #v, #o] scale = 1.0 ins(%q, %k, %v : memref<32x16x64xf16>, memref<32x129x64xf16>, memref<32x129x64xf16>) outs(%o : memref<32x16x64xf16>)
+  } else {
+    nm.attention indexing_maps = [#q, #k, #v, #o] scale = 1.0 ins(%q, %k, %v : memref<32x16x64xf16>, memref<32x129x64xf16>, memref<32x129x64xf16>) outs(%o : memref<32x16x64xf16>)
+  }
+  return
+}
 }
 
 // -----

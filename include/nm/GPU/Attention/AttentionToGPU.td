@@ -32,7 +32,8 @@ def ConvertAttentionToGPU
     - **Few rows.** At most 16 rows, as in a step of decoding, are all of a
       block's, whose warps share the tiles of keys; and up to 32 blocks share the
       keys of a head, so that some 264 blocks run. A second kernel adds their
-      parts up, in a fixed order.
+      parts up, in a fixed order. Of at most 128 keys a block has them all, and
+      stores the results.
 
     What is not aligned to 16 bytes is copied by narrower accesses.
 

@@ -99,6 +99,25 @@ SmallVector<Value> AttentionOperands::indicesOf(Operand operand,
                              [&](unsigned loop) { return place[loop]; });
 }
 
+bool AttentionOperands::hasFewRows() {
+  constexpr int64_t kRowsOfWarp = 16;
+  int64_t count = 1;
+  for (unsigned loop : loops.rows) {
+    int64_t size = getStaticSize(loop);
+    if (ShapedType::isDynamic(size))
+      return false;
+    count *= size;
+  }
+  return count <= kRowsOfWarp;
+}
+
+bool mlir::nm::isOnePart(AttentionOp op) {
+  AttentionOperands operands(op);
+  int64_t keys = operands.getStaticSize(operands.loops.keys);
+  return operands.hasFewRows() && !ShapedType::isDynamic(keys) &&
+         keys <= kKeysOfPart;
+}
+
 std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
   // The depth of mma.sync, and the largest size of which registers have room
   // for the results.

@@ -44,6 +44,9 @@ public:
   /// A value that has a dimension along `loop`, and that dimension.
   std::pair<Value, int64_t> findSize(unsigned loop);
   int64_t getStaticSize(unsigned loop);
+  /// Whether rows that share a head of keys are certainly at most those of a
+  /// warp's tensor cores, as in a step of decoding.
+  bool hasFewRows();
   /// The place's value for each dimension of the operand.
   SmallVector<Value> indicesOf(Operand operand, const Place &place);
 
@@ -55,6 +58,14 @@ private:
     return operand == O ? op->getNumOperands() - 1 : operand;
   }
 };
+
+/// Keys that a block of few rows has at least, where several share the keys of
+/// a head.
+inline constexpr int64_t kKeysOfPart = 128;
+
+/// Whether a GPU's kernel certainly has one block for each head of keys, whose
+/// results need not be added up.
+bool isOnePart(AttentionOp op);
 
 /// Why a GPU's kernel does not take an attention of such operands, on tensors
 /// or memrefs; none where it does.
