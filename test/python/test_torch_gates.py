@@ -1,5 +1,5 @@
-"""Gate and up of a gated feed-forward block, which become one product of few rows whose
-blocks combine both, on simulated GPUs beside PyTorch in float64."""
+"""Gate and up of a gated feed-forward block, which become one product whose blocks
+combine both, on simulated GPUs beside PyTorch in float64."""
 
 import copy
 
@@ -40,7 +40,8 @@ def compiled_of(model, x, **options):
 
 #: Element type, pattern, rows, columns, biases, schedule: fewer rows than a block's, more
 #: than one block's, a column more than whole warps, warps that share k and those that do
-#: not, and 4 bytes.
+#: not, and 4 bytes; warpgroups, with and without buffers for stores; and one
+#: row by blocks of many columns.
 CASES = [
     (torch.float16, "2:4", 1, 512, True, ""),
     (torch.bfloat16, "2:4", 3, 512, True, ""),
@@ -55,6 +56,18 @@ CASES = [
      "mma_sync<block = [16, 128, 256], warp = [16, 64], slice_k = 4>"),
     (torch.bfloat16, VECTORS, 5, 512, False,
      "mma_sync<block = [16, 128, 256], warp = [16, 128], slice_k = 1>"),
+    (torch.float16, "2:4", 200, 256, True,
+     "wgmma_sp<block = [128, 128, 64], warpgroup = [64, 128], stages = 4, producers = 4"
+     ", blocks = 2, store_buffers = 2>"),
+    (torch.bfloat16, "2:4", 256, 256, False,
+     "wgmma_sp<block = [128, 128, 64], warpgroup = [128, 128], stages = 4, producers = 4"
+     ", store_buffers = 4>"),
+    (torch.float16, "1:4", 77, 384, True,
+     "wgmma_sp<block = [64, 128, 64], warpgroup = [64, 128], producers = 4>"),
+    (torch.bfloat16, "2:4", 130, 256, True,
+     "wgmma_sp<block = [128, 128, 64], warpgroup = [64, 128]>"),
+    (torch.float16, "2:4", 1, 448, True,
+     "mma_sp<block = [8, 224, 256], warp = [8, 32], stages = 3, slice_k = 1>"),
 ]
 
 
@@ -81,16 +94,19 @@ def test_gated(dtype, pattern, rows, inner, bias, schedule, monkeypatch, capfd):
     assert relative_error(y.double().numpy(), expected) < TOLERANCES[dtype]
 
 
-def test_rows_that_are_not_known(monkeypatch, capfd):
+@pytest.mark.parametrize("schedule", [
+    "mma_sp<block = [16, 32, 64], warp = [16, 32], slice_k = 2>",
+    "wgmma_sp<block = [64, 128, 64], warpgroup = [64, 128], producers = 4"
+    ", store_buffers = 1>"])
+def test_rows_that_are_not_known(schedule, monkeypatch, capfd):
     """With a residual, of which blocks read their rows and columns."""
     torch.manual_seed(0)
     model = pruned(Gated(256, 256, True, F.silu, residual=True), "2:4").half()
     wide = copy.deepcopy(model).double()
     x = torch.randn(4, 5, 256).half()
     nm.torch.sparsify(model, "2:4", x, force=True)
-    compiled = compiled_of(model, x, dynamic=True, schedule="mma_sp<block = [16, 32, 64]"
-                           ", warp = [16, 32], slice_k = 2>")
-    for batch in (x, x[:1], torch.cat([x, 2 * x])):
+    compiled = compiled_of(model, x, dynamic=True, schedule=schedule)
+    for batch in (x, x[:1], torch.cat([x, 2 * x]), torch.cat(18 * [x])):
         y, count = launches(compiled, batch, monkeypatch, capfd)
         assert count == 1
         with torch.no_grad():

@@ -130,12 +130,13 @@ def NMPairProducts : Pass<"nm-pair-products"> {
     block's columns, which `nm-tile-to-gpu-blocks` puts into the blocks: the
     result of neither product goes to memory.
 
-    Both weights are constant and alike. The schedule is the one that
-    selection would choose for each product, where it is of strategy gemv,
-    mma_sp or mma_sync without split_k and clusters, those of few rows; where
-    its half of a block's columns divides n, or another width near it does. Other
-    products stay as they are: of many rows, one of twice the columns gains
-    nothing.
+    Both weights are constant and alike. The schedule is the one that tables
+    have of a product of twice the columns, or else the one that selection would
+    choose for each product, where it is of strategy gemv, mma_sp, mma_sync or
+    wgmma_sp without split_k and clusters; where its half of a block's columns
+    divides n, or another width near it does. Warpgroups of wgmma_sp then have
+    all columns of a block, so that a thread has both sums, and fewer rows.
+    Other products stay as they are.
 
     Before:
     ```mlir

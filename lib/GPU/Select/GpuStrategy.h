@@ -65,9 +65,17 @@ public:
   /// no product of them.
   virtual bool convertsWeights() const { return false; }
 
-  /// Whether a block can make columns of two products, which are combined
-  /// before they are stored.
-  virtual bool combinesColumns() const { return false; }
+  /// Whether a block of `fields` can make columns of two products, which are
+  /// combined before they are stored.
+  virtual bool combinesColumns(const ::nm::ScheduleFields &fields) const {
+    return false;
+  }
+
+  /// `fields`, or others as near that a block of them can combine columns.
+  virtual ::nm::ScheduleFields
+  withCombinedColumns(const ::nm::ScheduleFields &fields) const {
+    return fields;
+  }
 
   /// Whether threads have 64 m of a column of C side by side, so that they can
   /// store the splits of its elements in place of these.

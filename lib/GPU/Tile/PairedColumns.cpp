@@ -6,6 +6,7 @@
 #include "GPU/Tile/BlockOutputs.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/ScheduleFields.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -24,7 +25,7 @@ static SmallVector<ReassociationIndices> getColumnGroups() {
 
 bool mlir::nm::canCombineColumns(ScheduleAttrInterface schedule) {
   const GpuStrategy *strategy = findGpuStrategy(schedule);
-  if (!strategy || !strategy->combinesColumns())
+  if (!strategy || !strategy->combinesColumns(getFields(schedule)))
     return false;
   BlockTiling tiling = schedule.getTiling();
   return tiling.hasBlock() && tiling.splitK == 1 && tiling.clusterK == 1;
@@ -93,6 +94,16 @@ mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
       }))
     return std::nullopt;
   return PairedColumns{halves, combination, tile.n / 2};
+}
+
+bool mlir::nm::readsElements(const PairedColumns &pairs) {
+  linalg::GenericOp combination = pairs.combination;
+  return llvm::any_of(combination.getDpsInputOperands(), [&](OpOperand *input) {
+    auto slice = input->get().getDefiningOp<tensor::ExtractSliceOp>();
+    tensor::ExpandShapeOp halves = pairs.halves;
+    return (!slice || slice.getSource() != halves.getResult()) &&
+           combination.getMatchingIndexingMap(input).getNumResults() > 1;
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,10 @@ struct PairedColumns {
 std::optional<PairedColumns> findPairedColumns(SparseProductOpInterface op,
                                                const GpuTile &tile);
 
+/// Whether the combination reads an element for each that it makes, whose place
+/// may be C's.
+bool readsElements(const PairedColumns &pairs);
+
 /// Lets each of `blocks`, which make tiles of C by `product` and the op that
 /// its epilogue has become, combine its columns. C itself is then no tensor.
 void combineInBlocks(RewriterBase &rewriter, scf::ForallOp blocks,

@@ -229,7 +229,8 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
-  bool overlaps = !splits && canOverlapTiles(narrowed);
+  bool overlaps =
+      !splits && canOverlapTiles(narrowed) && !(pairs && readsElements(*pairs));
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))

@@ -79,7 +79,9 @@ namespace {
 /// with each call is packed then.
 class GemvStrategy : public ModelledStrategy<GemvScheduleAttr> {
 public:
-  bool combinesColumns() const override { return true; }
+  bool combinesColumns(const ::nm::ScheduleFields &) const override {
+    return true;
+  }
 
   /// A block has the few rows of A whose sums fit in a thread's registers.
   bool isLastResort(const ::nm::GpuProduct &product) const override {

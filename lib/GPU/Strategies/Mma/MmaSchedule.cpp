@@ -96,7 +96,9 @@ static void completeFields(const ScheduleRequest &request,
 namespace {
 class MmaSyncStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
-  bool combinesColumns() const override { return true; }
+  bool combinesColumns(const ::nm::ScheduleFields &) const override {
+    return true;
+  }
 
   bool tellsLayoutsApart() const override { return true; }
   bool readsImages() const override { return true; }
@@ -166,7 +168,9 @@ const GpuStrategy &mlir::nm::getMmaSyncStrategy() {
 namespace {
 class MmaSpStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
-  bool combinesColumns() const override { return true; }
+  bool combinesColumns(const ::nm::ScheduleFields &) const override {
+    return true;
+  }
 
   bool convertsWeights() const override { return true; }
 

@@ -25,6 +25,8 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -72,6 +74,12 @@ private:
   int64_t rowDim() const { return place.dims[place.dims.size() - 2]; }
   int64_t columnDim() const { return place.dims.back(); }
   int64_t partsOfM() const { return from.warpgroupM / kSide; }
+  /// Blocks of 64 columns that are stored.
+  int64_t blocks() const {
+    int64_t all = int64_t(from.sums.size()) /
+                  (from.warpgroupM * kSide / ::nm::kWarpgroupThreads);
+    return stores.combinesHalves() ? all / 2 : all;
+  }
   void findBoxes();
   void findLanes();
   void meet();
@@ -180,22 +188,30 @@ SmallVector<TileLine> BufferedStores::getLines(int64_t block, int64_t part) {
   for (int64_t step = part * kSide / kStep; step < (part + 1) * kSide / kStep;
        ++step) {
     // Two of the first column, then two of the one after it.
-    ArrayRef<Value> sums = from.sums.slice(
-        size_t((block * stepsOfBlock + step) * kSumsOfStep), kSumsOfStep);
+    auto getSums = [&](int64_t of) {
+      return from.sums.slice(size_t((of * stepsOfBlock + step) * kSumsOfStep),
+                             kSumsOfStep);
+    };
+    ArrayRef<Value> sums = getSums(block), ofSecondHalf;
+    if (stores.combinesHalves())
+      ofSecondHalf = getSums(block + blocks());
     Value n = emitter.add(firstN, block * kSide),
           m = emitter.add(firstM, step * kStep);
     for (size_t second : {0, 1}) {
       int64_t by = int64_t(second);
-      auto pair = [&](Value a, Value b) -> Value {
+      auto getPair = [&](ArrayRef<Value> of) -> Value {
+        if (of.empty())
+          return {};
+        Value a = isTransposed ? of[2 * second] : of[second],
+              b = isTransposed ? of[2 * second + 1] : of[2 + second];
         return vector::FromElementsOp::create(builder, loc, type,
                                               ValueRange{a, b});
       };
+      Value own = getPair(sums), other = getPair(ofSecondHalf);
       if (isTransposed)
-        lines.push_back({emitter.add(n, by), m,
-                         pair(sums[2 * second], sums[2 * second + 1])});
+        lines.push_back({emitter.add(n, by), m, own, other});
       else
-        lines.push_back(
-            {emitter.add(m, by), n, pair(sums[second], sums[2 + second])});
+        lines.push_back({emitter.add(m, by), n, own, other});
     }
   }
   return lines;
@@ -263,17 +279,17 @@ void BufferedStores::copyPart(int64_t block, int64_t part, Value slot) {
 void BufferedStores::store() {
   findBoxes();
   findLanes();
-  int64_t slots = op.countSlots();
+  // Of the parts of each tile, the first is in the first slot.
+  int64_t parts = blocks() * partsOfM(),
+          slots = std::gcd(op.countSlots(), parts);
   Value group = emitter.toI32(from.group);
   barrier = emitter.add(group, kFirstStoreBarrier);
   isStarter = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     from.thread, emitter.index(0));
   Value memory = emitter.toI32(
       getElementAddress(emitter, flattenBuffer(emitter, op.getSlots())));
-  Value first = emitter.add(memory, emitter.mul(group, slots * kSlotBytes));
-  int64_t perBlock = int64_t(from.sums.size()) /
-                     (from.warpgroupM * kSide / ::nm::kWarpgroupThreads);
-  int64_t parts = perBlock * partsOfM();
+  Value first =
+      emitter.add(memory, emitter.mul(group, op.countSlots() * kSlotBytes));
   // What an epilogue reads for a part is on its way while the part before it is
   // stored.
   auto begin = [&](int64_t number) {

@@ -6,6 +6,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaSelectStaging.h"
 #include "GPU/Strategies/Warpgroup/WgmmaStaging.h"
 
+#include "nm/Format/MmaFragments.h"
 #include "nm/Format/SplitFloats.h"
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
@@ -116,6 +117,27 @@ const GpuStrategy &mlir::nm::getWgmmaStrategy() {
 namespace {
 class WgmmaSpStrategy : public ModelledStrategy<WarpgroupScheduleAttr> {
 public:
+  /// A thread has sums of the same places in all columns of its warpgroup, 64
+  /// by 64; split floats have stores of their own.
+  bool combinesColumns(const ::nm::ScheduleFields &fields) const override {
+    return fields.splits <= 1 && fields.warpgroupN == fields.blockN &&
+           fields.blockN % (2 * ::nm::kWarpgroupM) == 0;
+  }
+
+  /// Warpgroups that have all columns of the block, and fewer rows for it.
+  ::nm::ScheduleFields
+  withCombinedColumns(const ::nm::ScheduleFields &fields) const override {
+    constexpr int64_t kLeastRows = 64;
+    ::nm::ScheduleFields whole = fields;
+    int64_t groups =
+        fields.warpgroupN == 0 ? 1 : fields.blockN / fields.warpgroupN;
+    if (fields.warpgroupM % (groups * kLeastRows) != 0)
+      return fields;
+    whole.warpgroupM = fields.warpgroupM / groups;
+    whole.warpgroupN = fields.blockN;
+    return whole;
+  }
+
   bool tellsLayoutsApart() const override { return true; }
   bool storesSplitsOfC() const override { return true; }
 

@@ -32,6 +32,11 @@ public:
 
 private:
   int64_t steps() const { return from.warpgroupM / kStep; }
+  /// Blocks of 64 columns that are stored.
+  int64_t blocks() const {
+    int64_t all = int64_t(from.sums.size()) / (steps() * 4);
+    return stores.combinesHalves() ? all / 2 : all;
+  }
   /// The sum at column `column` and row `row` of the thread's two of each, in
   /// 64 columns `block` and step `step` along m.
   Value getSum(int64_t block, int64_t step, int64_t column, int64_t row) const {
@@ -40,7 +45,8 @@ private:
   Value getColumn(int64_t block, int64_t column) {
     return emitter.add(firstN, block * ::nm::kWarpgroupM + column);
   }
-  void take(Value first, Value along, ArrayRef<Value> sums);
+  void take(Value first, Value along, ArrayRef<Value> sums,
+            ArrayRef<Value> second = {});
   void flush();
   void storePairsOfColumns(int64_t block);
   void storePairsOfRows(int64_t block);
@@ -93,21 +99,32 @@ void WgmmaStores::flush() {
   lines.clear();
 }
 
-void WgmmaStores::take(Value first, Value along, ArrayRef<Value> sums) {
-  OpBuilder &builder = emitter.builder;
+/// `second` are sums of the second half of columns, where an epilogue combines
+/// halves.
+void WgmmaStores::take(Value first, Value along, ArrayRef<Value> sums,
+                       ArrayRef<Value> second) {
   auto type = VectorType::get(perLine, sums.front().getType());
+  auto line = [&](ArrayRef<Value> elements) -> Value {
+    return vector::FromElementsOp::create(emitter.builder, emitter.loc, type,
+                                          elements);
+  };
   lines.push_back(
-      {first, along,
-       vector::FromElementsOp::create(builder, emitter.loc, type, sums)});
+      {first, along, line(sums), second.empty() ? Value() : line(second)});
   if (static_cast<int64_t>(lines.size()) * perLine == 2 * kLinesAtOnce)
     flush();
 }
 
 void WgmmaStores::storePairsOfColumns(int64_t block) {
   for (int64_t step = 0; step < steps(); ++step)
-    for (int64_t row : {0, 1})
+    for (int64_t row : {0, 1}) {
+      auto getPair = [&](int64_t of) -> SmallVector<Value> {
+        return {getSum(of, step, 0, row), getSum(of, step, 1, row)};
+      };
       take(emitter.add(firstM, step * kStep + row), getColumn(block, 0),
-           {getSum(block, step, 0, row), getSum(block, step, 1, row)});
+           getPair(block),
+           stores.combinesHalves() ? getPair(block + blocks())
+                                   : SmallVector<Value>());
+    }
 }
 
 void WgmmaStores::storePairsOfRows(int64_t block) {
@@ -162,8 +179,7 @@ void WgmmaStores::storeExchanged(int64_t block) {
 }
 
 void WgmmaStores::store() {
-  int64_t perBlock = steps() * 4;
-  for (int64_t block = 0; block * perBlock < int64_t(from.sums.size()); ++block)
+  for (int64_t block = 0; block < blocks(); ++block)
     if (!isTransposed)
       storePairsOfColumns(block);
     else if (exchanges)
