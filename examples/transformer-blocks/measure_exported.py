@@ -1,6 +1,6 @@
 """Measures blocks of Llama-3-8B and of ViT-L as one shared object each, on one GPU.
 
-usage: measure_exported.py [--csv FILE] [--model NAME]
+usage: measure_exported.py [--csv FILE] [--model NAME] [--alone]
 
 As measure_blocks.py does: weights are random and f16, and a time is the median of
 replayed CUDA graphs. Beside dense PyTorch stand the model with nm's layers, both by
@@ -33,17 +33,19 @@ CASES = [("ViT-L", ViTBlock, 4, (8, 197)), ("Llama-3-8B", LlamaBlock, 1, (1, 512
          ("Llama-3-8B", LlamaBlock, 1, (16, 1)), ("Llama-3-8B", LlamaBlock, 2, (1, 1))]
 
 
-def measure(name, model, x, folder):
-    """A line of the table."""
+def measure(name, model, x, folder, alone):
+    """A line of the table, where `alone` of the shared objects alone."""
     line = {"model": f"{name}, {len(model)} block{'s' * (len(model) > 1)}",
-            "sequences x tokens": f"{x.shape[0]} x {x.shape[1]}",
-            "dense, compiled": time_or_reason(lambda: compiled(model), x)}
+            "sequences x tokens": f"{x.shape[0]} x {x.shape[1]}"}
+    if not alone:
+        line["dense, compiled"] = time_or_reason(lambda: compiled(model), x)
     errors, seconds = [], []
     for short, pattern in PATTERNS.items():
         layers = pruned(model, pattern)
         expected = layers(x).float()
         nm.torch.sparsify(layers, pattern, x)
-        line[f"layers {short}, compiled"] = time_or_reason(lambda: compiled(layers), x)
+        if not alone:
+            line[f"layers {short}, compiled"] = time_or_reason(lambda: compiled(layers), x)
         begin = time.perf_counter()
         exported = nm.torch.export(layers, x).compile(folder / "model.so",
                                                       target="cuda")
@@ -60,6 +62,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--csv", help="write the table to this file, line by line")
     parser.add_argument("--model", action="append", choices={case[0] for case in CASES})
+    parser.add_argument("--alone", action="store_true",
+                        help="time the shared objects alone")
     args = parser.parse_args()
     torch.manual_seed(0)
     device = torch.cuda.get_device_name()
@@ -71,7 +75,7 @@ def main():
                 continue
             model = nn.Sequential(*(make() for _ in range(count))).cuda().half().eval()
             x = torch.randn(*shape, make.width, device="cuda").half() / 2
-            lines.append(measure(name, model, x, Path(folder)))
+            lines.append(measure(name, model, x, Path(folder), args.alone))
             print(lines[-1], flush=True)
             if args.csv:
                 write_csv(args.csv, lines)
