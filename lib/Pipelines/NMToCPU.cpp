@@ -57,6 +57,10 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  // While each function has its own temporaries.
+  NMPlanMemoryOptions memory;
+  memory.count = true;
+  pm.addNestedPass<func::FuncOp>(createNMPlanMemory(memory));
   if (options.profile)
     pm.addNestedPass<func::FuncOp>(createNMNameSteps());
   // Of memrefs, which calls pass by reference; before anything is expanded.

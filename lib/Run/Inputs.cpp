@@ -229,6 +229,25 @@ std::vector<Argument> Inputs::arguments() const {
   return arguments;
 }
 
+Result<std::vector<Tensor>> Inputs::updated(const Function &function) {
+  std::vector<Tensor> found;
+  for (size_t arg = 0; arg < count; ++arg) {
+    if (!function.args()[arg].isUpdated)
+      continue;
+    auto device = uploaded.find(arg);
+    if (device == uploaded.end()) {
+      found.push_back(tensors.at(arg));
+      continue;
+    }
+    Result<Buffer> copy = copyToHost(device->second.tensor());
+    if (!copy)
+      return Error{place(function, arg) + ": " + copy.error().message};
+    found.push_back(copy->tensor());
+    buffers.push_back(std::move(*copy));
+  }
+  return found;
+}
+
 int64_t Inputs::bytes() const {
   int64_t sum = 0;
   for (const auto &[arg, tensor] : tensors)

@@ -29,6 +29,8 @@ public:
   const std::map<size_t, Weight> &condensed() const { return kept; }
   /// A plain argument on the host.
   const Tensor &tensor(size_t arg) const { return tensors.at(arg); }
+  /// The arguments that the function updates, in order, on the host.
+  Result<std::vector<Tensor>> updated(const Function &function);
   /// Bytes that a call reads.
   int64_t bytes() const;
 

@@ -15,6 +15,7 @@
 #include "nm/Support/Counted.h"
 #include "nm/Support/Progress.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -51,13 +52,19 @@ static void summarise(size_t i, const Function &function,
   std::printf("\n");
 }
 
+/// Summaries of the results, or files of these and then of what was updated.
 static Status giveResults(const Function &function, const RunOptions &options,
-                          const std::vector<Tensor> &results) {
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (options.outputs.empty()) {
+                          std::vector<Tensor> results, Inputs &inputs) {
+  if (options.outputs.empty())
+    for (size_t i = 0; i < results.size(); ++i)
       summarise(i, function, results[i]);
-      continue;
-    }
+  if (options.outputs.size() > results.size()) {
+    Result<std::vector<Tensor>> updated = inputs.updated(function);
+    if (!updated)
+      return updated.error();
+    results.insert(results.end(), updated->begin(), updated->end());
+  }
+  for (size_t i = 0; i < options.outputs.size(); ++i) {
     Progress progress("writing " + options.outputs[i]);
     if (Status status = writeNpy(options.outputs[i], results[i]); !status)
       return status;
@@ -77,9 +84,14 @@ static Status checkCounts(const Function &function, const RunOptions &options) {
                  ", but got " + counted(given, "--input") +
                  (given < args ? "; give one for each, or --random" : "")};
   size_t results = function.results().size(), outputs = options.outputs.size();
-  if (outputs != 0 && outputs != results)
-    return Error{"@" + function.name() + " has " + counted(results, "result") +
-                 ", but got " + counted(outputs, "--output")};
+  size_t updated = size_t(
+      std::count_if(function.args().begin(), function.args().end(),
+                    [](const TensorType &type) { return type.isUpdated; }));
+  if (outputs != 0 && outputs != results && outputs != results + updated)
+    return Error{
+        "@" + function.name() + " has " + counted(results, "result") +
+        (updated ? " and updates " + counted(updated, "argument") : "") +
+        ", but got " + counted(outputs, "--output")};
   return Status::success();
 }
 
@@ -154,7 +166,7 @@ static int runFunction(const Module &module, const Function &function,
   if (!onHost)
     return kProgram.fail(
         Error{"@" + function.name() + ": " + onHost.error().message});
-  if (Status status = giveResults(function, options, *onHost); !status)
+  if (Status status = giveResults(function, options, *onHost, *inputs); !status)
     return kProgram.fail(status.error());
 
   bool passed = true;
@@ -200,8 +212,9 @@ static void listFunctions(const Module &module) {
       std::printf("  %s: %s: %s\n", op.loc.c_str(), op.strategy.c_str(),
                   op.remark.c_str());
     if (function.temporaryBytes > 0)
-      std::printf("  temporaries: %" PRId64 " bytes of the device's memory\n",
-                  function.temporaryBytes);
+      std::printf(
+          "  temporaries: %" PRId64 " bytes%s\n", function.temporaryBytes,
+          module.manifest().target == "cuda" ? " of the device's memory" : "");
     for (const StepInfo &step : function.steps)
       std::printf("  step: %s: %s%s%s\n", step.loc.c_str(), step.name.c_str(),
                   step.kernel.empty() ? "" : " by ", step.kernel.c_str());

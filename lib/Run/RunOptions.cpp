@@ -29,8 +29,10 @@ static const OptionEntry<RunOptions> kOptions[] = {
        return Status::success();
      }},
     {{"output", Takes::Value, "FILE",
-      "Where a result is written as .npy, once per result, in order; without\n"
-      "any, a summary of each result is printed"},
+      "Where a result is written as .npy, once per result, in order, and "
+      "then,\n"
+      "if wanted, once per argument that the function updates; without any, a\n"
+      "summary of each result is printed"},
      [](RunOptions &o, const std::string &v) {
        o.outputs.push_back(v);
        return Status::success();

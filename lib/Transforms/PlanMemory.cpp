@@ -129,6 +129,8 @@ static int64_t placeTemporaries(MutableArrayRef<Temporary> temporaries) {
 
 namespace {
 struct NMPlanMemory : mlir::nm::impl::NMPlanMemoryBase<NMPlanMemory> {
+  using NMPlanMemoryBase::NMPlanMemoryBase;
+
   void runOnOperation() override;
 
 private:
@@ -188,7 +190,8 @@ void NMPlanMemory::runOnOperation() {
   if (temporaries.empty())
     return;
   int64_t bytes = placeTemporaries(temporaries);
-  useOneAllocation(temporaries, bytes);
+  if (!count)
+    useOneAllocation(temporaries, bytes);
   function->setAttr(
       kTemporaryBytes,
       IntegerAttr::get(IntegerType::get(&getContext(), 64), bytes));

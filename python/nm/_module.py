@@ -158,6 +158,9 @@ class Function:
         args, results: their types.
         ops: an nm.ProductRecord of every product: its schedule, what it was
             chosen by, and why.
+        temporary_bytes: what a call takes beside its arguments, results and the
+            module's constants, on a CUDA device of its memory. Temporaries whose
+            sizes a call tells are not in it.
     """
 
     def __init__(self, module: _LoadedModule, entry: dict):
@@ -169,8 +172,29 @@ class Function:
         self.results = tuple(_tensor_type(result) for result in entry["results"])
         self.ops: tuple[ProductRecord, ...] = tuple(
             map(read_record, entry.get("ops") or ()))
+        self.temporary_bytes: int = entry.get("temporary_bytes") or 0
         self.weights = tuple(i for i, arg in enumerate(self.args) if arg.pattern)
         self._bound: OrderedDict = OrderedDict()
+        self._graphs = 0
+
+    @property
+    def graphs(self) -> int:
+        """How many CUDA graphs calls of this function keep, as `bind` says; none at
+        first. Of a function that `bind` gave its weights bind's argument counts."""
+        return self._graphs
+
+    @graphs.setter
+    def graphs(self, count: int) -> None:
+        self.check_graphs(count)
+        self._graphs = count
+        self._bound.clear()
+
+    def check_graphs(self, count: int) -> None:
+        if count < 0:
+            raise Error(f"expected 0 graphs or more, but got {count}")
+        if count and self.target != "cuda":
+            raise Error(f"expected a module for cuda with graphs, but got one for "
+                        f"{self.target}")
 
     def bind(self, *weights: Any, device: int = 0,
              like: Iterable[BoundFunction] = (), graphs: int = 0,
@@ -207,7 +231,7 @@ class Function:
         key = (device, *map(id, weights))
         # With the weights, whose addresses must not become those of others.
         kept = self._bound.pop(key, None) or (
-            self.bind(*weights, device=device), weights)
+            self.bind(*weights, device=device, graphs=self.graphs), weights)
         self._bound[key] = kept
         if len(self._bound) > _KEPT_BINDINGS:
             self._bound.popitem(last=False)
@@ -254,11 +278,7 @@ class BoundFunction:
     def __init__(self, function: Function, weights: tuple, device: int,
                  like: Iterable[BoundFunction] = (), graphs: int = 0,
                  make_of: Iterable[BoundFunction] = ()):
-        if graphs < 0:
-            raise Error(f"expected 0 graphs or more, but got {graphs}")
-        if graphs and function.target != "cuda":
-            raise Error(f"expected a module for cuda with graphs, but got one for "
-                        f"{function.target}")
+        function.check_graphs(graphs)
         self.function = function
         self.graphs = graphs
         # The simulator takes memory of the host.

@@ -1,8 +1,14 @@
 // RUN: nm-opt %s --allow-unregistered-dialect --nm-plan-memory | FileCheck %s
+// RUN: nm-opt %s --allow-unregistered-dialect --nm-plan-memory=count=true | FileCheck %s --check-prefix=COUNT
 
 // What lives at the same time has bytes of its own; what does not shares them.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: nm.temporary_bytes = 1280 : i64
+// COUNT-LABEL: func.func @chain
+// COUNT-SAME: nm.temporary_bytes = 1280 : i64
+// COUNT: %[[A:.*]] = memref.alloc() : memref<64xf32>
+// COUNT: memref.alloc() : memref<200xf32>
+// COUNT: memref.dealloc %[[A]]
 func.func @chain(%x: memref<64xf32>, %y: memref<64xf32>) {
   // CHECK: %[[ALL:.*]] = memref.alloc() {alignment = 256 : i64} : memref<1280xi8>
   // CHECK: memref.extract_aligned_pointer_as_index %[[ALL]]

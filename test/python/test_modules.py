@@ -568,3 +568,6 @@ def test_graphs_are_for_devices():
         function.bind(graphs=2)
     with pytest.raises(nm.Error, match="expected 0 graphs or more, but got -1"):
         function.bind(graphs=-1)
+    with pytest.raises(nm.Error, match="expected a module for cuda with graphs"):
+        function.graphs = 2
+    function.graphs = 0

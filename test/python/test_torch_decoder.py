@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,8 +163,33 @@ def test_steps_by_a_graph(batch, tmp_path, monkeypatch):
         assert torch.equal(replayed[2], called[:, :length + 3])
 
 
+def by_nm_run(path, prompt, count, folder):
+    """The tokens that follow, by a run of the tool for each step: it writes the cache,
+    which the functions update, behind the results."""
+    names = ["following", "logits", *(f"cache{i}" for i in range(4))]
+    files = [folder / f"{name}.npy" for name in names]
+    module = nm.load(path)
+    assert module["decode"].temporary_bytes > 0
+    for file, type_ in zip(files[2:], module["decode"].args[2:]):
+        np.save(file, np.zeros(type_.shape, np.float32))
+    tokens, begin, found = np.array([prompt]), 0, []
+    while len(found) < count:
+        np.save(folder / "tokens.npy", tokens)
+        np.save(folder / "positions.npy", np.arange(begin, begin + tokens.shape[1]))
+        given = [folder / "tokens.npy", folder / "positions.npy", *files[2:]]
+        tool = Path(folders()[0]).parent / "bin" / "nm-run"
+        subprocess.run([str(tool), str(path),
+                        f"--function={'decode' if found else 'prefill'}",
+                        *(f"--input={file}" for file in given),
+                        *(f"--output={file}" for file in files)], check=True)
+        begin += tokens.shape[1]
+        tokens = np.load(files[0])[:, None]
+        found.append(int(tokens[0, 0]))
+    return found
+
+
 def test_without_pytorch(tmp_path):
-    """The examples of C++ and Python say what generate says."""
+    """nm-run and the examples of C++ and Python say what generate says."""
     model = language_model("LlamaConfig")
     path = tmp_path / "model.so"
     nm.torch.export_decoder(model, max_length=24).compile(path, opt_level=1)
@@ -177,6 +203,7 @@ def test_without_pytorch(tmp_path):
         return list(map(int, done.stdout.split()))
 
     assert printed([sys.executable, str(EXAMPLE / "generate.py")]) == expected
+    assert by_nm_run(path, prompt[0].tolist(), 8, tmp_path) == expected
     compiler = shutil.which("c++") or shutil.which("clang++-22")
     if compiler is None:
         pytest.skip("no C++ compiler")
@@ -185,3 +212,17 @@ def test_without_pytorch(tmp_path):
                     f"-I{ROOT / 'include'}", f"-L{library}", "-lnm_runtime",
                     f"-Wl,-rpath,{library}", "-o", str(program)], check=True)
     assert printed([str(program)]) == expected
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_calls_by_graphs(tmp_path):
+    """Calls of an exported model are replayed where its option asks for it."""
+    model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.LayerNorm(96)).cuda().eval()
+    x = torch.randn(32, 64, device="cuda")
+    exported = nm.torch.export(model, x)
+    compiled = exported.compile(tmp_path / "m.so", target="cuda", graphs=2)
+    assert compiled.module.only_function().graphs == 2
+    for _ in range(5):
+        x.normal_()
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)

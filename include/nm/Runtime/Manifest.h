@@ -69,7 +69,7 @@
 // place of "chip". `steps` say what a module that can be profiled does between
 // the times that it takes, in order; "kernel" is empty for what is no launch,
 // and "bytes", of the operands, are -1 where not known. A call takes
-// `temporary_bytes` of a GPU's memory, and more where sizes are dynamic.
+// `temporary_bytes`, on a GPU of its memory, and more where sizes are dynamic.
 // `encoding`, `equal_dims`, `pack`, `reference`, `ops`, `steps`,
 // `processor_features` and the four counts may be absent or null.
 //

@@ -162,7 +162,8 @@ def NMPlanMemory : Pass<"nm-plan-memory", "::mlir::func::FuncOp"> {
 
     On a GPU this leaves no allocation and no release between two kernels of a
     stream: in a captured graph each would be a node of its own, and a kernel
-    starts early only behind another kernel.
+    starts early only behind another kernel. With `count` the attribute is all that
+    changes: a CPU's runtime keeps memory from call to call.
 
     Before:
     ```mlir
@@ -185,6 +186,8 @@ def NMPlanMemory : Pass<"nm-plan-memory", "::mlir::func::FuncOp"> {
     memref.dealloc %all : memref<512xi8>
     ```
   }];
+  let options = [Option<"count", "count", "bool", /*default=*/"false",
+                        "Only say how large the allocation would be">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect"

@@ -236,6 +236,19 @@ LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
   return success();
 }
 
+/// Says what an op that is no product became, with its tiles.
+static void emitRemark(linalg::LinalgOp op, ArrayRef<int64_t> sizes) {
+  InFlightDiagnostic remark = mlir::emitRemark(op.getLoc())
+                              << op->getName() << " is loops ";
+  const auto *cut = llvm::find_if(sizes, [](int64_t size) { return size > 0; });
+  if (cut == sizes.end())
+    remark << "of one thread";
+  else
+    remark << "that threads share, in tasks of " << *cut
+           << (*cut == 1 ? " iteration" : " iterations") << " of loop "
+           << cut - sizes.begin();
+}
+
 /// Tiles ops that combine windows together with what is done to each result.
 LogicalResult NMTileToBlocks::tileWindows(RewriterBase &rewriter) {
   SmallVector<linalg::GenericOp> ops;
@@ -250,6 +263,7 @@ LogicalResult NMTileToBlocks::tileWindows(RewriterBase &rewriter) {
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     for (AffineExpr expr : result.getResults())
       sizes.push_back(ofOp[cast<AffineDimExpr>(expr).getPosition()]);
+    emitRemark(op, ofOp);
     SmallVector<Operation *> tiles;
     if (failed(tileToForall(rewriter, cast<TilingInterface>(*epilogue), sizes,
                             &tiles)))
@@ -273,6 +287,7 @@ LogicalResult NMTileToBlocks::tileLinalgOps(RewriterBase &rewriter) {
   });
   for (linalg::LinalgOp op : ops) {
     SmallVector<int64_t> sizes = getTaskTile(op, minTaskElements);
+    emitRemark(op, sizes);
     SmallVector<Operation *> tiles;
     if (failed(
             tileToForall(rewriter, cast<TilingInterface>(*op), sizes, &tiles)))

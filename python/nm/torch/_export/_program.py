@@ -160,19 +160,24 @@ class ExportedModel(_Exported):
         super().__init__(lowered.text, lowered.resources)
         self.lowered, self.call_spec, self.remarks = lowered, call_spec, remarks
 
-    def compile(self, path: str | os.PathLike | None = None, target: str = "cpu",
-                **options) -> CompiledModel:
+    def compile(self, path: str | os.PathLike | None = None, target: str = "cpu", *,
+                graphs: int = 0, **options) -> CompiledModel:
         """The model compiled to one shared object, weights included.
 
         Args:
             path: where it is written to; without one it is in the cache.
             target, options: as in nm.compile.
+            graphs: how many CUDA graphs calls keep, in which launches have no gaps, as
+                nm.Function.bind says.
 
         Raises:
             CompileError, CompilerNotFoundError: as nm.compile.
+            Error: `graphs` is negative, or given for another target than cuda.
         """
-        return CompiledModel(self._compile(path, target, options), self.lowered,
-                             self.call_spec)
+        model = CompiledModel(self._compile(path, target, options), self.lowered,
+                              self.call_spec)
+        model.module.only_function().graphs = graphs
+        return model
 
     def __repr__(self) -> str:
         return f"ExportedModel({self.text.split(' {', 1)[0]}, {self._described()})"
