@@ -7,6 +7,8 @@
 #include "ExpandF8.h"
 #include "FloatEmitter.h"
 
+#include "nm/Dialect/NM/IR/Exp2.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -15,6 +17,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMAPPROXIMATEMATH
@@ -42,6 +45,69 @@ struct ApproximateErf : OpRewritePattern<math::ErfOp> {
                                      std::end(kErfCoefficients));
     Value product = e.mul(e.polynomial(e.atMost(s, 1), coefficients), x);
     rewriter.replaceOp(op, e.atMost(e.atLeast(product, -1), 1));
+    return success();
+  }
+};
+
+/// exp of f32 as a power of two: x log2(e) is rounded, and what is cut off
+/// makes a factor near 1. The polynomial of upstream takes 20 instructions,
+/// these 8.
+struct UseExp2 : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return rewriter.notifyMatchFailure(op, "is not on scalars of f32");
+    // Of which powers are zero, and infinite: what is cut off stays finite.
+    constexpr double kLeast = -104, kMost = 89;
+    constexpr float kHigh = 0x1.715476p+0F;
+    FloatEmitter e(rewriter, op.getLoc(), op.getType());
+    Value x = e.atMost(e.atLeast(op.getOperand(), kLeast), kMost);
+    Value high = e.constant(kHigh), product = e.mul(x, high);
+    Value rest = e.fma(x, e.constant(llvm::numbers::log2e - kHigh),
+                       e.fma(x, high, e.negate(product)));
+    Value factor = e.fma(rest, e.constant(llvm::numbers::ln2), e.constant(1));
+    Value power = emitExp2(rewriter, op.getLoc(), product);
+    rewriter.replaceOp(op, e.mul(power, factor));
+    return success();
+  }
+};
+
+/// Quotients of a vector and one divisor, of f32, as products with one
+/// reciprocal. The divisor is brought near 1 before, so that its reciprocal is
+/// neither infinite nor subnormal where quotients are not.
+struct DivideByOne : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getRhs().getDefiningOp<vector::BroadcastOp>();
+    if (!broadcast || !broadcast.getSource().getType().isF32())
+      return rewriter.notifyMatchFailure(op, "has no one divisor of f32");
+    constexpr double kLarge = 0x1p100, kSmall = 0x1p-100, kStep = 0x1p64;
+    Location loc = op.getLoc();
+    FloatEmitter e(rewriter, loc, rewriter.getF32Type());
+    Value divisor = broadcast.getSource();
+    Value size = e.absolute(divisor);
+    auto isBeyond = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+      return arith::CmpFOp::create(rewriter, loc, predicate, size,
+                                   e.constant(bound));
+    };
+    Value scale = arith::SelectOp::create(
+        rewriter, loc, isBeyond(arith::CmpFPredicate::OLT, kSmall),
+        e.constant(kStep), e.constant(1));
+    scale = arith::SelectOp::create(rewriter, loc,
+                                    isBeyond(arith::CmpFPredicate::OGT, kLarge),
+                                    e.constant(1 / kStep), scale);
+    Value reciprocal = arith::DivFOp::create(rewriter, loc, e.constant(1),
+                                             e.mul(divisor, scale));
+    FloatEmitter all(rewriter, loc, op.getType());
+    auto ofAll = [&](Value value) -> Value {
+      return vector::BroadcastOp::create(rewriter, loc, op.getType(), value);
+    };
+    Value product = all.mul(op.getLhs(), ofAll(reciprocal));
+    rewriter.replaceOp(op, all.mul(product, ofAll(scale)));
     return success();
   }
 };
@@ -127,13 +193,15 @@ struct NMApproximateMath
       return signalPassFailure();
     if (hasExp2) {
       RewritePatternSet vectors(&getContext());
-      vectors.add<UnrollFunction>(&getContext());
+      vectors.add<UnrollFunction, DivideByOne>(&getContext());
       if (failed(applyPatternsGreedily(getOperation(), std::move(vectors))))
         return signalPassFailure();
     }
     scaleSubnormalLogarithms(getOperation());
     RewritePatternSet functions(&getContext());
     functions.add<ApproximateErf>(&getContext(), /*benefit=*/2);
+    if (hasExp2)
+      functions.add<UseExp2>(&getContext(), /*benefit=*/2);
     populateApproximateTrigonometryPatterns(functions);
     populateExpandF8Patterns(functions);
     populateMathPolynomialApproximationPatterns(functions);

@@ -165,3 +165,35 @@ func.func @logarithm(%x: f32) -> f32 {
   %0 = math.log %x : f32
   return %0 : f32
 }
+
+// exp is a power of two there, and what its exponent is rounded by a factor.
+// GPU-LABEL:   func.func @exponential(
+// GPU-SAME:      %[[X:.*]]: f32
+// GPU:           %[[LEAST:.*]] = arith.maximumf %[[X]], %
+// GPU:           %[[IN:.*]] = arith.minimumf %[[LEAST]], %
+// GPU:           %[[PRODUCT:.*]] = arith.mulf %[[IN]], %
+// GPU:           %[[NEGATED:.*]] = arith.negf %[[PRODUCT]]
+// GPU:           %[[REST:.*]] = llvm.intr.fma(%[[IN]], %{{.*}}, %[[NEGATED]])
+// GPU:           %[[ALL:.*]] = llvm.intr.fma(%[[IN]], %{{.*}}, %[[REST]])
+// GPU:           %[[FACTOR:.*]] = llvm.intr.fma(%[[ALL]], %
+// GPU:           %[[POWER:.*]] = llvm.inline_asm "ex2.approx.ftz.f32 $0, $1;", "=f,f" %[[PRODUCT]]
+// GPU:           arith.mulf %[[POWER]], %[[FACTOR]]
+func.func @exponential(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}
+
+// Quotients by one divisor are products with one reciprocal.
+// GPU-LABEL:   func.func @quotients(
+// GPU-SAME:      %[[X:.*]]: vector<8xf32>, %[[BY:.*]]: f32
+// GPU-COUNT-1:   arith.divf %{{.*}} : f32
+// GPU-COUNT-2:   arith.mulf %{{.*}} : vector<8xf32>
+// GPU-NOT:       arith.divf
+// GPU:           return
+// CHECK-LABEL: func.func @quotients(
+// CHECK:         arith.divf %{{.*}} : vector<8xf32>
+func.func @quotients(%x: vector<8xf32>, %by: f32) -> vector<8xf32> {
+  %all = vector.broadcast %by : f32 to vector<8xf32>
+  %0 = arith.divf %x, %all : vector<8xf32>
+  return %0 : vector<8xf32>
+}

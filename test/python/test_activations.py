@@ -121,3 +121,66 @@ def test_activation(rng, target, name):
     # Where nothing cancels, a few units in the last place.
     near = finite & (np.abs(v) < 0.5) & (np.abs(v) > 1e-30)
     assert (error[near] / np.abs(exact[near])).max() < 5e-7
+
+
+def assert_close(result, exact):
+    """Equal infinities and NaN, and normal numbers within a few units in the last place.
+    Subnormal ones may be zero."""
+    info = np.finfo(np.float32)
+    exact = np.where(np.abs(exact) > info.max, np.copysign(np.inf, exact), exact)
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
+    # Both sides of the largest number are as good.
+    is_edge = np.abs(np.abs(exact) / info.max - 1) < 1e-6
+    known = ~np.isnan(exact) & ~is_edge
+    np.testing.assert_array_equal(np.isinf(result[known]), np.isinf(exact[known]))
+    finite = known & np.isfinite(exact)
+    error = np.abs(result[finite] - exact[finite])
+    assert (error <= 4e-7 * np.abs(exact[finite]) + info.tiny).all()
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("target", ["sim:sm_90a", "cuda"])
+def test_exponential(rng, target):
+    """Of the whole range: a GPU makes a power of two."""
+    if target == "cuda" and no_device():
+        pytest.skip("no CUDA device")
+    module = nm.compile(text_of("%y = math.exp %v : f32"), target=target)
+    x = numbers(rng)
+    x[:8000] = np.linspace(-110, 92, 8000)
+    result = run_on(target, module, x.reshape(128, 128)).reshape(-1)
+    assert_close(result.astype(np.float64), np.exp(x.astype(np.float64)))
+
+
+DIVIDED = """
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%x: tensor<128x128xf32>, %d: tensor<128xf32>) -> tensor<128x128xf32> {
+  %e = tensor.empty() : tensor<128x128xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %d : tensor<128x128xf32>, tensor<128xf32>) outs(%e : tensor<128x128xf32>) {
+  ^bb0(%v: f32, %w: f32, %o: f32):
+    %y = arith.divf %v, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<128x128xf32>
+  return %r : tensor<128x128xf32>
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value",
+                            "ignore:divide by zero")
+@pytest.mark.parametrize("target", ["sim:sm_90a", "cuda"])
+def test_rows_by_one_divisor(rng, target):
+    """Of all sizes: a GPU makes products with a reciprocal."""
+    if target == "cuda" and no_device():
+        pytest.skip("no CUDA device")
+    module = nm.compile(DIVIDED, target=target)
+    x = numbers(rng)
+    x[:8000] = np.ldexp(rng.uniform(-1, 1, 8000), rng.integers(-126, 127, 8000))
+    rng.shuffle(x)
+    divisors = np.ldexp(rng.uniform(.5, 1, 128), rng.integers(-148, 129, 128))
+    divisors[:7] = [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38]
+    divisors = divisors.astype(np.float32)
+    result = run_on(target, module, x.reshape(128, 128), divisors)
+    exact = x.reshape(128, 128).astype(np.float64) / divisors[:, None].astype(np.float64)
+    assert_close(result.astype(np.float64), exact)

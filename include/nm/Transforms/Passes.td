@@ -333,6 +333,8 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
     whole. With `has-exp2`, which says that powers of two and reciprocals are
     instructions, as they are of NVIDIA GPUs, GELU is 12 instructions, and its
     tanh form, the sigmoid function and SiLU are a power of two and a
+    reciprocal; `exp` of f32 is a power of two, subnormal results of which are
+    zero, and quotients of a vector by one broadcast f32 are products with one
     reciprocal. Infinity and NaN give what they give in the ops replaced.
     `math.fma` on scalars is LLVM's intrinsic then, so that nothing calls CUDA's
     libdevice.
