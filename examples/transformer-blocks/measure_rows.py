@@ -21,8 +21,8 @@ from measure_blocks import compiled, write_csv
 from torch import nn
 
 # Rows and elements of each.
-SHAPES = [(32768, 64), (16384, 128), (1576, 1024), (512, 4096), (2048, 4096), (16, 4096),
-          (1, 128256), (16, 151936)]
+SHAPES = [(32768, 64), (16384, 128), (1576, 1024), (512, 4096), (2048, 4096),
+          (16384, 4096), (16, 4096), (1, 128256), (16, 151936), (256, 151936)]
 CALLS, ROUNDS = 10, 7
 L2_BYTES, MOST_COPIES = 50 * 2 ** 20, 64
 

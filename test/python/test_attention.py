@@ -155,6 +155,25 @@ def test_few_rows_of_few_keys(target, keys):
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+def test_rows_of_the_least_number(target):
+    """All keys of such a row are as good as one another; of -infinity it is zero."""
+    case = Case(np.random.default_rng([SEED, 400]), kernel=True)
+    case.sizes.update({"m": 20, "n": 9, "d": 16, "e": 16})
+    case.batches = case.groups = ""
+    case.unknown, case.causal, case.mask, case.element = set(), False, "f32", "f16"
+    case.loops = {"q": ["m", "d"], "k": ["n", "d"], "v": ["n", "e"], "o": ["m", "e"],
+                  "x": ["m", "n"]}
+    case.arrays = {name: case.draw(case.loops[name]) for name in "qkv"}
+    case.arrays["x"] = np.zeros((20, 9), np.float32)
+    case.arrays["x"][3] = np.finfo(np.float32).min
+    case.arrays["x"][5] = -np.inf
+    got = check(case, target)
+    mean = case.arrays["v"].astype(np.float64).mean(0)
+    np.testing.assert_allclose(got[3], mean, atol=2e-3)
+    assert (got[5] == 0).all()
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
 def test_as_many_keys_as_columns(target):
     """Scores and sums are of one type, and one tile has all of either."""
     case = Case(np.random.default_rng([SEED, 300]))

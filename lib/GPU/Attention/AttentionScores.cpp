@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <cfloat>
 #include <cmath>
 
 using namespace mlir;
@@ -99,7 +100,12 @@ void AttentionScores::applyMask(Values &scores, Value first) {
     if (!element.getType().isF32())
       element =
           arith::ExtFOp::create(builder, loc, builder.getF32Type(), element);
+    // The least number hides a key where others are seen, but is no -infinity.
+    Value hidden = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OEQ, element, f32(-INFINITY));
     score = math::FmaOp::create(builder, loc, element, f32(M_LOG2E), score);
+    score = arith::SelectOp::create(builder, loc, hidden, score,
+                                    larger(score, f32(-FLT_MAX)));
   }
 }
 
