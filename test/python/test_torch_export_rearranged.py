@@ -139,6 +139,16 @@ def test_a_mean_of_all_places(dynamic):
     check(lambda x: F.adaptive_avg_pool2d(x, 1), draw(3, 4, 6, 5), dynamic=dynamic)
 
 
-def test_strides_that_move_elements_are_refused():
-    with pytest.raises(nm.Error, match="strides"):
-        nm.torch.export(Function(lambda x: x.as_strided((6, 4), (1, 6))), (draw(4, 6),))
+def test_strides_that_move_elements():
+    """They name places in the order in which elements are stored."""
+    check(every({
+        "transposed": lambda x: x.as_strided((6, 4), (1, 6)),
+        "windows": lambda x: x.as_strided((5, 3), (4, 1), 2),
+        "of a transposition": lambda x: x.t().as_strided((4, 6), (6, 1)) + 1,
+    }), draw(4, 6))
+
+
+def test_strides_of_what_has_gaps_are_refused():
+    with pytest.raises(nm.Error, match="strides that stay in a tensor without gaps"):
+        nm.torch.export(Function(lambda x: x[:, ::2].as_strided((4, 2), (6, 4))),
+                        (draw(4, 6),))
