@@ -53,15 +53,17 @@ def call_by(backend, model, operands):
 def time_exported(case):
     """Microseconds of a case by nm, and its error beside f32 or None."""
     model, operands = draw(case)
-    exported = nm.torch.export(model, operands).compile(
-        Path(tempfile.mkdtemp()) / "attention.so", target="cuda")
-    error = None
     batches, heads, _, rows, keys, *_ = case
-    if batches * heads * rows * keys <= MOST_SCORES:
-        wide = [operand.float() for operand in operands]
-        expected = call_by(SDPBackend.MATH, model, wide)
-        error = ((exported(*operands).float() - expected).norm() / expected.norm()).item()
-    return time_of(lambda: exported(*operands)), error
+    error = None
+    with tempfile.TemporaryDirectory() as folder:
+        exported = nm.torch.export(model, operands).compile(
+            Path(folder) / "attention.so", target="cuda")
+        if batches * heads * rows * keys <= MOST_SCORES:
+            wide = [operand.float() for operand in operands]
+            expected = call_by(SDPBackend.MATH, model, wide)
+            error = ((exported(*operands).float() - expected).norm()
+                     / expected.norm()).item()
+        return time_of(lambda: exported(*operands)), error
 
 
 def draw(case):

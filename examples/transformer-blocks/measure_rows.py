@@ -1,39 +1,28 @@
-"""Measures norms and softmax of rows by torch.compile and by one shared object each, on one GPU.
+"""Measures norms and softmax by torch.compile and by one shared object each, on one GPU.
 
 usage: measure_rows.py [--csv FILE]
 
 Operands are random and f16, and a time is a call's in replayed CUDA graphs, the median
 of seven. Calls read other memory in turn, 50 MiB in all or 64 operands, so that rows come
-from memory and not from L2. The rate is that of reading the rows once and writing them once. The
-error is that of the shared object's result beside the same computation in f32.
+from memory and not from L2. The rate is that of reading the rows once and writing them
+once. The error is that of the shared object's result beside the same computation in f32.
 """
 
 import argparse
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 
 import nm.torch
 import torch
-import torch.nn.functional as F
-from measure_blocks import compiled, write_csv
+from measure_blocks import RMSNorm, compiled, time_of, write_csv
 from torch import nn
 
 # Rows and elements of each.
 SHAPES = [(32768, 64), (16384, 128), (1576, 1024), (512, 4096), (2048, 4096),
           (16384, 4096), (16, 4096), (1, 128256), (16, 151936), (256, 151936)]
-CALLS, ROUNDS = 10, 7
+CALLS = 10
 L2_BYTES, MOST_COPIES = 50 * 2 ** 20, 64
-
-
-class RMSNorm(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x):
-        return F.rms_norm(x, x.shape[-1:], self.weight)
 
 
 class AddedNorm(RMSNorm):
@@ -57,26 +46,14 @@ KINDS = {"RMS norm": (RMSNorm, 1, 2), "layer norm": (nn.LayerNorm, 1, 2),
          "add and RMS norm": (AddedNorm, 2, 4), "softmax": (Softmax, 1, 2)}
 
 
-def time_of(calls):
+def time_in_turn(calls):
     """Microseconds of a call, of those of `calls` in turn."""
-    for call in calls:
-        call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
     count = max(CALLS, len(calls))
-    with torch.cuda.graph(graph):
+
+    def call_all():
         for i in range(count):
             calls[i % len(calls)]()
-    graph.replay()
-    times = []
-    for _ in range(ROUNDS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / count * 1e3)
-    return statistics.median(times)
+    return time_of(call_all) / count
 
 
 def error_of(got, expected):
@@ -98,7 +75,7 @@ def measure(kind, rows, width, folder):
     expected = make(width).cuda().eval()(*(x.float() for x in operands[0]))
     error = error_of(exported(*operands[0]), expected)
     by_torch = compiled(model)
-    times = [time_of([lambda x=x: call(*x) for x in operands])
+    times = [time_in_turn([lambda x=x: call(*x) for x in operands])
              for call in (by_torch, exported)]
     rate = passes * 2 * rows * width / times[1] / 1e6
     return {"op": kind, "rows x elements": f"{rows} x {width}",

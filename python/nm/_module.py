@@ -185,16 +185,9 @@ class Function:
 
     @graphs.setter
     def graphs(self, count: int) -> None:
-        self.check_graphs(count)
+        _check_graphs(self, count)
         self._graphs = count
         self._bound.clear()
-
-    def check_graphs(self, count: int) -> None:
-        if count < 0:
-            raise Error(f"expected 0 graphs or more, but got {count}")
-        if count and self.target != "cuda":
-            raise Error(f"expected a module for cuda with graphs, but got one for "
-                        f"{self.target}")
 
     def bind(self, *weights: Any, device: int = 0,
              like: Iterable[BoundFunction] = (), graphs: int = 0,
@@ -265,6 +258,14 @@ class Function:
         return f"@{self.name}({args}) -> ({results})"
 
 
+def _check_graphs(function: Function, count: int) -> None:
+    if count < 0:
+        raise Error(f"expected 0 graphs or more, but got {count}")
+    if count and function.target != "cuda":
+        raise Error(f"expected a module for cuda with graphs, but got one for "
+                    f"{function.target}")
+
+
 class BoundFunction:
     """A function with its weights; called with the other arguments in order.
 
@@ -278,7 +279,7 @@ class BoundFunction:
     def __init__(self, function: Function, weights: tuple, device: int,
                  like: Iterable[BoundFunction] = (), graphs: int = 0,
                  make_of: Iterable[BoundFunction] = ()):
-        function.check_graphs(graphs)
+        _check_graphs(function, graphs)
         self.function = function
         self.graphs = graphs
         # The simulator takes memory of the host.

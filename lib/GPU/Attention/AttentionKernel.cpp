@@ -60,8 +60,6 @@ private:
     }
   };
 
-  /// A size that is known, or 0.
-  int64_t countRows();
   int64_t countSquares();
   std::unique_ptr<AttentionTiles> createTiles();
   int64_t countWarps() const { return tiles->countThreads() / kWarpSize; }
@@ -75,10 +73,6 @@ private:
   }
   Value times(Value a, Value b) {
     return arith::MulFOp::create(builder, loc, a, b);
-  }
-  Value f32(double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(float(value)));
   }
   /// a / b, rounded up; b is not zero.
   Value ceilDiv(Value a, Value b) {
@@ -105,7 +99,7 @@ private:
   ThreadEmitter e;
   AttentionPlace place;
   const bool hasFewRows;
-  /// Those of `tiles`, of which one is null.
+  /// `tiles` as the class that it is; the other pointer is null.
   MmaAttention *mma = nullptr;
   WarpgroupAttention *warpgroup = nullptr;
   const std::unique_ptr<AttentionTiles> tiles;
@@ -120,27 +114,19 @@ private:
 };
 } // namespace
 
-int64_t AttentionKernel::countRows() {
-  int64_t rows = 1;
-  for (ArrayRef<unsigned> over :
-       {ArrayRef(place.loops.batches), ArrayRef(place.loops.rows)})
-    for (unsigned loop : over) {
-      int64_t size = place.getStaticSize(loop);
-      if (ShapedType::isDynamic(size))
-        return 0;
-      rows *= size;
-    }
-  return rows;
-}
-
 /// Two where results are so wide that a warp's reads of keys and values bound
 /// it, which more rows share, and blocks are enough all the same.
 int64_t AttentionKernel::countSquares() {
   constexpr int64_t kWide = 64, kBlocks = 512;
   if (hasFewRows || std::max(place.getDepth(), place.getWidth()) <= kWide)
     return 1;
-  return countRows() >= kBlocks * 2 * kSquareSide * MmaAttention::kWarps ? 2
-                                                                         : 1;
+  std::optional<int64_t> heads = place.countStatic(place.loops.batches),
+                         rowsOfHead = place.countStatic(place.loops.rows);
+  return heads && rowsOfHead &&
+                 *heads * *rowsOfHead >=
+                     kBlocks * 2 * kSquareSide * MmaAttention::kWarps
+             ? 2
+             : 1;
 }
 
 std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
@@ -388,11 +374,7 @@ void AttentionKernel::store(const State &state) {
   int64_t pairs = place.getWidth() / kMatrixSide;
   for (int64_t row = 0; row < scores.countRows(); ++row) {
     Value total = state.totals[row];
-    Value isNone = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OEQ, total, f32(0));
-    Value inverse = arith::SelectOp::create(
-        builder, loc, isNone, f32(0),
-        arith::DivFOp::create(builder, loc, f32(1), total));
+    Value inverse = emitInverse(e, total);
     const Value *sums = &state.sums[row / 2 * pairs * kMmaSums + row % 2 * 2];
     e.onlyIf(e.less(rows.listed[row], e.toI32(place.allRows)), [&] {
       for (int64_t i = 0; i < pairs; ++i)
@@ -437,7 +419,7 @@ void AttentionKernel::launch() {
     return store(state);
   // In exponents of two, whatever scores are.
   for (Value &most : state.most)
-    most = times(most, f32(scores.getFactor()));
+    most = times(most, e.f32(scores.getFactor()));
   parts->addWarps(*lane, tiles->getMemory(), split, head, state.sums,
                   state.most, state.totals);
   builder.setInsertionPointAfter(launch);

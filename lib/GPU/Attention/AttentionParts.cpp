@@ -2,6 +2,7 @@
 
 #include "GPU/Attention/AttentionParts.h"
 
+#include "GPU/Attention/AttentionScores.h"
 #include "GPU/Tile/CreateLaunch.h"
 
 #include "nm/Dialect/NM/IR/Exp2.h"
@@ -20,19 +21,14 @@ using ::nm::kWarpSize;
 
 static constexpr int64_t kFloatBytes = 4;
 
-Value AttentionParts::f32(double value) {
-  return arith::ConstantOp::create(e.builder, e.loc,
-                                   e.builder.getF32FloatAttr(float(value)));
-}
-
 Value AttentionParts::larger(Value a, Value b) {
   return arith::MaximumFOp::create(e.builder, e.loc, a, b);
 }
 
 Value AttentionParts::baseOf(Value most) {
   Value isNone = arith::CmpFOp::create(
-      e.builder, e.loc, arith::CmpFPredicate::OEQ, most, f32(-INFINITY));
-  return arith::SelectOp::create(e.builder, e.loc, isNone, f32(0), most);
+      e.builder, e.loc, arith::CmpFPredicate::OEQ, most, e.f32(-INFINITY));
+  return arith::SelectOp::create(e.builder, e.loc, isNone, e.f32(0), most);
 }
 
 Value AttentionParts::power(Value exponent, Value base) {
@@ -60,15 +56,6 @@ AttentionParts::AttentionParts(ThreadEmitter &emitter, AttentionPlace &place,
 }
 
 bool AttentionParts::isWhole() const { return isOnePart(place.op); }
-
-/// 1 / `total`, or 0 where no key is seen.
-Value AttentionParts::inverseOf(Value total) {
-  Value isNone = arith::CmpFOp::create(
-      e.builder, e.loc, arith::CmpFPredicate::OEQ, total, f32(0));
-  return arith::SelectOp::create(
-      e.builder, e.loc, isNone, f32(0),
-      arith::DivFOp::create(e.builder, e.loc, f32(1), total));
-}
 
 int64_t AttentionParts::getBytes(int64_t width) {
   return kWarps * kRows * (width + 2) * kFloatBytes;
@@ -140,7 +127,7 @@ void AttentionParts::addRow(const MmaLane &lane, Value row, Value part,
   Value largest = all[0];
   for (Value other : ArrayRef(all).drop_front())
     largest = larger(largest, other);
-  Value base = baseOf(largest), total = f32(0);
+  Value base = baseOf(largest), total = e.f32(0);
   for (int64_t warp = 0; warp < kWarps; ++warp) {
     factors.push_back(power(all[warp], base));
     total = math::FmaOp::create(b, e.loc, load(stats, warp, e.index(1)),
@@ -149,7 +136,7 @@ void AttentionParts::addRow(const MmaLane &lane, Value row, Value part,
   int64_t width = place.getWidth();
   Values results;
   for (int64_t first = 0; first < width; first += kWarpSize) {
-    Value column = e.add(lane.lane, first), sum = f32(0);
+    Value column = e.add(lane.lane, first), sum = e.f32(0);
     if (first + kWarpSize > width)
       column = e.least(column, e.i32(width - 1));
     for (int64_t warp = 0; warp < kWarps; ++warp)
@@ -159,7 +146,7 @@ void AttentionParts::addRow(const MmaLane &lane, Value row, Value part,
   }
   Value own = e.toIndex(lane.lane);
   if (isWhole()) {
-    Value inverse = inverseOf(total);
+    Value inverse = emitInverse(e, total);
     for (Value &result : results)
       result = arith::MulFOp::create(b, e.loc, result, inverse);
     return storeRow(own, number, results);
@@ -214,13 +201,13 @@ Value AttentionParts::findWeight(Value lane, Value row) {
   Value base =
       baseOf(overWarp(most, [&](Value x, Value y) { return larger(x, y); }));
   Value weight = arith::SelectOp::create(b, loc, e.less(lane, splits),
-                                         power(most, base), f32(0));
+                                         power(most, base), e.f32(0));
   Value total = overWarp(
       arith::MulFOp::create(b, loc, weight, load(totalsOf)).getResult(),
       [&](Value x, Value y) -> Value {
         return arith::AddFOp::create(b, loc, x, y);
       });
-  return arith::MulFOp::create(b, loc, weight, inverseOf(total));
+  return arith::MulFOp::create(b, loc, weight, emitInverse(e, total));
 }
 
 /// The sums of the lane's columns, of all parts. Loads of several parts are on
@@ -233,7 +220,7 @@ AttentionParts::Values AttentionParts::addParts(Value lane, Value row,
   Values columns, sums;
   for (int64_t first = 0; first < width; first += kWarpSize) {
     columns.push_back(e.least(e.add(lane, first), e.index(width - 1)));
-    sums.push_back(f32(0));
+    sums.push_back(e.f32(0));
   }
   Value last = e.sub(splits, e.index(1));
   Value end = e.mul(e.ceilDiv(splits, kTogether), kTogether);
@@ -269,7 +256,6 @@ void AttentionParts::forEachColumn(
 
 void AttentionParts::storeRow(Value lane, Value row, ArrayRef<Value> results) {
   OpBuilder &b = e.builder;
-  int64_t width = place.getWidth();
   AttentionPlace::Place at = place.createPlace();
   place.putHead(at, arith::DivUIOp::create(b, e.loc, row, place.allRows));
   place.putRow(at, arith::RemUIOp::create(b, e.loc, row, place.allRows));

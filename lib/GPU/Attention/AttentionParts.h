@@ -34,7 +34,6 @@ private:
 
   using Values = SmallVector<Value>;
 
-  Value f32(double value);
   Value shuffle(Value value, Value from, bool isIndex);
   Value overWarp(Value value, llvm::function_ref<Value(Value, Value)> combine);
   Value power(Value exponent, Value base);
@@ -43,7 +42,6 @@ private:
   Value numberOf(Value head, Value row);
   /// Whether each head certainly has a single part.
   bool isWhole() const;
-  Value inverseOf(Value total);
   void shareSums(const MmaLane &lane, ArrayRef<Value> sums,
                  ArrayRef<Value> most, ArrayRef<Value> totals);
   void addRow(const MmaLane &lane, Value row, Value part, Value number);

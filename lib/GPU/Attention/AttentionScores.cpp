@@ -17,6 +17,16 @@ using namespace mlir::nm;
 
 using ::nm::kWarpSize;
 
+Value mlir::nm::emitInverse(ThreadEmitter &emitter, Value total) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                       total, emitter.f32(0));
+  return arith::SelectOp::create(
+      builder, loc, isNone, emitter.f32(0),
+      arith::DivFOp::create(builder, loc, emitter.f32(1), total));
+}
+
 /// Whether scores need no mask and no scale before the largest is found.
 static bool areRaw(AttentionOp op) {
   return !op.getMask() && op.getScale().convertToDouble() > 0;
@@ -31,8 +41,8 @@ AttentionScores::AttentionScores(ThreadEmitter &emitter, AttentionPlace &place,
 AttentionState AttentionScores::clear() {
   int64_t sums =
       tiles.countSquares() * place.getWidth() / kMatrixSide * kMmaSums;
-  return {Values(sums, f32(0)), Values(countRows(), f32(-INFINITY)),
-          Values(countRows(), f32(0))};
+  return {Values(sums, e.f32(0)), Values(countRows(), e.f32(-INFINITY)),
+          Values(countRows(), e.f32(0))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,7 +76,7 @@ void AttentionScores::hide(Values &scores, Value tile, Value own) {
                 isSeen,
                 e.less(key, e.add(rows.numbers[rowOf(i, scores.size())], 1)));
           seen.push_back(arith::SelectOp::create(builder, loc, isSeen, score,
-                                                 f32(-INFINITY)));
+                                                 e.f32(-INFINITY)));
         }
         return seen;
       },
@@ -85,7 +95,7 @@ Value AttentionScores::readMask(int64_t row, Value key) {
 
 /// Makes scores exponents of two, with the mask.
 void AttentionScores::applyMask(Values &scores, Value first) {
-  Value scale = f32(place.op.getScale().convertToDouble() * M_LOG2E);
+  Value scale = e.f32(place.op.getScale().convertToDouble() * M_LOG2E);
   for (auto [i, score] : llvm::enumerate(scores)) {
     score = times(score, scale);
     if (!place.op.getMask())
@@ -93,8 +103,8 @@ void AttentionScores::applyMask(Values &scores, Value first) {
     Value element =
         readMask(rowOf(i, scores.size()), keyOf(first, i, scores.size()));
     if (element.getType().isInteger(1)) {
-      score =
-          arith::SelectOp::create(builder, loc, element, score, f32(-INFINITY));
+      score = arith::SelectOp::create(builder, loc, element, score,
+                                      e.f32(-INFINITY));
       continue;
     }
     if (!element.getType().isF32())
@@ -102,10 +112,10 @@ void AttentionScores::applyMask(Values &scores, Value first) {
           arith::ExtFOp::create(builder, loc, builder.getF32Type(), element);
     // The least number hides a key where others are seen, but is no -infinity.
     Value hidden = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OEQ, element, f32(-INFINITY));
-    score = math::FmaOp::create(builder, loc, element, f32(M_LOG2E), score);
+        builder, loc, arith::CmpFPredicate::OEQ, element, e.f32(-INFINITY));
+    score = math::FmaOp::create(builder, loc, element, e.f32(M_LOG2E), score);
     score = arith::SelectOp::create(builder, loc, hidden, score,
-                                    larger(score, f32(-FLT_MAX)));
+                                    larger(score, e.f32(-FLT_MAX)));
   }
 }
 
@@ -128,14 +138,14 @@ Value AttentionScores::overQuad(
 
 Value AttentionScores::baseOf(Value most) {
   Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
-                                       most, f32(-INFINITY));
-  Value base = arith::SelectOp::create(builder, loc, isNone, f32(0), most);
-  return times(base, f32(-factor));
+                                       most, e.f32(-INFINITY));
+  Value base = arith::SelectOp::create(builder, loc, isNone, e.f32(0), most);
+  return times(base, e.f32(-factor));
 }
 
 Value AttentionScores::power(Value a, Value base) {
   return emitExp2(builder, loc,
-                  math::FmaOp::create(builder, loc, a, f32(factor), base));
+                  math::FmaOp::create(builder, loc, a, e.f32(factor), base));
 }
 
 SmallVector<Value> AttentionScores::add(const AttentionState &before,

@@ -7,8 +7,8 @@
 
 namespace mlir::nm {
 
-/// What a lane keeps from tile to tile: the sums of its results, and for each
-/// of its rows the largest score and the lane's part of the sum of
+/// A lane's state between two tiles: the sums of the lane's results, and for
+/// each of the lane's rows the largest score and the lane's part of the sum of
 /// exponentials.
 struct AttentionState {
   SmallVector<Value> sums, most, totals;
@@ -36,6 +36,9 @@ struct AttentionRows {
   SmallVector<AttentionPlace::Place> places;
 };
 
+/// 1 / `total`, a row's sum of exponentials; 0 where the row sees no key.
+Value emitInverse(ThreadEmitter &emitter, Value total);
+
 /// Makes exponentials of a tile's scores.
 class AttentionScores {
 public:
@@ -54,7 +57,7 @@ public:
                          SmallVector<Value> &scores, Value tile, Value own,
                          AttentionState &after);
   void scale(SmallVector<Value> &sums, ArrayRef<Value> factors);
-  /// Of the four lanes that share rows.
+  /// Combines `value` over the four lanes that share rows.
   Value overQuad(Value value, llvm::function_ref<Value(Value, Value)> combine);
 
   /// Set in the kernel, before scores are made.
@@ -69,10 +72,6 @@ private:
     return int64_t(i / ofSquare * 2 + i % kMmaSums / 2);
   }
   Value keyOf(Value first, size_t i, size_t values);
-  Value f32(double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(float(value)));
-  }
   Value larger(Value a, Value b) {
     return arith::MaximumFOp::create(builder, loc, a, b);
   }

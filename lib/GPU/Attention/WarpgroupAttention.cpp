@@ -48,27 +48,10 @@ Value WarpgroupAttention::getDescriptor(Operand operand, Value stage) {
 void WarpgroupAttention::start(ArrayRef<Value> rows, Value descriptor,
                                MutableArrayRef<Value> sums, bool adds,
                                bool isAcross) {
-  auto count = int64_t(sums.size()), words = int64_t(rows.size());
-  std::string operands;
-  llvm::raw_string_ostream stream(operands);
-  for (int64_t i = 0; i < words; ++i)
-    stream << (i == 0 ? "{$" : ", $") << 2 * count + i;
-  stream << "}, $" << 2 * count + words;
-  SparseTypes types(element, e.builder.getF32Type());
-  WgmmaText text{types,
-                 /*isSparse=*/false,
-                 /*columns=*/2 * count,
-                 kWgmmaK,
-                 operands,
-                 isAcross ? ", 1" : ", 0",
-                 "r,r,r,r,l"};
-  SmallVector<Value> all(rows.begin(), rows.end());
-  all.push_back(descriptor);
-  Value result =
-      emitWgmmaText(e, text, sums, all, adds ? SumsUse::Add : SumsUse::Make);
-  for (auto [i, each] : llvm::enumerate(sums))
-    each = LLVM::ExtractValueOp::create(e.builder, e.loc, result,
-                                        ArrayRef<int64_t>{int64_t(i)});
+  emitWgmmaOfRegisters(e, SparseTypes(element, e.builder.getF32Type()), kWgmmaK,
+                       rows, descriptor, sums,
+                       adds ? SumsUse::Add : SumsUse::Make,
+                       isAcross ? ", 1" : ", 0");
 }
 
 SmallVector<Value> WarpgroupAttention::startKeys(Value stage) {

@@ -16,6 +16,10 @@ struct ThreadEmitter : IndexEmitter {
   Value zero(Type type) {
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   }
+  Value f32(double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(float(value)));
+  }
   Value bitcast(Type type, Value value) {
     return arith::BitcastOp::create(builder, loc, type, value);
   }

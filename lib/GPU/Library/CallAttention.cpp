@@ -76,18 +76,14 @@ bool mlir::nm::isShortKernel(AttentionOp op) {
   if (operands.hasFewRows())
     return false;
   const AttentionLoops &loops = operands.loops;
-  // 0 where a size is not known.
-  auto count = [&](ArrayRef<unsigned> over) {
-    int64_t product = 1;
-    for (unsigned loop : over) {
-      int64_t size = operands.getStaticSize(loop);
-      product = ShapedType::isDynamic(size) ? 0 : product * size;
-    }
-    return product;
-  };
-  int64_t products = count(loops.batches) * count(loops.rows) *
-                     count(loops.keys) *
-                     (count(loops.depth) + count(loops.width));
+  std::optional<int64_t> heads = operands.countStatic(loops.batches),
+                         rows = operands.countStatic(loops.rows),
+                         keys = operands.countStatic(loops.keys),
+                         depth = operands.countStatic(loops.depth),
+                         width = operands.countStatic(loops.width);
+  if (!heads || !rows || !keys || !depth || !width)
+    return false;
+  int64_t products = *heads * *rows * *keys * (*depth + *width);
   return products != 0 && products <= kMostProducts * (op.getCausal() ? 2 : 1);
 }
 

@@ -114,7 +114,7 @@ static bool hasHalves(SparseProductOpInterface op,
 static ScheduleAttrInterface complete(SparseProductOpInterface op,
                                       const ::nm::GpuChip &chip,
                                       const std::string &text) {
-  // What is tried is no error.
+  // A schedule that is tried and does not fit reports no error.
   ScopedDiagnosticHandler keep(op->getContext(),
                                [](Diagnostic &) { return success(); });
   FailureOr<ScheduleAttrInterface> given =
@@ -156,7 +156,7 @@ static ScheduleAttrInterface combineColumns(SparseProductOpInterface op,
   const GpuStrategy *strategy = findGpuStrategy(schedule);
   if (!strategy)
     return {};
-  // What is tried is no error.
+  // A schedule that is tried and does not fit reports no error.
   ScopedDiagnosticHandler keep(op->getContext(),
                                [](Diagnostic &) { return success(); });
   ScheduleAttrInterface other =
@@ -164,14 +164,14 @@ static ScheduleAttrInterface combineColumns(SparseProductOpInterface op,
   return other && canCombineColumns(other) ? other : ScheduleAttrInterface();
 }
 
-/// Of one row, one block of mma_sp for each multiprocessor, which has all of k
-/// of its columns and a ring of tiles in shared memory; null where columns do
-/// not come out so. The first tiles are on their way before the kernel before
-/// ends, and no block waits for another's memory. Gate and up of Llama-3-8B,
-/// 28672 columns of 2:4 with k = 4096, take 1.7 us less than by gemv, which
-/// alone takes 34.4: two blocks of the model 139.0 us in place of 142.4 (one
-/// H200, 2026-11-29, measure_exported.py). Fewer columns a block were not
-/// measured.
+/// A schedule of mma_sp for products of one row: each multiprocessor has one
+/// block, with all of k of the block's columns and a ring of tiles in shared
+/// memory; null where columns do not come out so. The first tiles are on their
+/// way before the kernel before ends, and no block waits for another's memory.
+/// Gate and up of Llama-3-8B, 28672 columns of 2:4 with k = 4096, take 1.7 us
+/// less than by gemv, which alone takes 34.4: two blocks of the model 139.0 us
+/// in place of 142.4 (one H200, 2026-11-29, measure_exported.py). Fewer columns
+/// a block were not measured.
 static ScheduleAttrInterface chooseLoneBlocks(SparseProductOpInterface op,
                                               const ::nm::GpuChip &chip) {
   constexpr int64_t kWarpColumns = 32, kLeastColumns = 192, kMostColumns = 256,

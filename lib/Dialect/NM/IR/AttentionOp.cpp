@@ -99,23 +99,27 @@ SmallVector<Value> AttentionOperands::indicesOf(Operand operand,
                              [&](unsigned loop) { return place[loop]; });
 }
 
-bool AttentionOperands::hasFewRows() {
-  constexpr int64_t kRowsOfWarp = 16;
+std::optional<int64_t> AttentionOperands::countStatic(ArrayRef<unsigned> over) {
   int64_t count = 1;
-  for (unsigned loop : loops.rows) {
+  for (unsigned loop : over) {
     int64_t size = getStaticSize(loop);
     if (ShapedType::isDynamic(size))
-      return false;
+      return std::nullopt;
     count *= size;
   }
-  return count <= kRowsOfWarp;
+  return count;
+}
+
+bool AttentionOperands::hasFewRows() {
+  constexpr int64_t kRowsOfWarp = 16;
+  std::optional<int64_t> rows = countStatic(loops.rows);
+  return rows && *rows <= kRowsOfWarp;
 }
 
 bool mlir::nm::isOnePart(AttentionOp op) {
   AttentionOperands operands(op);
-  int64_t keys = operands.getStaticSize(operands.loops.keys);
-  return operands.hasFewRows() && !ShapedType::isDynamic(keys) &&
-         keys <= kKeysOfPart;
+  std::optional<int64_t> keys = operands.countStatic(operands.loops.keys);
+  return operands.hasFewRows() && keys && *keys <= kKeysOfPart;
 }
 
 std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {

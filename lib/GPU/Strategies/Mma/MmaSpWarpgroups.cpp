@@ -124,11 +124,8 @@ void WarpgroupExpansionOfMma::multiply(ThreadEmitter &emitter,
                  "r,r,r,r,l,r"};
   SmallVector<Value> all(weights.begin(), weights.end());
   llvm::append_range(all, ValueRange{ofA, metadata});
-  Value result =
-      emitWgmmaText(emitter, text, SmallVector<Value>(sums), all, SumsUse::Add);
-  for (auto [i, each] : llvm::enumerate(sums))
-    each = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, result,
-                                        ArrayRef<int64_t>{int64_t(i)});
+  takeSums(emitter, emitWgmmaText(emitter, text, sums, all, SumsUse::Add),
+           sums);
 }
 
 /// All that lanes load of a tile is loaded before its first product. While one

@@ -153,3 +153,29 @@ Value mlir::nm::emitWgmmaText(ThreadEmitter &emitter, const WgmmaText &text,
       emitter.builder, emitter.loc, getStructOf(sum, sums.size()), all,
       getText(text, sums.size(), use), constraints + text.constraints.str());
 }
+
+void mlir::nm::takeSums(ThreadEmitter &emitter, Value result,
+                        MutableArrayRef<Value> sums) {
+  for (auto [i, each] : llvm::enumerate(sums))
+    each = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, result,
+                                        ArrayRef<int64_t>{int64_t(i)});
+}
+
+void mlir::nm::emitWgmmaOfRegisters(ThreadEmitter &emitter,
+                                    const SparseTypes &types, int64_t k,
+                                    ArrayRef<Value> rows, Value descriptor,
+                                    MutableArrayRef<Value> sums, SumsUse use,
+                                    StringRef layouts) {
+  auto count = int64_t(sums.size()), words = int64_t(rows.size());
+  std::string operands;
+  llvm::raw_string_ostream stream(operands);
+  for (int64_t i = 0; i < words; ++i)
+    stream << (i == 0 ? "{$" : ", $") << 2 * count + i;
+  stream << "}, $" << 2 * count + words;
+  WgmmaText text{types,      /*isSparse=*/false, /*columns=*/2 * count,
+                 k,          operands,           layouts.str(),
+                 "r,r,r,r,l"};
+  SmallVector<Value> all(rows);
+  all.push_back(descriptor);
+  takeSums(emitter, emitWgmmaText(emitter, text, sums, all, use), sums);
+}

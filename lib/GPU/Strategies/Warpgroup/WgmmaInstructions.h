@@ -63,6 +63,18 @@ struct WgmmaText {
 Value emitWgmmaText(ThreadEmitter &emitter, const WgmmaText &text,
                     ArrayRef<Value> sums, ValueRange operands, SumsUse use);
 
+/// Gives `sums` the scalars of the struct `result`.
+void takeSums(ThreadEmitter &emitter, Value result,
+              MutableArrayRef<Value> sums);
+
+/// The dense instruction of `k` whose first operand is `rows`, a lane's four
+/// words, and whose second one is the matrix of `descriptor`, with two columns
+/// for each of `sums`; `layouts` as of WgmmaText.
+void emitWgmmaOfRegisters(ThreadEmitter &emitter, const SparseTypes &types,
+                          int64_t k, ArrayRef<Value> rows, Value descriptor,
+                          MutableArrayRef<Value> sums, SumsUse use,
+                          StringRef layouts = "");
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_STRATEGIES_WARPGROUP_WGMMAINSTRUCTIONS_H

@@ -370,25 +370,8 @@ Fragment SelectSource::selectFragment(ThreadEmitter &emitter,
 void SelectSource::emitInstruction(ThreadEmitter &emitter, const Fragment &rows,
                                    Value ofWeights, MutableArrayRef<Value> sums,
                                    SumsUse use) {
-  auto count = int64_t(sums.size());
-  std::string operands;
-  llvm::raw_string_ostream stream(operands);
-  for (int64_t i = 0; i < kHalves * kRows; ++i)
-    stream << (i == 0 ? "{$" : ", $") << 2 * count + i;
-  stream << "}, $" << 2 * count + kHalves * kRows;
-  WgmmaText text{types,
-                 /*isSparse=*/false,
-                 /*columns=*/2 * count,
-                 bytes.kInstructionK,
-                 operands,
-                 /*layouts=*/"",
-                 "r,r,r,r,l"};
-  SmallVector<Value> all(rows.begin(), rows.end());
-  all.push_back(ofWeights);
-  Value result = emitWgmmaText(emitter, text, sums, all, use);
-  for (auto [i, each] : llvm::enumerate(sums))
-    each = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, result,
-                                        ArrayRef<int64_t>{int64_t(i)});
+  emitWgmmaOfRegisters(emitter, types, bytes.kInstructionK, rows, ofWeights,
+                       sums, use);
 }
 
 int64_t SelectSource::stepsAtOnce(const SumsPart &part) const {

@@ -44,6 +44,8 @@ public:
   /// A value that has a dimension along `loop`, and that dimension.
   std::pair<Value, int64_t> findSize(unsigned loop);
   int64_t getStaticSize(unsigned loop);
+  /// The product of the sizes of `over`; none where one is not static.
+  std::optional<int64_t> countStatic(ArrayRef<unsigned> over);
   /// Whether rows that share a head of keys are certainly at most those of a
   /// warp's tensor cores, as in a step of decoding.
   bool hasFewRows();

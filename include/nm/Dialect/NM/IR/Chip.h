@@ -22,7 +22,7 @@ bool areRates(Attribute value);
 
 /// The chip of the module that `op` is or is in; null where it has none.
 ChipAttr findChipAttr(Operation *op);
-/// The same, with an error where it has none.
+/// The chip of the module that `op` is or is in; an error where it has none.
 FailureOr<ChipAttr> getChipAttr(Operation *op);
 /// What is known of it, or was measured.
 FailureOr<::nm::GpuChip> getChip(Operation *op);
