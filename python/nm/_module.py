@@ -185,7 +185,7 @@ class Function:
 
     @graphs.setter
     def graphs(self, count: int) -> None:
-        _check_graphs(self, count)
+        check_graphs(count, self.target)
         self._graphs = count
         self._bound.clear()
 
@@ -258,12 +258,13 @@ class Function:
         return f"@{self.name}({args}) -> ({results})"
 
 
-def _check_graphs(function: Function, count: int) -> None:
+def check_graphs(count: int, target: str) -> None:
+    """Raises an Error where calls of a function for `target` cannot keep `count` CUDA
+    graphs."""
     if count < 0:
         raise Error(f"expected 0 graphs or more, but got {count}")
-    if count and function.target != "cuda":
-        raise Error(f"expected a module for cuda with graphs, but got one for "
-                    f"{function.target}")
+    if count and target != "cuda":
+        raise Error(f"expected a module for cuda with graphs, but got one for {target}")
 
 
 class BoundFunction:
@@ -279,7 +280,7 @@ class BoundFunction:
     def __init__(self, function: Function, weights: tuple, device: int,
                  like: Iterable[BoundFunction] = (), graphs: int = 0,
                  make_of: Iterable[BoundFunction] = ()):
-        _check_graphs(function, graphs)
+        check_graphs(graphs, function.target)
         self.function = function
         self.graphs = graphs
         # The simulator takes memory of the host.

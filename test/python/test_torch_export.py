@@ -245,6 +245,16 @@ def test_garbage_is_collected_after_an_export(enabled):
         (gc.enable if was_enabled else gc.disable)()
 
 
+@pytest.mark.parametrize("target,graphs,text", [
+    ("cpu", 2, "expected a module for cuda with graphs, but got one for cpu"),
+    ("cuda:sm_90a", -1, "expected 0 graphs or more, but got -1")])
+def test_graphs_are_checked_before_a_compilation(target, graphs, text, tmp_path):
+    exported = nm.torch.export(nn.Linear(4, 4), torch.randn(2, 4))
+    with pytest.raises(nm.Error, match=text):
+        exported.compile(tmp_path / "model.so", target, graphs=graphs)
+    assert not list(tmp_path.iterdir())
+
+
 def test_profile_of_a_model():
     model, x = make_model(), torch.randn(3, 64)
     profile = nm.torch.export(model, (x,)).compile(profile=True).profile(x, runs=2)

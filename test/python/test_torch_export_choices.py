@@ -49,6 +49,60 @@ def test_known_choices(function):
     torch.testing.assert_close(compiled(x), model(x))
 
 
+class Counting(nn.Module):
+    """A model with state of each kind, and a choice after it is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(5))
+        self.register_buffer("last", torch.zeros(5))
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        self.total += x[0]
+        self.last = x[1]
+        factor = 2 if torch.ones(3).any().item() else 1
+        return x * factor + self.total
+
+
+def test_a_second_trace_sees_the_state_of_the_first():
+    model = Counting()
+    before, attributes = dict(model._buffers), set(vars(model))
+    compiled = nm.torch.export(model, torch.randn(2, 5)).compile(opt_level=1)
+    assert model.calls == 0 and set(vars(model)) == attributes
+    assert all(model._buffers[name] is buffer and not buffer.any()
+               for name, buffer in before.items())
+    for _ in range(2):
+        x = torch.randn(2, 5)
+        torch.testing.assert_close(compiled(x), model(x))
+        assert all(torch.equal(state, getattr(model, name))
+                   for name, state in compiled.states.items())
+
+
+@pytest.mark.parametrize("function,traces", [(torch.relu, 1), (known_item, 2),
+                                             (known_elements, 2), (written, 2)])
+def test_only_models_with_choices_are_traced_twice(function, traces, monkeypatch):
+    counted, trace = [], torch.export.export
+
+    def export(*args, **kwargs):
+        counted.append(args)
+        return trace(*args, **kwargs)
+
+    monkeypatch.setattr(torch.export, "export", export)
+    nm.torch.export(Function(function), torch.randn(2, 5))
+    assert len(counted) == traces
+
+
+def test_an_error_of_the_model_is_its_own():
+    def wrong(x):
+        raise KeyError("of the model")
+
+    with pytest.raises(KeyError, match="of the model") as error:
+        nm.torch.export(Function(wrong), torch.randn(2, 5))
+    assert error.value.__context__ is None
+
+
 def of_argument(x):
     return x * 2 if (x > 0).any() else x
 

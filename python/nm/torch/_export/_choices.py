@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
@@ -32,40 +33,75 @@ _DRAWS = ("rand", "multinomial", "bernoulli", "normal", "poisson", "dropout", "e
 _MOST = 2 ** 20
 
 
-@contextmanager
-def choices_made(model: nn.Module) -> Iterator[list[str]]:
-    """Makes the model's choices while it is traced.
-
-    Yields:
-        what was made other than the model has it, after it was traced.
-    """
+def traced(model: nn.Module, trace: Callable[[], ExportedProgram]
+           ) -> tuple[ExportedProgram, list[str]]:
+    """The program that `trace` makes of the model, and what was made other than the
+    model has it. To watch every call of a function takes a fifth of a trace, so that a
+    trace is first tried without: where that fails in the model's code or leaves
+    elements that Python asks for, the model is traced again with its choices made."""
+    try:
+        with _forward_of(model, _plain):
+            program = trace()
+        if not _asks(program):
+            return program, []
+    except _UnmadeError:
+        pass
     remarks: list[str] = []
+    with _forward_of(model, functools.partial(_chosen, remarks)):
+        return trace(), remarks
+
+
+class _UnmadeError(Exception):
+    """The model's code failed, maybe for a choice that was not made."""
+
+
+def _plain(forward: Callable, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return forward(*args, **kwargs)
+    except Exception as error:
+        raise _UnmadeError from error
+
+
+def _chosen(remarks: list[str], forward: Callable, *args: Any, **kwargs: Any) -> Any:
+    try:
+        with _Choices() as choices:
+            result = forward(*args, **kwargs)
+            choices.expect_no_clamp()
+    except GuardOnDataDependentSymNode as error:
+        raise _ChoiceError(
+            "expected a model whose sizes and choices of code do not depend on "
+            f"elements of its arguments, but got {_place_of(error)}") from error
+    if choices.clamps:
+        remarks.append(
+            f"{choices.clamps} clamps of f16: the model clamps all of a tensor where "
+            "one element is infinite, a compiled function the infinite elements alone")
+    return result
+
+
+@contextmanager
+def _forward_of(model: nn.Module, around: Callable) -> Iterator[None]:
+    """Has calls of the model be those of `around`, with the model's own forward."""
     forward = model.forward
+    own = vars(model).get("forward")
 
     @functools.wraps(forward)
-    def chosen(*args: Any, **kwargs: Any) -> Any:
-        try:
-            with _Choices() as choices:
-                result = forward(*args, **kwargs)
-                choices.expect_no_clamp()
-        except GuardOnDataDependentSymNode as error:
-            raise _ChoiceError(
-                "expected a model whose sizes and choices of code do not depend on "
-                f"elements of its arguments, but got {_place_of(error)}") from error
-        if choices.clamps:
-            remarks.append(
-                f"{choices.clamps} clamps of f16: the model clamps all of a tensor where "
-                "one element is infinite, a compiled function the infinite elements alone")
-        return result
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return around(forward, *args, **kwargs)
 
-    own = vars(model).get("forward")
-    model.forward = chosen
+    model.forward = called
     try:
-        yield remarks
+        yield
     finally:
         del model.forward
         if own is not None:
             model.forward = own
+
+
+def _asks(program: ExportedProgram) -> bool:
+    """Whether the program has elements that Python asks for."""
+    return any(node.target in (torch.ops.aten.item.default,
+                               torch.ops.aten._local_scalar_dense.default)
+               for node in program.graph.nodes)
 
 
 class _ChoiceError(Error):

@@ -19,9 +19,9 @@ from torch.utils import _pytree
 from ... import _compile, _safetensors
 from ..._errors import Error
 from ..._files import written_whole
-from ..._module import Module
+from ..._module import Module, check_graphs
 from ..._profile import Profile
-from ._choices import choices_made
+from ._choices import traced
 from ._context import ELEMENTS
 from ._experts import experts_of_all_tokens
 from ._graph import Lowered, core_aten, lower
@@ -57,8 +57,9 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
         dynamic_shapes = _any_batch(model, args, dict(kwargs or {}))
     with torch.no_grad(), _without_collection():
-        with experts_of_all_tokens(model) as remarks, choices_made(model) as made:
-            program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
+        with experts_of_all_tokens(model) as remarks:
+            program, made = traced(model, lambda: _trace(
+                model, args, dict(kwargs or {}), dynamic_shapes))
         remarks += made
         program = core_aten(program)
         remarks += simplify(program)
@@ -174,6 +175,7 @@ class ExportedModel(_Exported):
             CompileError, CompilerNotFoundError: as nm.compile.
             Error: `graphs` is negative, or given for another target than cuda.
         """
+        check_graphs(graphs, str(target).partition(":")[0])
         model = CompiledModel(self._compile(path, target, options), self.lowered,
                               self.call_spec)
         model.module.only_function().graphs = graphs
