@@ -115,7 +115,7 @@ TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
   };
   Pattern wide{8, 32, 1, 128}, narrow{8, 32, 1, 64};
   for (auto [m, ofWide, ofNarrow] : {std::tuple(100, 6.2, 6.3),
-                                     {300, 10.5, 12.7},
+                                     {300, 10.5, 13.8},
                                      {500, 10.9, 13.1},
                                      {1000, 19.6, 29.4},
                                      {3000, 58.4, 86.2}}) {

@@ -268,11 +268,12 @@ int64_t Candidate::countTogether() const {
 }
 
 /// The clocks of one tile of each of `together` blocks: those of its products
-/// or of its copies, whichever take longest.
+/// and of its copies, which the same warps make. Of 296 and 300 rows of A,
+/// n = 8192 and k = 6144, eight kernels took 0.72 to 1.04 of the estimate on an
+/// H200 (2026-11-29), and 1.5 to 2.1 times as long as the longer of both.
 double Candidate::clocksOfTile(int64_t together) const {
   return double(together) *
-             std::max(multiplyClocks(),
-                      double(bytesOfTile()) / chip.rates.received) +
+             (multiplyClocks() + clocksToCopy(chip.rates.received)) +
          chip.rates.barrier;
 }
 
