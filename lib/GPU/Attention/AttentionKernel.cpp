@@ -67,10 +67,6 @@ private:
     return hasFewRows ? kSquareSide
                       : kSquareSide * tiles->countSquares() * countWarps();
   }
-  /// Keys of a tile whose scores a warp makes.
-  int64_t getWarpKeys() const {
-    return hasFewRows ? tiles->countKeys() / countWarps() : tiles->countKeys();
-  }
   Value times(Value a, Value b) {
     return arith::MulFOp::create(builder, loc, a, b);
   }
@@ -136,7 +132,8 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
     warpgroup = made.get();
     return made;
   }
-  auto made = std::make_unique<MmaAttention>(e, place, countSquares());
+  auto made =
+      std::make_unique<MmaAttention>(e, place, countSquares(), hasFewRows);
   mma = made.get();
   return made;
 }
@@ -149,11 +146,12 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 Value AttentionKernel::splitKeys() {
   if (!hasFewRows)
     return e.index(1);
-  // Two for each of an H100's multiprocessors.
+  // Two for each of an H100's multiprocessors, which run at once.
   constexpr int64_t kBlocks = 264;
   Value one = e.index(1);
   Value heads = arith::MaxUIOp::create(builder, loc, place.heads, one);
-  Value wanted = ceilDiv(e.index(kBlocks), heads);
+  Value wanted =
+      builder.createOrFold<arith::DivUIOp>(loc, e.index(kBlocks), heads);
   Value most = e.ceilDiv(place.keys, kKeysOfPart);
   Value count = e.least(e.least(wanted, most), e.index(AttentionParts::kMost));
   return arith::MaxUIOp::create(builder, loc, count, one);
@@ -220,10 +218,10 @@ void AttentionKernel::copy(Operand operand, Value first, Value stage) {
 
 AttentionKernel::State AttentionKernel::addTile(const State &before,
                                                 Value first, Value stage) {
-  Values products = mma->multiplyKeys(stage, getWarpKeys());
+  Values products = mma->multiplyKeys(stage);
   Value own = first;
   if (hasFewRows)
-    own = e.add(own, e.mul(lane->warp, getWarpKeys()));
+    own = e.add(own, e.mul(lane->warp, mma->countWarpKeys()));
   State after;
   after.sums = before.sums;
   scores.scale(after.sums, scores.add(before, products, first, own, after));
@@ -246,9 +244,7 @@ AttentionKernel::State AttentionKernel::runTiles() {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = loop.getInductionVar(), stage = loop.getRegionIterArgs().back();
-  NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
-  // All warps have the tile, and are done with the one before.
-  gpu::BarrierOp::create(builder, loc);
+  mma->awaitTile();
   Value next = e.add(first, tiles->countKeys()), other = e.sub(e.i32(1), stage);
   e.onlyIf(e.less(next, rows.endKey), [&] { copyBoth(next, other); });
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);

@@ -214,7 +214,7 @@ Value AttentionParts::findWeight(Value lane, Value row) {
 /// their way together; behind the last part weights are zero.
 AttentionParts::Values AttentionParts::addParts(Value lane, Value row,
                                                 Value weight) {
-  constexpr int64_t kTogether = 4;
+  constexpr int64_t kTogether = 8;
   OpBuilder &b = e.builder;
   int64_t width = place.getWidth();
   Values columns, sums;

@@ -17,6 +17,7 @@ static constexpr int64_t kWideBytes = 16;
 void AttentionTiles::begin(const MmaLane &given, Value threadId) {
   lane = given;
   thread = e.toI32(threadId);
+  copiers = {threads, countKeys(), thread, Value()};
   memory = getLaunchMemory(e.builder, e.loc);
   auto view = [&](Operand operand, int64_t first) {
     return viewLaunchMemory(e.builder, e.loc, memory, first * kElementBytes,
@@ -95,23 +96,27 @@ void AttentionTiles::copyTile(Operand operand, AttentionPlace::Place ofHead,
   unsigned loop =
       operand == AttentionPlace::K ? place.loops.depth : place.loops.width;
   int64_t count = place.getAlignment(operand, loop),
-          perKey = columnsOf(operand) / count, all = countKeys() * perKey;
+          perKey = columnsOf(operand) / count, all = copiers.keys * perKey;
   // Where threads have whole keys, a thread's columns are the same each round.
-  bool hasWholeKeys = threads % perKey == 0;
+  bool hasWholeKeys = copiers.threads % perKey == 0;
   Value last = e.sub(end, e.i32(1));
-  for (int64_t round = 0; round * threads < all; ++round) {
-    Value number = hasWholeKeys ? thread : e.add(thread, round * threads);
+  for (int64_t round = 0; round * copiers.threads < all; ++round) {
+    Value number = hasWholeKeys
+                       ? copiers.thread
+                       : e.add(copiers.thread, round * copiers.threads);
     Value key = e.div(number, perKey),
           column = e.mul(e.rem(number, perKey), count);
     if (hasWholeKeys)
-      key = e.add(key, round * (threads / perKey));
+      key = e.add(key, round * (copiers.threads / perKey));
+    Value exists = (round + 1) * copiers.threads <= all
+                       ? Value()
+                       : e.less(key, e.i32(copiers.keys));
+    if (copiers.firstKey)
+      key = e.add(copiers.firstKey, key);
     Value from = e.add(first, key);
     AttentionPlace::Place at = ofHead;
     at[place.loops.keys] = e.toIndex(e.least(from, last));
     at[loop] = e.toIndex(column);
-    Value exists = (round + 1) * threads <= all
-                       ? Value()
-                       : e.less(key, e.i32(countKeys()));
     e.onlyIf(exists, [&] {
       copyAccess(operand, at, loop, e.less(from, end), count,
                  placeOf(operand, stage, key, column));

@@ -46,6 +46,14 @@ protected:
   static constexpr int64_t kStages = 2;
   static constexpr int64_t kElementBytes = 2;
 
+  /// Threads that copy keys of a tile together: all threads, and all keys, or
+  /// those of a warp.
+  struct Copiers {
+    int64_t threads = 0, keys = 0;
+    /// The thread's number among them, and the first key; null is 0.
+    Value thread, firstKey;
+  };
+
   AttentionTiles(ThreadEmitter &emitter, AttentionPlace &place, int64_t squares,
                  int64_t threads)
       : e(emitter), place(place), element(place.getElement()),
@@ -77,6 +85,7 @@ protected:
   AttentionPlace &place;
   Type element;
   int64_t depth, width, squares, threads;
+  Copiers copiers;
   std::optional<MmaLane> lane;
   Value thread, memory;
   SmallVector<SquareWords> queries;

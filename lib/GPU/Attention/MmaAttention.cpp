@@ -6,6 +6,9 @@
 
 #include "nm/Support/Warp.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -16,8 +19,9 @@ static constexpr int64_t kWideElements = 8, kWideBytes = 16;
 static constexpr int64_t kWords = 4;
 
 MmaAttention::MmaAttention(ThreadEmitter &emitter, AttentionPlace &place,
-                           int64_t squares)
-    : AttentionTiles(emitter, place, squares, kWarps * ::nm::kWarpSize) {}
+                           int64_t squares, bool hasOwnKeys)
+    : AttentionTiles(emitter, place, squares, kWarps * ::nm::kWarpSize),
+      hasOwnKeys(hasOwnKeys) {}
 
 int64_t MmaAttention::getStride(Operand operand) const {
   return (columnsOf(operand) / kWideElements | 1) * kWideElements;
@@ -41,6 +45,9 @@ Value MmaAttention::placeOf(Operand operand, Value stage, Value key,
 
 void MmaAttention::begin(const MmaLane &given, Value threadId) {
   AttentionTiles::begin(given, threadId);
+  if (hasOwnKeys)
+    copiers = {::nm::kWarpSize, countWarpKeys(), lane->lane,
+               e.mul(lane->warp, countWarpKeys())};
   if (!keepsQueries())
     queryWords =
         viewLaunchMemory(e.builder, e.loc, getMemory(), getTileBytes(),
@@ -85,8 +92,8 @@ SquareWords MmaAttention::loadSquare(Operand operand, Value stage, Value key,
                                      Value half, int64_t firstKey,
                                      int64_t column, bool transpose) {
   int64_t stride = getStride(operand);
-  if (warpKey)
-    key = e.add(key, warpKey);
+  if (copiers.firstKey)
+    key = e.add(key, copiers.firstKey);
   Value base =
       e.add(e.mul(stage, getTileElements(operand)), e.mul(key, stride));
   base = e.add(base, e.mul(half, kMatrixSide));
@@ -94,10 +101,17 @@ SquareWords MmaAttention::loadSquare(Operand operand, Value stage, Value key,
   return loadMatrices(e, bufferOf(operand), at, transpose);
 }
 
-SmallVector<Value> MmaAttention::multiplyKeys(Value stage, int64_t count) {
+void MmaAttention::awaitTile() {
+  NVVM::CpAsyncWaitGroupOp::create(e.builder, e.loc, 0);
+  if (hasOwnKeys)
+    NVVM::SyncWarpOp::create(e.builder, e.loc, e.i32(-1));
+  else
+    gpu::BarrierOp::create(e.builder, e.loc);
+}
+
+SmallVector<Value> MmaAttention::multiplyKeys(Value stage) {
   // Matrices 0 and 1 are halves of the depth of 8 keys, 2 and 3 of the next.
-  if (count != countKeys())
-    warpKey = e.mul(lane->warp, count);
+  int64_t count = countWarpKeys();
   MatrixAddress address = lane->addressFor(e, MmaRole::Rows);
   Value zero = e.zero(e.builder.getF32Type());
   int64_t ofSquare = count / kMatrixSide * kMmaSums;

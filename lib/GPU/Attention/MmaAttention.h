@@ -12,17 +12,26 @@ class MmaAttention : public AttentionTiles {
 public:
   static constexpr int64_t kWarps = 4;
 
-  /// The tiles of warps that have `squares` squares of 16 rows each.
-  MmaAttention(ThreadEmitter &emitter, AttentionPlace &place, int64_t squares);
+  /// The tiles of warps that have `squares` squares of 16 rows each and all
+  /// keys of a tile, or all the same square and keys of their own.
+  MmaAttention(ThreadEmitter &emitter, AttentionPlace &place, int64_t squares,
+               bool hasOwnKeys);
 
   /// With two squares fewer, for which registers have room.
   int64_t countKeys() const override { return squares == 1 ? 64 : 48; }
+  /// Keys of a tile that a warp multiplies.
+  int64_t countWarpKeys() const {
+    return hasOwnKeys ? countKeys() / kWarps : countKeys();
+  }
   int64_t getBytes() const override;
   void begin(const MmaLane &lane, Value thread) override;
   void loadQueries(ArrayRef<AttentionPlace::Place> places) override;
-  /// The products of the warp's rows and its `count` keys: for each square four
-  /// for each 8 keys, where the lane has two neighbours of both of its rows.
-  SmallVector<Value> multiplyKeys(Value stage, int64_t count);
+  /// Waits until what all who copied with the thread have copied is there, and
+  /// they are done with the tile before: the block's threads or the warp's.
+  void awaitTile();
+  /// The products of the warp's rows and its keys: for each square four for
+  /// each 8 keys, where the lane has two neighbours of both of its rows.
+  SmallVector<Value> multiplyKeys(Value stage);
   /// Adds the products of exponentials, in the places of scores, and values.
   void multiplyValues(Value stage, ArrayRef<Value> powers,
                       MutableArrayRef<Value> sums);
@@ -39,7 +48,7 @@ private:
   bool keepsQueries() const { return squares == 1; }
   int64_t getQueryBytes() const;
 
-  Value warpKey;
+  bool hasOwnKeys;
   /// Queries, each lane's own, where registers have no room for them.
   Value queryWords;
 };

@@ -59,11 +59,17 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
 
 // -----
 
-// Of at most 128 keys there is one part, and no kernel adds parts up.
+// Of at most 128 keys there is one part, and no kernel adds parts up. Warps copy
+// keys of their own, and wait for no others.
 
 // CHECK-LABEL: func.func @few_keys(
 // CHECK-NOT: memref.alloc
 // CHECK: gpu.launch
+// CHECK:   scf.for
+// CHECK-NOT: gpu.barrier
+// CHECK:   nvvm.bar.warp.sync
+// CHECK-NOT: gpu.barrier
+// CHECK:   nvvm.mma.sync
 // CHECK:   arith.divf
 // CHECK:   memref.store {{.*}} : memref<8x4x1x48xf16>
 // CHECK:   gpu.terminator
