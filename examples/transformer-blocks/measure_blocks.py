@@ -76,13 +76,24 @@ class ViTBlock(nn.Module):
         self.fc2 = nn.Linear(inner, self.width)
         self.norm1, self.norm2 = nn.LayerNorm(self.width), nn.LayerNorm(self.width)
 
-    def forward(self, x):
+    def attend(self, x):
         query, key, value = (
             part.unflatten(-1, (-1, self.head)).transpose(1, 2)
-            for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
+            for part in self.qkv(x).chunk(3, dim=-1))
         mixed = F.scaled_dot_product_attention(query, key, value)
-        x = x + self.out(mixed.transpose(1, 2).flatten(2))
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
         return x + self.fc2(F.gelu(self.fc1(self.norm2(x))))
+
+
+class BERTBlock(ViTBlock):
+    """A block of BERT-large, which has ViT-L's sizes and norms behind its sums."""
+
+    def forward(self, x):
+        x = self.norm1(x + self.attend(x))
+        return self.norm2(x + self.fc2(F.gelu(self.fc1(x))))
 
 
 # A model's blocks, how many, and its (sequences, tokens).

@@ -1,4 +1,4 @@
-"""Measures blocks of Llama-3-8B and of ViT-L as one shared object each, on one GPU.
+"""Measures blocks of Llama-3-8B, ViT-L and BERT-large as one shared object each, on one GPU.
 
 usage: measure_exported.py [--csv FILE] [--model NAME] [--alone]
 
@@ -18,6 +18,7 @@ import nm.torch
 import torch
 from measure_blocks import (
     PATTERNS,
+    BERTBlock,
     LlamaBlock,
     ViTBlock,
     compiled,
@@ -29,7 +30,8 @@ from measure_blocks import (
 from torch import nn
 
 # A model's blocks, how many, and its (sequences, tokens).
-CASES = [("ViT-L", ViTBlock, 4, (8, 197)), ("Llama-3-8B", LlamaBlock, 1, (1, 512)),
+CASES = [("ViT-L", ViTBlock, 4, (8, 197)), ("BERT-large", BERTBlock, 4, (24, 128)),
+         ("Llama-3-8B", LlamaBlock, 1, (1, 512)),
          ("Llama-3-8B", LlamaBlock, 1, (16, 1)), ("Llama-3-8B", LlamaBlock, 2, (1, 1))]
 
 

@@ -130,7 +130,12 @@ KernelModule::~KernelModule() {
   for (const auto &[context, module] : modules) {
     if (!driver || (*driver)->api().cuCtxPushCurrent(context) != kSuccess)
       continue;
-    (*driver)->api().cuModuleUnload(module);
+    {
+      // Whose end this is may be a garbage collector in the middle of a
+      // capture.
+      RelaxedCapture relaxed((*driver)->api());
+      (*driver)->api().cuModuleUnload(module);
+    }
     Context popped = nullptr;
     (*driver)->api().cuCtxPopCurrent(&popped);
   }

@@ -90,7 +90,10 @@ ConstantTable::~ConstantTable() {
   for (const auto &[place, address] : copies) {
     if (!driver || (*driver)->api().cuCtxPushCurrent(place.first) != kSuccess)
       continue;
-    (*driver)->api().cuMemFree(address);
+    {
+      RelaxedCapture relaxed((*driver)->api());
+      (*driver)->api().cuMemFree(address);
+    }
     Context popped = nullptr;
     (*driver)->api().cuCtxPopCurrent(&popped);
   }

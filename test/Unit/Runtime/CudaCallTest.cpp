@@ -71,6 +71,24 @@ TEST_F(CudaCallTest, LoadsKernelsWhileAStreamCaptures) {
   EXPECT_EQ(read(y), (std::vector<float>{2, 4}));
 }
 
+// As where a garbage collector ends a module while a call of another is
+// captured.
+TEST_F(CudaCallTest, UnloadsKernelsWhileAStreamCaptures) {
+  std::optional<Function> twice = function("twice");
+  Tensor x = numbers({2}), y = zeros({2});
+  ASSERT_EQ(callError(*twice, {x}, {y}), "");
+  auto stream = CudaStream::create(Device::cuda(0));
+  auto graph = CudaGraph::capture(*stream, [&] {
+    twice.reset();
+    module.reset();
+    return Status::success();
+  });
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(cuda.called("CaptureMode 2; cuModuleUnload; "
+                          "cuThreadExchangeStreamCaptureMode 0; "))
+      << cuda.log();
+}
+
 TEST_F(CudaCallTest, LoadsOnceForAllThreads) {
   Function twice = function("twice");
   Tensor x = numbers({4}), y = zeros({4});

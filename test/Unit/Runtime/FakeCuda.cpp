@@ -55,6 +55,9 @@ static bool isCapturing() {
   return !state().capturing.empty();
 }
 
+/// Whether this thread may not do what could wait for a stream.
+static bool isForbidden() { return isCapturing() && captureMode != 2; }
+
 static std::string dims(unsigned x, unsigned y, unsigned z) {
   return std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z);
 }
@@ -237,7 +240,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
   char first = *static_cast<const char *>(image);
   bool isPtx = first == '.' || first == '/';
   ENTER("cuModuleLoadDataEx", isPtx ? "ptx" : "cubin");
-  if (isCapturing() && captureMode != 2)
+  if (isForbidden())
     return 900;
   auto loaded = std::make_unique<Image>();
   if (isPtx)
@@ -263,6 +266,8 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
 }
 EXPORT int cuModuleUnload(void *module) {
   ENTER("cuModuleUnload");
+  if (isForbidden())
+    return 900;
   delete static_cast<Image *>(module);
   count(-1);
   return 0;
@@ -386,7 +391,7 @@ EXPORT int cuMemAllocManaged(unsigned long long *address, size_t bytes,
 }
 EXPORT int cuMemFree_v2(unsigned long long address) {
   ENTER("cuMemFree");
-  return release(address);
+  return isForbidden() ? 900 : release(address);
 }
 EXPORT int cuMemAllocAsync(unsigned long long *address, size_t bytes, void *) {
   ENTER("cuMemAllocAsync", std::to_string(bytes));
@@ -445,6 +450,11 @@ EXPORT int cuStreamCreate(void **stream, unsigned) {
 }
 EXPORT int cuStreamDestroy_v2(void *stream) {
   ENTER("cuStreamDestroy");
+  {
+    // A capture ends with its stream.
+    std::lock_guard<std::mutex> lock(state().mutex);
+    state().capturing.erase(stream);
+  }
   delete static_cast<char *>(stream);
   count(-1);
   return 0;
