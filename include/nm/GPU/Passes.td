@@ -348,8 +348,9 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     one of `nmCudnnIsLoaded`. The other branch also runs where cuDNN refuses, and
     alone where an operand's rows do not have contiguous elements. For a chip with
     wgmma it also runs alone where the kernel of `convert-attention-to-gpu` takes
-    no longer: attention of more than 16 rows and at most 2^32 multiply-adds. A
-    remark says so.
+    no longer: attention of more than 16 rows and at most 2^32 multiply-adds; of
+    2 to 16 rows and heads that share keys; and of other few rows with at most
+    48 MB of keys and values, of one row 16 MB. A remark says so.
 
     Before:
     ```mlir

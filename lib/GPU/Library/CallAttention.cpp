@@ -65,6 +65,18 @@ bool AttentionCall::canBeMade() {
          isContiguousAlong(2, loops.width) && isContiguousAlong(3, loops.width);
 }
 
+/// Of at most 16 rows: where heads of queries with several rows share keys, of
+/// which cuDNN's kernel takes 1.8 to 3.4 times as long, and where keys and
+/// values are so few that its call takes longer (docs/strategies/cublas.md).
+static bool isShortOfFewRows(AttentionOperands &operands, int64_t elements) {
+  constexpr int64_t kMostBytes = int64_t(16) << 20, kElementBytes = 2;
+  ArrayRef<unsigned> rows = operands.loops.rows;
+  bool hasSeveral = operands.getStaticSize(rows.back()) > 1,
+       isShared = rows.size() > 1 && operands.getStaticSize(rows.front()) > 1;
+  return (hasSeveral && isShared) ||
+         elements * kElementBytes <= kMostBytes * (hasSeveral ? 3 : 1);
+}
+
 bool mlir::nm::isShortKernel(AttentionOp op) {
   constexpr int64_t kMostProducts = int64_t(1) << 32;
   ChipAttr chip = findChipAttr(op);
@@ -73,8 +85,6 @@ bool mlir::nm::isShortKernel(AttentionOp op) {
   if (isOnePart(op))
     return true;
   AttentionOperands operands(op);
-  if (operands.hasFewRows())
-    return false;
   const AttentionLoops &loops = operands.loops;
   std::optional<int64_t> heads = operands.countStatic(loops.batches),
                          rows = operands.countStatic(loops.rows),
@@ -83,6 +93,8 @@ bool mlir::nm::isShortKernel(AttentionOp op) {
                          width = operands.countStatic(loops.width);
   if (!heads || !rows || !keys || !depth || !width)
     return false;
+  if (operands.hasFewRows())
+    return isShortOfFewRows(operands, *heads * *keys * (*depth + *width));
   int64_t products = *heads * *rows * *keys * (*depth + *width);
   return products != 0 && products <= kMostProducts * (op.getCausal() ? 2 : 1);
 }
