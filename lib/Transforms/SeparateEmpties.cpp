@@ -54,19 +54,40 @@ static void cloneForUses(Operation *op,
     op->erase();
 }
 
+/// Whether `op` gives a tensor another shape.
+static bool isReshape(Operation *op) {
+  return isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+/// Whether `value` is an empty tensor, of whatever shape.
+static bool isEmpty(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isReshape(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_present<tensor::EmptyOp>(op);
+}
+
 namespace {
 struct NMSeparateEmpties
     : mlir::nm::impl::NMSeparateEmptiesBase<NMSeparateEmpties> {
   void runOnOperation() override {
-    SmallVector<Operation *> fills, empties;
-    getOperation().walk([&](linalg::FillOp op) {
-      if (op.hasPureTensorSemantics() &&
-          op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+    SmallVector<Operation *> fills, shapes, empties;
+    getOperation().walk([&](Operation *op) {
+      auto fill = dyn_cast<linalg::FillOp>(op);
+      if (fill && fill.hasPureTensorSemantics() &&
+          isEmpty(fill.getOutputs()[0]))
         fills.push_back(op);
     });
     // A fill that ops read as well stays for these.
     for (Operation *op : fills)
       cloneForUses(op, isWritten);
+    getOperation().walk([&](Operation *op) {
+      if (isReshape(op) && isEmpty(op->getResult(0)))
+        shapes.push_back(op);
+    });
+    // A reshape of a reshape before what it is of.
+    for (Operation *op : llvm::reverse(shapes))
+      cloneForUses(op, [](OpOperand &) { return true; });
     getOperation().walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (Operation *op : empties)
       cloneForUses(op, [](OpOperand &) { return true; });

@@ -98,3 +98,35 @@ func.func @in_a_parallel_loop(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
   }
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Reshapes of an empty tensor, and fills of these, as two norms have them: else
+// the fill is copied for the second.
+// CHECK-LABEL: @fills_of_reshapes
+// CHECK: linalg.fill
+// CHECK: linalg.reduce
+// CHECK: tensor.empty
+// CHECK-NEXT: tensor.expand_shape
+// CHECK-NEXT: tensor.collapse_shape
+// CHECK-NEXT: linalg.fill
+// CHECK: linalg.reduce ins(%{{.*}} : tensor<4x1xf32>)
+func.func @fills_of_reshapes(%x: tensor<4x4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %s = tensor.expand_shape %e [[0, 1, 2]] output_shape [2, 2, 1] : tensor<4xf32> into tensor<2x2x1xf32>
+  %c = tensor.collapse_shape %s [[0, 1, 2]] : tensor<2x2x1xf32> into tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<4xf32>) -> tensor<4xf32>
+  %a = linalg.reduce ins(%x : tensor<4x4xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+    (%in: f32, %out: f32) {
+      %0 = arith.addf %in, %out : f32
+      linalg.yield %0 : f32
+    }
+  %w = tensor.expand_shape %a [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
+  %b = linalg.reduce ins(%w : tensor<4x1xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+    (%in: f32, %out: f32) {
+      %0 = arith.addf %in, %out : f32
+      linalg.yield %0 : f32
+    }
+  return %b : tensor<4xf32>
+}

@@ -62,10 +62,13 @@ static bool canBeSlice(Value value, bool isOneRow) {
     if (auto product = dyn_cast<SparseProductOpInterface>(user))
       return llvm::is_contained(product.getEpilogueOperands(), use.get()) &&
              product.getA() != use.get() && product.getC() != use.get();
+    if (auto scatter = dyn_cast<tensor::ScatterOp>(user))
+      return &use == &scatter->getOpOperand(0);
     auto writer = dyn_cast<DestinationStyleOpInterface>(user);
     if (writer && writer.isDpsInit(&use))
       return false;
-    return isa<linalg::LinalgOp, AttentionOp, ContractOp, tensor::DimOp>(user);
+    return isa<linalg::LinalgOp, AttentionOp, ContractOp, tensor::DimOp,
+               tensor::ExtractOp>(user);
   });
 }
 

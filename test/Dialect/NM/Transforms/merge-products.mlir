@@ -156,3 +156,38 @@ func.func @one_token(%a: tensor<3x8xf32>, %b: tensor<3x8xf32>) -> (tensor<3x2x2x
   %r1 = linalg.mul ins(%x1, %y1 : tensor<12xf32>, tensor<12xf32>) outs(%o1 : tensor<12xf32>) -> tensor<12xf32>
   return %r3, %r1 : tensor<3x2x2xf32>, tensor<12xf32>
 }
+
+// -----
+
+// What is gathered from, and what is scattered into a cache, as rotary embedding
+// and a step of decoding have them; a product that is scattered to stays.
+
+// CHECK-LABEL: func.func @into_a_cache(
+// CHECK: nm.spmm <2:4> ins({{.*}} -> tensor<3x8xf32>
+// CHECK: nm.spmm <2:4> ins({{.*}} -> tensor<3x4xf32>
+// CHECK: tensor.scatter
+func.func @into_a_cache(%a: tensor<3x8xf32>, %cache: tensor<9x4xf32>, %at: tensor<3x1xindex>, %to: tensor<2x1xindex>, %rows: tensor<2x4xf32>) -> (tensor<3x4xf32>, tensor<9x4xf32>, tensor<3x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x4xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %v = arith.constant dense<1.0> : tensor<4x4xf32>
+  %i = arith.constant dense<0> : tensor<4x4xi8>
+  // expected-remark @below {{2 products of one A are one, of n = 4 + 4}}
+  %q = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %k = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %d = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x8xf32>, tensor<4x4xf32>, tensor<4x4xi8>) outs(%c : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<3x4xf32>) {
+  ^bb0(%out: f32):
+    %row = linalg.index 0 : index
+    %column = linalg.index 1 : index
+    %three = arith.constant 3 : index
+    %turned = arith.subi %three, %column : index
+    %x = tensor.extract %q[%row, %turned] : tensor<3x4xf32>
+    linalg.yield %x : f32
+  } -> tensor<3x4xf32>
+  %k3 = tensor.expand_shape %k [[0], [1, 2]] output_shape [3, 1, 4] : tensor<3x4xf32> into tensor<3x1x4xf32>
+  %s = tensor.scatter %k3 into %cache[%at] scatter_dims([0]) unique : (tensor<3x1x4xf32>, tensor<9x4xf32>, tensor<3x1xindex>) -> tensor<9x4xf32>
+  %r3 = tensor.expand_shape %rows [[0], [1, 2]] output_shape [2, 1, 4] : tensor<2x4xf32> into tensor<2x1x4xf32>
+  %u = tensor.scatter %r3 into %d[%to] scatter_dims([0]) unique : (tensor<2x1x4xf32>, tensor<3x4xf32>, tensor<2x1xindex>) -> tensor<3x4xf32>
+  return %g, %s, %u : tensor<3x4xf32>, tensor<9x4xf32>, tensor<3x4xf32>
+}

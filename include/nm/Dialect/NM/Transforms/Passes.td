@@ -134,8 +134,8 @@ def NMMergeProducts : Pass<"nm-merge-products"> {
     16 bytes of C, so that slices start at what vectors can access.
 
     A result becomes a slice only where that costs nothing: where linalg ops,
-    attention, contractions and epilogues read it, or a tensor.expand_shape of it. A
-    product that the function returns, or that is another's A, stays as it is: it would
+    attention, contractions and epilogues read it, or a tensor.expand_shape of it, or a
+    tensor.scatter takes it as its source. A product that the function returns, or that is another's A, stays as it is: it would
     be copied, or keep the other from choosing A's layout.
 
     Before:
