@@ -124,6 +124,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   buildProducts(pm);
   // Attention that cuDNN does not have, or may refuse.
   pm.addNestedPass<func::FuncOp>(createConvertAttentionToGPU());
+  // While they are ops, and not yet kernels.
+  pm.addNestedPass<func::FuncOp>(createNMInlineProducers());
   // That for which a thread an element would be slow.
   pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // Packing, which runs on the host where weights are loaded, and on the device
@@ -136,6 +138,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createConvertRowsToGPU());
   // All that is left, by a thread for each element.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
+  // Where all kernels are launches, and checks are still ops.
+  pm.addNestedPass<func::FuncOp>(createNMMergeLaunches());
   // Where launches are known, and their bodies may still name what is outside.
   pm.addNestedPass<func::FuncOp>(createNMRecordChecks());
   // While launches name constants, which outlined ones have as operands.

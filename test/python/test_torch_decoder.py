@@ -1,6 +1,7 @@
 """Models that keep state: buffers and arguments that they write, and language models
 with a cache of keys and values, beside PyTorch and transformers' generate."""
 
+import copy
 import os
 import shutil
 import subprocess
@@ -144,6 +145,71 @@ def test_a_decoder_on_the_simulator(tmp_path):
         tmp_path / "model.so", target="sim:sm_80")
     prompt = torch.randint(1, 128, (1, 3))
     assert torch.equal(decoder.generate(prompt, 3), greedy(model, prompt, 3))
+
+
+class RotaryStep(nn.Module):
+    """Keys and values of a step to their caches, as transformers' models put them."""
+
+    def __init__(self, width, heads, groups, head):
+        super().__init__()
+        self.parts = [heads * head, groups * head, groups * head]
+        self.head, self.qkv = head, nn.Linear(width, sum(self.parts))
+
+    def rotate(self, x, cos, sin):
+        a, b = x[..., :x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
+        return x * cos + torch.cat((-b, a), -1) * sin
+
+    def forward(self, x, cos, sin, places, keys, values):
+        query, key, value = (y.unflatten(-1, (-1, self.head)).transpose(1, 2)
+                             for y in self.qkv(x).split(self.parts, -1))
+        query, key = self.rotate(query, cos, sin), self.rotate(key, cos, sin)
+        keys.index_copy_(2, places, key)
+        values.index_copy_(2, places, value)
+        return nn.functional.scaled_dot_product_attention(query, keys, values,
+                                                          enable_gqa=True)
+
+
+def kernels_of(compiled, text):
+    return sum(text in str(line) for line in compiled.module.diagnostics)
+
+
+# What a step's rows are, whether their number is known, and so many heads and elements
+# of each.
+STEPS = {"one": (1, 1, False, 4, 2, 8), "few": (3, 1, False, 3, 1, 10),
+         "prefill": (2, 5, False, 6, 3, 14), "dynamic": (3, 1, True, 4, 2, 10)}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("step", STEPS)
+def test_rotary_embedding_into_caches(dtype, step, tmp_path):
+    """What stands between a step's product and its attention is one kernel, which
+    leaves the rest of the caches as it was."""
+    batch, tokens, dynamic, heads, groups, head = STEPS[step]
+    model = RotaryStep(24, heads, groups, head).eval().to(dtype)
+
+    def operands(batch):
+        shapes = [(batch, tokens, 24), (tokens, head), (tokens, head)]
+        return [*(torch.randn(shape).to(dtype) for shape in shapes),
+                torch.randperm(7)[:tokens],
+                *(torch.randn(batch, groups, 7, head).to(dtype) for _ in range(2))]
+
+    sizes = torch.export.Dim("batch", min=2) if dynamic else None
+    shapes = tuple({0: sizes} if i in (0, 4, 5) else None for i in range(6))
+    compiled = nm.torch.export(model, tuple(operands(batch)),
+                               dynamic_shapes=shapes if dynamic else None).compile(
+        tmp_path / "m.so", target="sim:sm_90a", opt_level=1)
+    tolerance = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}[dtype]
+    for size in (batch, batch + 2) if dynamic else (batch,):
+        given = operands(size)
+        exact = [x.double() if x.is_floating_point() else x.clone() for x in given]
+        with torch.no_grad():
+            expected = copy.deepcopy(model).double()(*exact)
+        got = compiled(*given)
+        for a, b in [(got, expected), *zip(given[4:], exact[4:])]:
+            assert (a.double() - b).norm() / b.norm() < tolerance
+    assert kernels_of(compiled, "is a part of the loop that reads it") >= 1
+    # The embedding of queries and the copies of keys and values.
+    assert kernels_of(compiled, "is one kernel with one before it") >= 2
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

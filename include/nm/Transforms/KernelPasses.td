@@ -38,6 +38,76 @@ def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def NMInlineProducers : Pass<"nm-inline-producers", "::mlir::func::FuncOp"> {
+  let summary = "elementwise ops to the parallel loop that reads their elements";
+  let description = [{
+    A parallel loop on memrefs that reads each element of a temporary once, in
+    the iteration of that element, computes it there, if an elementwise
+    `linalg.generic` made it and nothing else reads it. The temporary goes, and so
+    does the kernel that wrote it: a rotary embedding of keys stores what it makes
+    right into their cache. The temporary may have one shape where it is written
+    and another where it is read, and its rows may be padded. Ops that make what
+    such an op reads follow it. One that reads along another dimension than it
+    writes stays: `convert-transpose-to-gpu` has tiles for it.
+
+    Before:
+    ```mlir
+    %t = memref.alloc() : memref<2x64xf16>
+    linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%k : memref<2x64xf16>) outs(%t : memref<2x64xf16>) { <f(in)> }
+    scf.parallel (%i, %j) = (%c0, %c0) to (%c2, %c64) step (%c1, %c1) {
+      %x = memref.load %t[%i, %j] : memref<2x64xf16>
+      memref.store %x, %cache[%i, %position, %j] : memref<2x256x64xf16>
+    }
+    ```
+    After:
+    ```mlir
+    scf.parallel (%i, %j) = (%c0, %c0) to (%c2, %c64) step (%c1, %c1) {
+      %in = memref.load %k[%i, %j] : memref<2x64xf16>
+      %x = <f(%in)>
+      memref.store %x, %cache[%i, %position, %j] : memref<2x256x64xf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def NMMergeLaunches : Pass<"nm-merge-launches", "::mlir::func::FuncOp"> {
+  let summary = "launches that do not depend on each other to one launch";
+  let description = [{
+    Launches of one block of the host whose thread blocks have as many threads,
+    and neither share memory nor meet at barriers, become one launch with the
+    blocks of all, if none reads or writes what another writes, and the first can
+    move to the last: nothing between them depends on it, and host and library do
+    nothing there that is not known. Rotary embeddings of
+    queries and keys, and the copies of keys and values into their caches, are
+    then one kernel.
+
+    Before:
+    ```mlir
+    gpu.launch blocks(%b, ...) in (... = %c2, ...) threads(%t, ...) in (... = %c256, ...) { <A(%b)> }
+    gpu.launch blocks(%b, ...) in (... = %c3, ...) threads(%t, ...) in (... = %c256, ...) { <B(%b)> }
+    ```
+    After:
+    ```mlir
+    gpu.launch blocks(%b, ...) in (... = %c5, ...) threads(%t, ...) in (... = %c256, ...) {
+      %0 = arith.cmpi ult, %b, %c2 : index
+      scf.if %0 {
+        <A(%b)>
+      } else {
+        %1 = arith.subi %b, %c2 : index
+        <B(%1)>
+      }
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def NMLoadEarly : Pass<"nm-load-early", "::mlir::func::FuncOp"> {
   let summary = "kernels load constants first of all";
   let description = [{

@@ -10,8 +10,9 @@
 
 #include "GPU/Rows/RowGroup.h"
 
+#include "nm/Dialect/NM/IR/MemoryAccesses.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -19,59 +20,6 @@ using namespace mlir::nm;
 
 /// Ops before and behind a group that may join it, and those of a group.
 static constexpr int64_t kReach = 48, kMaxOps = 24;
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A read or a write of memory.
-struct Access {
-  /// The memory that `memref` is a view of; null if it may be any.
-  Value root;
-  bool writes;
-  Value memref;
-};
-} // namespace
-
-/// The memory that `memref` is of, if that is known to be none but its own.
-static Value findRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  if (auto argument = dyn_cast<BlockArgument>(memref))
-    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
-               ? memref
-               : Value();
-  return isa<memref::AllocOp, memref::GetGlobalOp>(memref.getDefiningOp())
-             ? memref
-             : Value();
-}
-
-/// Whether both may be of the same memory. Bufferization makes arguments of a
-/// function, and results, memory of their own.
-static bool mayAlias(const Access &a, const Access &b) {
-  return !a.root || !b.root || a.root == b.root;
-}
-
-static bool conflict(const Access &a, const Access &b) {
-  return (a.writes || b.writes) && mayAlias(a, b);
-}
-
-/// What `op` does to memory; nothing if that is not known.
-static std::optional<SmallVector<Access>> findAccesses(Operation *op) {
-  auto effects = getEffectsRecursively(op);
-  if (!effects)
-    return std::nullopt;
-  SmallVector<Access> accesses;
-  for (const MemoryEffects::EffectInstance &effect : *effects) {
-    if (isa<MemoryEffects::Allocate>(effect.getEffect()))
-      continue;
-    Value memref = effect.getValue();
-    accesses.push_back({memref ? findRoot(memref) : Value(),
-                        !isa<MemoryEffects::Read>(effect.getEffect()), memref});
-  }
-  return accesses;
-}
 
 //===----------------------------------------------------------------------===//
 // Groups
