@@ -494,10 +494,13 @@ void mlir::nm::findSizeFacts(Operation *op, FactConsumer consume) {
         findLoopFacts(product, {"a", "b", "c"}, consume);
       })
       .Case([&](AttentionOp attention) {
+        SmallVector<StringRef> names = {"q", "k", "v"};
         if (attention.getMask())
-          findLoopFacts(attention, {"q", "k", "v", "mask", "out"}, consume);
-        else
-          findLoopFacts(attention, {"q", "k", "v", "out"}, consume);
+          names.push_back("mask");
+        if (attention.getLengths())
+          names.push_back("lengths");
+        names.push_back("out");
+        findLoopFacts(attention, names, consume);
       })
       .Case<tensor::CastOp, tensor::BitcastOp>(
           [&](Operation *) { findCastFacts(op, consume); })

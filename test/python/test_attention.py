@@ -57,6 +57,20 @@ class Case:
                 self.arrays["x"] = np.where(self.arrays["x"], rng.standard_normal(shape),
                                             -np.inf).astype(numpy_type(self.mask))
 
+        self.lengths = str(rng.choice(["", "i32", "i64"]))
+        if self.lengths:
+            self.draw_lengths()
+
+    def draw_lengths(self):
+        """Some below zero, of none, of all and of more keys than there are."""
+        self.loops["l"] = self.shuffled(
+            [loop for loop in self.batches if self.rng.random() < .7])
+        keys = self.sizes["n"]
+        self.arrays["l"] = self.rng.choice(
+            [-3, 0, keys, keys + 5, *self.rng.integers(0, keys + 1, 8)],
+            [self.sizes[loop] for loop in self.loops["l"]]).astype(
+                {"i32": np.int32, "i64": np.int64}[self.lengths])
+
     def shuffled(self, loops):
         loops = list(loops)
         self.rng.shuffle(loops)
@@ -73,7 +87,8 @@ class Case:
 
     def text(self):
         domain = self.batches + self.groups + "mnde"
-        names = ["q", "k", "v", *("x" if self.mask else ""), "o"]
+        names = ["q", "k", "v", *("x" if self.mask else ""),
+                 *("l" if self.lengths else ""), "o"]
         maps = ", ".join(f"affine_map<({', '.join(domain)}) -> "
                          f"({', '.join(self.loops[name])})>" for name in names)
         types = {name: self.type_of(name) for name in "qkvo"}
@@ -87,6 +102,10 @@ class Case:
                          if self.mask == "i1" else
                          f"%x = tensor.cast %x_ : {given} to {given}")
             masked = f" mask(%x : {types['x']})"
+        if self.lengths:
+            types["l"] = self.type_of("l", self.lengths)
+            mask_argument += f", %l: {types['l']}"
+            masked += f" lengths(%l : {types['l']})"
         causal = " causal" if self.causal else ""
         return "\n".join([
             f"func.func @f(%q: {types['q']}, %k: {types['k']}, %v: {types['v']}, "
@@ -114,11 +133,31 @@ class Case:
         if self.causal:
             seen = np.tri(self.sizes["m"], self.sizes["n"], dtype=bool)
             scores = np.where(seen, scores, -np.inf)
+        if self.lengths:
+            scores = np.where(self.is_within(rows), scores, -np.inf)
         most = scores.max(-1, keepdims=True)
         powers = np.exp(scores - np.where(np.isinf(most), 0, most))
         total = powers.sum(-1, keepdims=True)
         weights = np.divide(powers, total, out=np.zeros_like(powers), where=total != 0)
         return np.einsum(f"{rows}n,{of['v']}->{of['o']}", weights, wide["v"])
+
+
+    def is_within(self, rows):
+        """Which keys are before the length of their row's batch."""
+        order = [loop for loop in rows if loop in self.loops["l"]]
+        lengths = self.arrays["l"].transpose([self.loops["l"].index(loop)
+                                              for loop in order])
+        lengths = lengths.reshape([self.sizes[loop] if loop in order else 1
+                                   for loop in rows + "n"])
+        return np.arange(self.sizes["n"]) < lengths
+
+    def poison_behind_lengths(self):
+        """What is behind has no effect, whatever it is."""
+        for name in "kv":
+            loops = self.loops[name]
+            order = [*self.batches, "n", *(loop for loop in loops if loop in "de")]
+            array = self.arrays[name].transpose([loops.index(loop) for loop in order])
+            array[~np.broadcast_to(self.is_within(self.batches), array.shape[:-1])] = np.nan
 
 
 @pytest.mark.parametrize("number", range(36))
@@ -127,7 +166,7 @@ def test_drawn(number):
     check(Case(np.random.default_rng([SEED, number])), target)
 
 
-@pytest.mark.parametrize("number", range(18))
+@pytest.mark.parametrize("number", range(36))
 def test_drawn_tiles(number):
     """Few rows and tiles of rows, for each width of vectors."""
     rng = np.random.default_rng([SEED, 100 + number])
@@ -135,7 +174,7 @@ def test_drawn_tiles(number):
     check(case, "cpu", **PROCESSORS[number % len(PROCESSORS)])
 
 
-@pytest.mark.parametrize("number", range(18))
+@pytest.mark.parametrize("number", range(36))
 def test_drawn_kernels(number):
     """Tiles of rows, and few rows whose keys several blocks have."""
     case = Case(np.random.default_rng([SEED, 200 + number]), far=True, kernel=True)
@@ -148,7 +187,7 @@ def test_few_rows_of_few_keys(target, keys):
     """Up to 128 keys are one part of few rows, which is the result."""
     case = Case(np.random.default_rng([SEED, 400, keys]), kernel=True)
     case.sizes.update({"m": 4, "n": keys})
-    case.unknown, case.mask = set(), ""
+    case.unknown, case.mask, case.lengths = set(), "", ""
     for name in "qkv":
         case.arrays[name] = case.draw(case.loops[name])
     check(case, target)
@@ -161,6 +200,7 @@ def test_rows_of_the_least_number(target):
     case.sizes.update({"m": 20, "n": 9, "d": 16, "e": 16})
     case.batches = case.groups = ""
     case.unknown, case.causal, case.mask, case.element = set(), False, "f32", "f16"
+    case.lengths = ""
     case.loops = {"q": ["m", "d"], "k": ["n", "d"], "v": ["n", "e"], "o": ["m", "e"],
                   "x": ["m", "n"]}
     case.arrays = {name: case.draw(case.loops[name]) for name in "qkv"}
@@ -181,6 +221,7 @@ def test_as_many_keys_as_columns(target):
     case.batches = case.groups = ""
     case.loops = {"q": list("md"), "k": list("nd"), "v": list("ne"), "o": list("me")}
     case.element, case.causal, case.mask, case.unknown = "f16", False, "", set()
+    case.lengths = ""
     for name in "qkv":
         case.arrays[name] = case.draw(case.loops[name])
     check(case, target)
@@ -194,7 +235,7 @@ def test_rows_that_see_nothing(target, mask, kernel, rows):
     """They are zero, beside rows that see something."""
     case = Case(np.random.default_rng([SEED, rows]), kernel=kernel)
     case.sizes["m"] = rows
-    case.causal, case.unknown = False, set()
+    case.causal, case.unknown, case.lengths = False, set(), ""
     for name in "qkv":
         case.arrays[name] = case.draw(case.loops[name])
     case.mask, case.loops["x"] = mask, ["m", "n"]
@@ -207,13 +248,52 @@ def test_rows_that_see_nothing(target, mask, kernel, rows):
     assert not hidden.any()
 
 
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("rows,causal", [(1, False), (3, True), (70, False), (70, True)])
+def test_lengths(target, element, rows, causal):
+    """Of none, one, all but one, all and too many keys, at the ends of tiles too: those
+    of tiles of rows, of few rows whose keys several blocks have, and of no kernel."""
+    case = Case(np.random.default_rng([SEED, 500, rows]), kernel=True)
+    lengths = [-1, 0, 1, 63, 64, 65, 128, 299, 300, 301]
+    case.sizes.update({"b": len(lengths), "g": 2, "m": rows, "n": 300, "d": 32, "e": 16})
+    case.batches, case.groups, case.unknown = "b", "g", set()
+    case.causal, case.mask, case.element, case.lengths = causal, "", element, "i64"
+    case.loops = {"q": list("bgmd"), "k": list("bnd"), "v": list("bne"),
+                  "o": list("bgme"), "l": ["b"]}
+    case.arrays = {name: case.draw(case.loops[name]) for name in "qkv"}
+    case.arrays["l"] = np.array(lengths)
+    got = check(case, target)
+    assert not got[:2].any() and got[2:].any((1, 2, 3)).all()
+
+
+def test_every_way_of_lengths_is_drawn():
+    cases = [Case(np.random.default_rng([SEED, 100 * (number // 36) + number % 36]),
+                  far=number >= 36, kernel=number >= 72) for number in range(108)]
+    found = {}
+    for case in cases:
+        if case.lengths:
+            way = ("causal" if case.causal else "", "mask" if case.mask else "")
+            for each in (way, case.lengths, "".join(sorted(case.loops["l"])),
+                         "few" if case.sizes["m"] <= 4 else "many"):
+                found[each] = found.get(each, 0) + 1
+    print(found)
+    wanted = {("", ""), ("causal", ""), ("", "mask"), ("causal", "mask"), "i32", "i64", "",
+              "b", "bh", "few", "many"}
+    assert wanted <= found.keys(), f"NM_TEST_SEED={SEED}: {found}"
+
+
 def check(case, target, **options):
     text = case.text()
     module = nm.compile(text, target=target, cache=False, **options)
     o = np.full_like(case.draw(case.loops["o"]), np.nan)
     mask = [case.arrays["x"].astype(np.int8) if case.mask == "i1" else case.arrays["x"]
             ] if case.mask else []
-    got = module(*(case.arrays[name] for name in "qkv"), o, *mask)
-    error = relative_error(got, case.expected())
+    lengths = [case.arrays["l"]] if case.lengths else []
+    expected = case.expected()
+    if case.lengths:
+        case.poison_behind_lengths()
+    got = module(*(case.arrays[name] for name in "qkv"), o, *mask, *lengths)
+    error = relative_error(got, expected)
     assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error} {options}\n{text}"
     return got

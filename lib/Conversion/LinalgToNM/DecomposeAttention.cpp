@@ -64,7 +64,14 @@ private:
   LoopedTensor emitProduct(LoopedTensor a, LoopedTensor b,
                            ArrayRef<unsigned> over, ArrayRef<unsigned> order);
   LoopedTensor emitScores();
+  /// Where there are lengths.
+  LoopedTensor lengths() {
+    return {op.getLengths(), getLoopsOf(getLengthsMap(op))};
+  }
+  LoopedTensor emitValues();
   Value mask(OpBuilder &at, Value score, Value element);
+  Value hideBehind(OpBuilder &at, Value value, Value length, unsigned keys,
+                   double hidden);
   Value hideLaterKeys(OpBuilder &at, Value score);
   static Value convert(OpBuilder &at, Location loc, Value value, Type type);
   /// Batches, rows of queries, and `last`.
@@ -202,6 +209,31 @@ Value AttentionEmitter::hideLaterKeys(OpBuilder &at, Value score) {
   return arith::SelectOp::create(at, loc, isSeen, score, constant(at, kLowest));
 }
 
+/// `value`, and `hidden` for a key behind `length`. Loop `keys` of the op is
+/// that of keys.
+Value AttentionEmitter::hideBehind(OpBuilder &at, Value value, Value length,
+                                   unsigned keys, double hidden) {
+  Value key = linalg::IndexOp::create(at, loc, keys);
+  Value end = arith::IndexCastOp::create(at, loc, at.getIndexType(), length);
+  Value isSeen =
+      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::slt, key, end);
+  Value other = arith::ConstantOp::create(
+      at, loc, at.getFloatAttr(value.getType(), hidden));
+  return arith::SelectOp::create(at, loc, isSeen, value, other);
+}
+
+/// V, with zeros behind the lengths, whatever is there.
+LoopedTensor AttentionEmitter::emitValues() {
+  LoopedTensor values = operand(2);
+  if (!op.getLengths())
+    return values;
+  unsigned keys = llvm::find(values.loops, loops.keys) - values.loops.begin();
+  return emitGeneric({values, lengths()}, empty(values.loops, element),
+                     values.loops, [&](OpBuilder &at, ValueRange elements) {
+                       return hideBehind(at, elements[0], elements[1], keys, 0);
+                     });
+}
+
 LoopedTensor AttentionEmitter::emitScores() {
   SmallVector<unsigned> over = with({loops.keys});
   LoopedTensor products = emitProduct(operand(0), transposeKeys(), over,
@@ -209,6 +241,8 @@ LoopedTensor AttentionEmitter::emitScores() {
   SmallVector<LoopedTensor> inputs = {products};
   if (op.getMask())
     inputs.push_back(operand(3));
+  if (op.getLengths())
+    inputs.push_back(lengths());
   return emitGeneric(inputs, empty(over, f32), over,
                      [&](OpBuilder &at, ValueRange elements) -> Value {
                        Value score = arith::MulFOp::create(
@@ -216,6 +250,10 @@ LoopedTensor AttentionEmitter::emitScores() {
                            constant(at, op.getScale().convertToDouble()));
                        if (op.getMask())
                          score = mask(at, score, elements[1]);
+                       if (op.getLengths())
+                         score =
+                             hideBehind(at, score, elements[inputs.size() - 1],
+                                        over.size() - 1, kLowest);
                        return op.getCausal() ? hideLaterKeys(at, score) : score;
                      });
 }
@@ -248,8 +286,8 @@ Value AttentionEmitter::emit() {
                                      arith::FastMathFlags::reassoc);
       });
   SmallVector<unsigned> results = with({loops.width});
-  LoopedTensor mixed =
-      emitProduct(powers, operand(2), results, with({loops.keys, loops.width}));
+  LoopedTensor mixed = emitProduct(powers, emitValues(), results,
+                                   with({loops.keys, loops.width}));
   unsigned last = op->getNumOperands() - 1;
   return emitGeneric(
              {mixed, total}, operand(last), results,
@@ -271,11 +309,11 @@ Value AttentionEmitter::emit() {
 //===----------------------------------------------------------------------===//
 
 /// Whether cuDNN may have the attention, as far as is known: in 16 bits,
-/// without a mask, of rows of whole 16 bytes.
+/// without a mask and lengths, of rows of whole 16 bytes.
 static bool mayBeCall(AttentionOp op) {
   constexpr int64_t kElements = 8, kMostWidth = 256;
   Type type = getElementTypeOrSelf(op.getQ().getType());
-  if (op.getMask() || (!type.isF16() && !type.isBF16()))
+  if (op.getMask() || op.getLengths() || (!type.isF16() && !type.isBF16()))
     return false;
   AttentionLoops loops = getAttentionLoops(op);
   if (loops.rows.size() > 2 || loops.batches.size() > 2)
@@ -311,6 +349,8 @@ static void emitRemark(AttentionOp op, bool library, const Makers &makers) {
   InFlightDiagnostic remark = mlir::emitRemark(op.getLoc()) << "attention is ";
   if (makers.tiles) {
     remark << "tiles of queries by tiles of keys";
+    if (op.getLengths())
+      remark << " up to their lengths";
     return;
   }
   if (makers.cudnn)
@@ -319,6 +359,9 @@ static void emitRemark(AttentionOp op, bool library, const Makers &makers) {
     remark << "a kernel";
   else
     remark << "products, exponentials and sums";
+  if (op.getLengths())
+    remark << (makers.kernel ? " over keys up to their lengths"
+                             : " over all keys");
   if (library && !makers.kernel)
     remark << ", because " << *whyNoAttentionKernel(op);
 }

@@ -226,7 +226,7 @@ AttentionOp Match::create(OpBuilder &builder) {
                                         getElementTypeOrSelf(o.getType()));
   SmallVector<AffineMap> maps = {ofQ, ofK, ofV, ofO};
   return AttentionOp::create(builder, loc, o.getType(), q, k, v,
-                             /*mask=*/Value(), empty,
+                             /*mask=*/Value(), /*lengths=*/Value(), empty,
                              builder.getAffineMapArrayAttr(maps),
                              builder.getF32FloatAttr(float(scale)),
                              /*causal=*/UnitAttr());

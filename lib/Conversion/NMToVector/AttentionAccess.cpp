@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -23,6 +24,16 @@ bool AttentionAccess::isContiguousAlong(Operand operand, unsigned loop) {
 Value AttentionAccess::sizeOf(unsigned loop) {
   auto [operand, dim] = findSize(loop);
   return e.dim(operand, dim);
+}
+
+Value AttentionAccess::countKeys(const Place &place) {
+  Value all = sizeOf(loops.keys);
+  if (!op.getLengths())
+    return all;
+  Value length =
+      memref::LoadOp::create(e.b, valueOf(Lengths), indicesOf(Lengths, place));
+  length = arith::IndexCastOp::create(e.b, e.b.getIndexType(), length);
+  return e.min(arith::MaxSIOp::create(e.b, length, e.index(0)), all);
 }
 
 Value AttentionAccess::leftOf(unsigned loop, Value at) {

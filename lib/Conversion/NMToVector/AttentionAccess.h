@@ -23,6 +23,9 @@ public:
   unsigned getRow() const { return loops.rows.back(); }
   /// A constant where it is static.
   Value sizeOf(unsigned loop);
+  /// How many keys rows at `place` see, of which `causal` and a mask hide some:
+  /// all, or the length of the place's batch.
+  Value countKeys(const Place &place);
   /// The number of iterations of `loop` from `at` on, a multiple of the lanes,
   /// that are left for lanes: a constant where all vectors are whole.
   Value leftOf(unsigned loop, Value at);

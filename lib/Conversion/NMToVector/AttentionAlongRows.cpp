@@ -318,7 +318,7 @@ void RowsTask::storeOutput(ArrayRef<Value> totals) {
 void RowsTask::emit() {
   firstRow = place[access.getRow()];
   rows = access.sizeOf(access.getRow());
-  keys = access.sizeOf(loops.keys);
+  keys = access.countKeys(place);
   depth = access.sizeOf(loops.depth);
   width = access.sizeOf(loops.width);
   auto whole = [&](Value size) {

@@ -219,7 +219,7 @@ void FewRowsTask::storeOutput(Value row) {
 void FewRowsTask::emit() {
   depth = access.sizeOf(loops.depth);
   width = access.sizeOf(loops.width);
-  Value keys = access.sizeOf(loops.keys), rows = e.index(1);
+  Value keys = access.countKeys(place), rows = e.index(1);
   for (unsigned loop : loops.rows)
     rows = e.b.createOrFold<arith::MulIOp>(rows, access.sizeOf(loop));
   auto whole = [&](Value size, int64_t part) {

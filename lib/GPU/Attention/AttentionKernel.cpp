@@ -190,7 +190,7 @@ void AttentionKernel::placeRows() {
 /// The keys that the block goes over.
 void AttentionKernel::findKeys() {
   firstKey = e.i32(0);
-  rows.endKey = e.toI32(place.keys);
+  rows.endKey = place.countKeys(ofHead);
   if (place.op.getCausal()) {
     AttentionPlace::Place unused = place.createPlace();
     Value last = e.least(e.add(rows.first, getBlockRows() - 1),
@@ -401,11 +401,11 @@ void AttentionKernel::launch() {
   lane.emplace(e, thread);
   placeBlock(launch.getBlockIds().x);
   placeRows();
+  ofHead = place.createPlace();
+  place.putHead(ofHead, head);
   findKeys();
   tiles->begin(*lane, thread);
   tiles->loadQueries(rows.places);
-  ofHead = place.createPlace();
-  place.putHead(ofHead, head);
   State state = mma ? runTiles() : runTurns();
   for (Value &total : state.totals)
     total = scores.overQuad(total, [&](Value a, Value b) {

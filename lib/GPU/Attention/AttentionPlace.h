@@ -27,6 +27,10 @@ public:
   /// group.
   Value putRow(Place &place, Value row);
 
+  /// How many keys rows of the place's head see, of which `causal` and a mask
+  /// hide some: all, or the length of the head's batch; i32.
+  Value countKeys(const Place &ofHead);
+
   ThreadEmitter &e;
   /// Heads of keys, heads of queries for each, rows of each, and rows of the
   /// list; and keys.

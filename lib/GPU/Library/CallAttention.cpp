@@ -59,8 +59,8 @@ bool AttentionCall::canBeMade() {
   auto isContiguousAlong = [&](unsigned i, unsigned loop) {
     return layouts[i].strides[*find(i, loop)] == 1;
   };
-  return !op.getMask() && loops.batches.size() <= 2 && loops.rows.size() <= 2 &&
-         isContiguousAlong(0, loops.depth) &&
+  return !op.getMask() && !op.getLengths() && loops.batches.size() <= 2 &&
+         loops.rows.size() <= 2 && isContiguousAlong(0, loops.depth) &&
          isContiguousAlong(1, loops.depth) &&
          isContiguousAlong(2, loops.width) && isContiguousAlong(3, loops.width);
 }

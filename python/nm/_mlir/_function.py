@@ -296,23 +296,27 @@ class FunctionText:
 
     def attention(self, query: tuple[Tensor, str], key: tuple[Tensor, str],
                   value: tuple[Tensor, str], mask: tuple[Tensor, str] | None,
+                  lengths: tuple[Tensor, str] | None,
                   out: tuple[Sequence[Dim], str], scale: float, is_causal: bool
                   ) -> Tensor:
         """An nm.attention of tensors with a letter for each dimension."""
         shape, loops_of_out = out
         init = self.empty(shape, query[0].element)
-        operands = [query, key, value, *([mask] if mask else []), (init, loops_of_out)]
+        others = {name: each for name, each in (("mask", mask), ("lengths", lengths))
+                  if each}
+        operands = [query, key, value, *others.values(), (init, loops_of_out)]
         letters = sorted({letter for _, loops in operands for letter in loops})
         maps = ", ".join(f"affine_map<({', '.join(letters)}) -> ({', '.join(loops)})>"
                          for _, loops in operands)
         ins = ", ".join(each.name for each, _ in operands[:3])
         types = ", ".join(each.type for each, _ in operands[:3])
-        masked = f" mask({mask[0].name} : {mask[0].type})" if mask else ""
+        hidden = "".join(f" {name}({each.name} : {each.type})"
+                         for name, (each, _) in others.items())
         result = Tensor(self.fresh(), init.shape, init.element)
         self.line(f"{result.name} = nm.attention indexing_maps = [{maps}] scale = "
                   f"{literal(scale, 'f32').split(' : ')[0]} "
                   f"{'causal ' if is_causal else ''}"
-                  f"ins({ins} : {types}){masked} outs({init.name} : {init.type}) -> "
+                  f"ins({ins} : {types}){hidden} outs({init.name} : {init.type}) -> "
                   f"{result.type}")
         return result
 

@@ -54,3 +54,25 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
     mask(%mask : memref<2048xf32>) outs(%o : memref<8x4x1x128xf16>)
   return
 }
+
+// -----
+
+// Loops over keys end at the batch's length, of which one below 0 counts as 0.
+
+// CHECK-LABEL: func.func @lengths(
+// CHECK-SAME: %[[L:[a-z0-9]+]]: memref<3xi32>
+func.func @lengths(%q: memref<3x2x96x64xf32>, %k: memref<3x2x100x64xf32>, %l: memref<3xi32>, %o: memref<3x2x96x64xf32>) {
+  // CHECK: scf.forall (%[[B:.*]], %{{.*}}, %{{.*}}) = (0, 0, 0) to (3, 2, 96) step (1, 1, 32)
+  // CHECK:   %[[LENGTH:.*]] = memref.load %[[L]][%[[B]]]
+  // CHECK:   %[[INDEX:.*]] = arith.index_cast %[[LENGTH]] : i32 to index
+  // CHECK:   %[[NOT_LESS:.*]] = arith.maxsi %[[INDEX]], %c0
+  // CHECK:   %[[END:.*]] = arith.minsi %[[NOT_LESS]], %c100
+  // CHECK:   scf.for %{{.*}} = %c0 to %[[END]] step %c64
+  nm.attention indexing_maps = [affine_map<(b, h, m, n, d, e) -> (b, h, m, d)>, affine_map<(b, h, m, n, d, e) -> (b, h, n, d)>,
+                                affine_map<(b, h, m, n, d, e) -> (b, h, n, e)>, affine_map<(b, h, m, n, d, e) -> (b)>,
+                                affine_map<(b, h, m, n, d, e) -> (b, h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %k : memref<3x2x96x64xf32>, memref<3x2x100x64xf32>, memref<3x2x100x64xf32>)
+    lengths(%l : memref<3xi32>) outs(%o : memref<3x2x96x64xf32>)
+  return
+}

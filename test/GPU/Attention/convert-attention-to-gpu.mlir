@@ -166,3 +166,29 @@ func.func @few(%q: memref<2x16x64xf16>, %k: memref<2x300x64xf16>, %v: memref<2x3
   return
 }
 }
+
+// -----
+
+// A block's loop ends at its batch's length, of all kernels, and blocks of few
+// rows share the keys before it.
+
+module attributes {nm.chip = #nm.chip<"sm_90a">} {
+// CHECK-LABEL: func.func @lengths(
+// CHECK-SAME: %[[L:[a-z0-9]+]]: memref<2xi64>
+// CHECK: gpu.launch
+// CHECK: %[[LENGTH:.*]] = memref.load %[[L]][
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[LENGTH]] : i64 to index
+// CHECK: %[[NOT_LESS:.*]] = arith.maxsi %[[INDEX]]
+// CHECK: %[[END:.*]] = arith.minui %[[NOT_LESS]]
+// CHECK: %[[END_I32:.*]] = arith.index_castui %[[END]] : index to i32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END_I32]]
+func.func @lengths(%q: memref<2x100x64xf16>, %k: memref<2x300x64xf16>, %l: memref<2xi64>, %o: memref<2x100x64xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h)>,
+                                affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %k : memref<2x100x64xf16>, memref<2x300x64xf16>, memref<2x300x64xf16>)
+    lengths(%l : memref<2xi64>) outs(%o : memref<2x100x64xf16>)
+  return
+}
+}

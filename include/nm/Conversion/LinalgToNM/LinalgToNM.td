@@ -114,11 +114,12 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
   let description = [{
     Every `nm.attention` becomes the ops that define it: the product of queries and
     keys, the scale and the mask, the exponentials of what is left beside the
-    row's largest, their sum, the product with the values, and a division.
+    row's largest, their sum, the product with the values, and a division. With
+    lengths, scores of keys behind are hidden and values there are zero.
 
     With `library`, attention in f16 or bf16 whose depth and width are multiples
     of 16 and at most 128 stays one op, for `convert-attention-to-gpu`. Without a
-    mask, and of multiples of 8 and at most 256, it is that in one branch of an
+    mask and lengths, and of multiples of 8 and at most 256, it is that in one branch of an
     `scf.if`, whose condition is `nm.has_cudnn`, for `nm-call-cublas` to make a
     call of; the other branch has the op for the kernel, or those that define
     it. What only transposes an operand, or the result, is folded into the

@@ -28,7 +28,8 @@ def ConvertAttentionToGPU
     - **Hidden keys.** With `causal`, tiles that no row of the block sees are
       left out, and scores are compared with the order of keys in tiles alone
       that some rows see. A mask's elements are added, or select, as they are
-      read.
+      read. With lengths, tiles behind that of a block's batch are left out, and
+      blocks that share the keys of few rows share those before it.
     - **Few rows.** At most 16 rows, as in a step of decoding, are all of a
       block's, whose warps share the tiles of keys; and up to 32 blocks share the
       keys of a head, so that some 264 blocks run. A second kernel adds their

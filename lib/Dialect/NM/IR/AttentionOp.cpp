@@ -63,8 +63,12 @@ AffineMap mlir::nm::getMaskMap(AttentionOp op) {
   return op.getMask() ? op.getMap(3) : AffineMap();
 }
 
+AffineMap mlir::nm::getLengthsMap(AttentionOp op) {
+  return op.getLengths() ? op.getMap(op.getMask() ? 4 : 3) : AffineMap();
+}
+
 AffineMap mlir::nm::getOutputMap(AttentionOp op) {
-  return op.getMap(op.getMask() ? 4 : 3);
+  return op.getMap(op->getNumOperands() - 1);
 }
 
 AttentionLoops mlir::nm::getAttentionLoops(AttentionOp op) {
@@ -142,9 +146,17 @@ std::optional<StringRef> mlir::nm::whyNoAttentionKernel(AttentionOp op) {
 // The op
 //===----------------------------------------------------------------------===//
 
-/// (C2) of the mask.
+/// (C2) of the mask and of lengths.
 static LogicalResult verifyMaskLoops(AttentionOp op) {
   AttentionLoops loops = getAttentionLoops(op);
+  if (AffineMap map = getLengthsMap(op))
+    for (unsigned loop : getLoopsOf(map))
+      if (!llvm::is_contained(loops.batches, loop))
+        return op.emitOpError()
+               << "expected lengths to run along batches, but got "
+               << AffineMapAttr::get(map);
+  if (!op.getMask())
+    return success();
   for (unsigned loop : getLoopsOf(getMaskMap(op)))
     if (loop == loops.depth || loop == loops.width)
       return op.emitOpError() << "expected the mask to run along batches, rows "
@@ -168,6 +180,8 @@ LogicalResult AttentionOp::verify() {
   SmallVector<StringRef> names = {"Q", "K", "V"};
   if (getMask())
     names.push_back("the mask");
+  if (getLengths())
+    names.push_back("lengths");
   names.push_back("O");
   if (getIndexingMaps().size() != names.size())
     return emitOpError() << "expected " << names.size()
@@ -187,7 +201,7 @@ LogicalResult AttentionOp::verify() {
               "and V, of Q and K, or of V and O, and one of each of the last "
               "three, but got "
            << getIndexingMaps();
-  if (getMask() && failed(verifyMaskLoops(*this)))
+  if (failed(verifyMaskLoops(*this)))
     return failure();
   // (C4).
   if (failed(verifyElementTypes(*this)) ||

@@ -1,16 +1,18 @@
-"""Masks of attention that are causal or hide nothing, as transformers computes a causal one
-from the lengths alone. Attention itself says `is_causal`, and needs no mask of ones."""
+"""Masks of attention that are causal, hide nothing or what is behind lengths, as transformers
+computes a causal one from the sizes alone. Attention itself says `is_causal` and `lengths`, and
+needs no mask of ones."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy
 import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from ._attention_lengths import Hidden, emit_lengths, find_hidden
 from ._context import name_of, where
 from ._known import KnownValues
 from ._symbolic import ALWAYS, Condition, condition_of, place
@@ -40,12 +42,14 @@ def simplify_masks(program: ExportedProgram) -> list[str]:
         mask, dropout, is_causal = _options(node)
         if not isinstance(mask, fx.Node) or is_causal:
             continue
-        rest, is_causal = masks.split(mask)
-        if rest is not mask:
-            # nm.attention takes both, unlike PyTorch's.
+        rest, is_causal, lengths = masks.split(mask, _heads_of(node, mask))
+        if rest is not mask or lengths is not None:
+            # nm.attention takes all of them, unlike PyTorch's.
             node.args = (*node.args[:3], rest, dropout, is_causal)
             node.kwargs = {name: each for name, each in node.kwargs.items()
                            if name not in ("attn_mask", "dropout_p", "is_causal")}
+        if lengths is not None:
+            node.kwargs = {**node.kwargs, "lengths": lengths}
         arguments = _arguments_of(program, rest)
         if arguments:
             kept.setdefault(arguments, []).append(node)
@@ -76,6 +80,20 @@ def _remark(arguments: tuple[str, ...], attentions: list[fx.Node]) -> str:
             "this argument gives attention without a mask")
 
 
+def _heads_of(attention: fx.Node, mask: fx.Node) -> int | None:
+    """How many dimensions of heads scores have, which lengths do not run along: none or
+    one. None where attention cannot have lengths."""
+    query, key, value = (each.meta["val"] for each in attention.args[:3])
+    kinds = {query.dtype, key.dtype, value.dtype}
+    if (len(kinds) != 1 or not kinds <= {torch.float32, torch.float16, torch.bfloat16}
+            or mask.meta["val"].dtype not in (torch.bool, torch.float32, *kinds)
+            or key.shape[:-2] != value.shape[:-2] or key.dim() != query.dim()):
+        return None
+    heads = 1 if query.dim() > 3 else 0
+    batches = query.dim() - 2 - heads
+    return heads if query.shape[:batches] == key.shape[:batches] else None
+
+
 def _options(node: fx.Node) -> tuple[Any, float, bool]:
     given = dict(zip(("attn_mask", "dropout_p", "is_causal"), node.args[3:]))
     given |= node.kwargs
@@ -83,37 +101,68 @@ def _options(node: fx.Node) -> tuple[Any, float, bool]:
             given.get("is_causal", False))
 
 
+class _Split(NamedTuple):
+    """The part of a mask that stays a mask, None where nothing does; whether the mask
+    hides what causal attention hides; and lengths, with leading dimensions of scores."""
+
+    rest: fx.Node | None
+    is_causal: bool
+    lengths: fx.Node | None
+
+
 class _Masks:
     def __init__(self, program: ExportedProgram):
         self._values = KnownValues(program)
         self._graph = program.graph
-        self._split: dict[fx.Node, tuple[fx.Node | None, bool]] = {}
+        self._split: dict[tuple[fx.Node, int | None], _Split] = {}
 
-    def split(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
-        """The part of the mask that stays a mask, None where nothing does, and whether
-        the mask hides what causal attention hides."""
-        if mask not in self._split:
-            self._split[mask] = self._split_of(mask)
-        return self._split[mask]
+    def split(self, mask: fx.Node, heads: int | None) -> _Split:
+        """What the mask hides, of attention with `heads` dimensions of heads, along which
+        lengths do not run; with None it has no lengths."""
+        if (mask, heads) not in self._split:
+            self._split[mask, heads] = self._split_of(mask, heads)
+        return self._split[mask, heads]
 
-    def _split_of(self, mask: fx.Node) -> tuple[fx.Node | None, bool]:
+    def _split_of(self, mask: fx.Node, heads: int | None) -> _Split:
         kind = self._kind_of(mask)
         if kind:
-            return None, kind == "causal"
+            return _Split(None, kind == "causal", None)
         whole_shape = tuple(mask.meta["val"].shape[-2:])
-        rest, is_causal = [], False
+        rest, is_causal, ends = [], False, []
         for part in _parts(mask):
             kind = self._kind_of(part)
-            if kind == "causal" and tuple(part.meta["val"].shape[-2:]) == whole_shape:
+            is_whole = tuple(part.meta["val"].shape[-2:]) == whole_shape
+            if kind == "causal" and is_whole:
                 is_causal = True
             elif kind != "whole":
-                rest.append(self._narrowed(part))
+                hidden = self._hidden_of(part, whole_shape, heads)
+                is_causal |= hidden.is_causal and hidden.is_whole and is_whole
+                ends.append((hidden, part))
+                if not hidden.is_whole or (hidden.is_causal and not is_whole):
+                    rest.append(self._narrowed(part))
+        lengths = self._lengths_of(ends)
         if not rest:
-            return None, is_causal
+            return _Split(None, is_causal, lengths)
         kept = functools.reduce(self._both, rest)
         # A mask that hides rows alone keeps its columns, which attention runs along.
         is_narrow = kept.meta["val"].dim() and kept.meta["val"].shape[-1] == whole_shape[-1]
-        return kept if is_narrow or is_causal else mask, is_causal
+        return _Split(kept if is_narrow or is_causal else mask, is_causal, lengths)
+
+    def _hidden_of(self, part: fx.Node, whole_shape: tuple, heads: int | None) -> Hidden:
+        shape = part.meta["val"].shape
+        if heads is None or len(shape) < 2 or shape[-1] != whole_shape[1]:
+            return Hidden()
+        hidden = find_hidden(part, self._values.constant_of)
+        batches = len(shape) - 2 - heads
+        is_of_head = any(isinstance(dim, int) and dim >= batches
+                         for end in hidden.ends for dim in end.along)
+        return Hidden() if is_of_head else hidden
+
+    def _lengths_of(self, ends: list[tuple[Hidden, fx.Node]]) -> fx.Node | None:
+        def compute(after: fx.Node, target: Any, args: tuple) -> fx.Node:
+            return self._computed(after, target, args, {})
+
+        return emit_lengths(ends, compute)
 
     def _both(self, first: fx.Node, second: fx.Node) -> fx.Node:
         return self._computed(max(first, second), torch.ops.aten.bitwise_and.Tensor,

@@ -121,7 +121,7 @@ def _product(c: Context, a: Tensor | Constant, b: Tensor | Constant) -> Tensor:
 def _attention(c: Context, query: Tensor, key: Tensor, value: Tensor,
                mask: Tensor | Constant | None = None, dropout: float = 0,
                is_causal: bool = False, *, scale: float | None = None,
-               enable_gqa: bool = False) -> Tensor:
+               enable_gqa: bool = False, lengths: Tensor | None = None) -> Tensor:
     query, key, value = map(c.tensor, (query, key, value))
     if dropout:
         raise c.refuse(f"no dropout, as in evaluation mode, but got {dropout}")
@@ -139,16 +139,23 @@ def _attention(c: Context, query: Tensor, key: Tensor, value: Tensor,
         mask = c.tensor(mask)
         if groups != 1 and len(mask.shape) > 2:
             mask = _split_heads(c, mask, groups if mask.shape[-3] != 1 else 1)
-    whole = _whole(c, query, key, value, mask, out_shape, scale, is_causal)
+    if lengths is not None:
+        lengths = c.tensor(lengths)
+        if groups != 1 and lengths.shape:
+            lengths = c.fn.reshape(lengths, [*lengths.shape, 1])
+    whole = _whole(c, query, key, value, mask, lengths, out_shape, scale, is_causal)
     if whole is not None:
         return c.fn.reshape(whole, c.shape)
+    if lengths is not None:
+        raise c.refuse("queries, keys and values of one element type with lengths")
     scores = _scores(c, query, key, mask, is_causal, scale)
     mixed = _mix(c, scores, value, out_shape)
     return c.fn.reshape(mixed, c.shape)
 
 
 def _whole(c: Context, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
-           shape: list, scale: float, is_causal: bool) -> Tensor | None:
+           lengths: Tensor | None, shape: list, scale: float, is_causal: bool
+           ) -> Tensor | None:
     """The attention as one op, where keys and values have the same heads."""
     rank = len(query.shape) - 2
     elements = {each.element for each in (query, key, value)}
@@ -163,17 +170,22 @@ def _whole(c: Context, query: Tensor, key: Tensor, value: Tensor, mask: Tensor |
     def narrow(each: Tensor) -> Tensor:
         return c.fn.reshape(each, [*(each.shape[dim] for dim in kept), *each.shape[-2:]])
 
-    masked = None
-    if mask is not None:
-        full = [*query.shape[:-1], key.shape[-2]]
-        loops = letters + "mn"
-        places = range(len(full) - len(mask.shape), len(full))
-        dims = [(size, loops[place]) for size, place in zip(mask.shape, places)
-                if size == full[place]]
-        masked = (c.fn.reshape(mask, [size for size, _ in dims]),
-                  "".join(loop for _, loop in dims))
+    def broadcast(each: Tensor | None, full: list, loops: str, kept: str
+                  ) -> tuple[Tensor, str] | None:
+        """The tensor, whose shape ends as `full` does, along the loops that it has."""
+        if each is None:
+            return None
+        places = range(len(full) - len(each.shape), len(full))
+        dims = [(size, loops[place]) for size, place in zip(each.shape, places)
+                if size == full[place] and loops[place] in kept]
+        return (c.fn.reshape(each, [size for size, _ in dims]),
+                "".join(loop for _, loop in dims))
+
+    masked = broadcast(mask, [*query.shape[:-1], key.shape[-2]], letters + "mn",
+                       letters + "mn")
+    ends = broadcast(lengths, query.shape[:-2], letters, of_keys)
     return c.fn.attention((query, letters + "mk"), (narrow(key), of_keys + "nk"),
-                          (narrow(value), of_keys + "nw"), masked,
+                          (narrow(value), of_keys + "nw"), masked, ends,
                           (shape, letters + "mw"), scale, is_causal)
 
 

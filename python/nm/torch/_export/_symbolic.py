@@ -3,12 +3,14 @@ when the model is called. What no rule here covers is unknown."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 import torch
+from sympy.core.function import AppliedUndef
 from torch import fx
 
 from ._context import name_of
@@ -78,6 +80,24 @@ def condition_of(mask: fx.Node, constant_of: Callable[[fx.Node], torch.Tensor | 
         return None
 
 
+def exact_condition_of(mask: fx.Node,
+                       constant_of: Callable[[fx.Node], torch.Tensor | None],
+                       at: Places, unnamed: Unnamed) -> Condition | None:
+    """Which keys a mask shows that hides others wholly, as false and -inf do, with the
+    elements of tensors that no formula is known for."""
+    try:
+        value = _Elements(constant_of, unnamed).of(mask, at)
+    except (Unknown, RecursionError):
+        return None
+    if isinstance(value, Choice):
+        if (value.first, value.second) == (0, -math.inf):
+            return value.condition
+        is_shown_last = (value.first, value.second) == (-math.inf, 0)
+        return ~value.condition if is_shown_last and len(
+            value.condition.formulas) == 1 else None
+    return value if isinstance(value, Condition) else None
+
+
 def _shown(value: Value) -> Condition:
     if isinstance(value, Choice):
         # transformers adds the least number, and others -inf.
@@ -91,9 +111,34 @@ def _shown(value: Value) -> Condition:
     return value
 
 
+class Unnamed:
+    """Tensors of whole numbers for whose elements no rule has a formula, by the functions
+    of places that stand for them."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, fx.Node] = {}
+
+    def element(self, node: fx.Node, at: Places) -> sympy.Expr:
+        name = f"element_of_{node.name}"
+        self._nodes[name] = node
+        return sympy.Function(name, integer=True)(*at)
+
+    def node_of(self, element: sympy.Expr) -> fx.Node:
+        return self._nodes[element.func.__name__]
+
+
+def elements_in(formula: sympy.Expr) -> list[sympy.Expr]:
+    """The elements of Unnamed tensors in a formula."""
+    return list(formula.atoms(AppliedUndef))
+
+
+_WHOLE = (torch.int32, torch.int64)
+
+
 class _Elements:
-    def __init__(self, constant_of: Callable[[fx.Node], torch.Tensor | None]):
-        self._constant_of = constant_of
+    def __init__(self, constant_of: Callable[[fx.Node], torch.Tensor | None],
+                 unnamed: Unnamed | None = None):
+        self._constant_of, self._unnamed = constant_of, unnamed
 
     def of(self, node: Any, at: Places) -> Value:
         """The element at these places of the node's tensor, or a number."""
@@ -102,6 +147,24 @@ class _Elements:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return _number(value)
+        if self._unnamed is None or value.dtype not in _WHOLE:
+            return self._by_rule(node, at)
+        try:
+            return self._by_rule(node, at)
+        except Unknown:
+            return self._unnamed.element(node, at)
+
+    def condition(self, node: Any, at: Places) -> Condition:
+        """Of an operand that is true or false; with Unnamed tensors one without a formula
+        has a name."""
+        try:
+            return _conditions(self, at, node)[0]
+        except Unknown:
+            if self._unnamed is None:
+                raise
+            return _condition(sympy.Dummy("unknown", integer=True))
+
+    def _by_rule(self, node: fx.Node, at: Places) -> Value:
         if node.op != "call_function":
             return self._of_constant(node, at)
         rule = _RULES.get(name_of(node.target))
@@ -220,10 +283,28 @@ def _copy(elements, node, at, source):
     value = elements.of(source, at)
     before, after = (each.meta["val"].dtype for each in (source, node))
     if torch.bool in (before, after) and before != after:
-        raise Unknown
+        return _as_number(value) if before == torch.bool else _as_truth(value)
     if before.is_floating_point and not after.is_floating_point:
         raise Unknown
     return value
+
+
+def _as_number(value: Value) -> Value:
+    if value in (ALWAYS, NEVER):
+        return sympy.Integer(value == ALWAYS)
+    if isinstance(value, Condition):
+        return Choice(value, 1.0, 0.0)
+    raise Unknown
+
+
+def _as_truth(value: Value) -> Value:
+    if isinstance(value, Choice) and not (value.first and value.second):
+        if value.first:
+            return value.condition
+        return ~value.condition if value.second else NEVER
+    if isinstance(value, sympy.Expr) and value.is_number:
+        return ALWAYS if value else NEVER
+    raise Unknown
 
 
 @_rule("cumsum")
@@ -284,7 +365,7 @@ def _conditions(elements: _Elements, at: Places, *nodes: Any) -> list[Condition]
 
 @_rule("bitwise_and", "logical_and")
 def _and(elements, _node, at, first, second):
-    a, b = _conditions(elements, at, first, second)
+    a, b = (elements.condition(node, at) for node in (first, second))
     return a & b
 
 

@@ -22,14 +22,15 @@ std::optional<AttentionLoops> getAttentionLoops(AffineMap q, AffineMap k,
                                                 AffineMap v, AffineMap o);
 
 AttentionLoops getAttentionLoops(AttentionOp op);
-/// The map of the mask; null where there is none.
+/// The maps of the mask and of lengths; null where there are none.
 AffineMap getMaskMap(AttentionOp op);
+AffineMap getLengthsMap(AttentionOp op);
 AffineMap getOutputMap(AttentionOp op);
 
 /// The operands of an attention by its loops.
 class AttentionOperands {
 public:
-  enum Operand : unsigned { Q, K, V, Mask, O };
+  enum Operand : unsigned { Q, K, V, Mask, Lengths, O };
   /// A value for each loop; null where the loop's value is not known.
   using Place = SmallVector<Value>;
 
@@ -57,7 +58,9 @@ public:
 
 private:
   unsigned numberOf(Operand operand) {
-    return operand == O ? op->getNumOperands() - 1 : operand;
+    if (operand == O)
+      return op->getNumOperands() - 1;
+    return operand == Lengths && !op.getMask() ? unsigned(Mask) : operand;
   }
 };
 

@@ -7,8 +7,13 @@ def NM_AttentionMaskElement : AnyTypeOf<[F32, F16, BF16, I1]>;
 def NM_AttentionMask : AnyTypeOf<[RankedTensorOf<[NM_AttentionMaskElement]>,
                                   MemRefOf<[NM_AttentionMaskElement]>]>;
 
+def NM_AttentionLengthsElement : AnyTypeOf<[I32, I64]>;
+def NM_AttentionLengths
+    : AnyTypeOf<[RankedTensorOf<[NM_AttentionLengthsElement]>,
+                 MemRefOf<[NM_AttentionLengthsElement]>]>;
+
 def NM_AttentionOp
-    : NM_ContractionOp<"attention"> {
+    : NM_ContractionOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "attention: what rows of queries see of keys and values";
   let description = [{
     O = softmax(scale · Q · Kᵀ + mask) · V, as PyTorch's
@@ -20,7 +25,13 @@ def NM_AttentionOp
     one of Q and K alone, the depth of a score; and one of V and O alone, the
     width of a result.
 
-    With `causal`, row i sees keys 0 to i. A mask of i1 says which keys a row
+    With `causal`, row i sees keys 0 to i, whatever `lengths` are: both count from
+    the first key, as of prompts that are padded behind their ends. With `lengths`,
+    of i32 or i64, a row sees keys 0 to lengths - 1 of its batch: one below 0 counts
+    as 0, and one above the number of keys as that. Keys and values behind are not
+    read, or whatever they hold, NaN too, has no effect, and tiles of them take no
+    time; where FlashAttention's `seqlens_k` aligns `causal` with the last key, a
+    mask does. A mask of i1 says which keys a row
     sees; one of floats is added to the scores, where -inf hides a key. A row
     that sees no key is zero, as in PyTorch, and not the mean of what is hidden.
 
@@ -29,14 +40,15 @@ def NM_AttentionOp
 
     For CPUs `convert-nm-to-vector` makes loops over tiles of it, which keep no
     more than a tile of scores. For GPUs it is a call of cuDNN where that
-    has it and can be loaded, else a kernel (`convert-attention-to-gpu`), and
+    has it, without a mask and lengths, and can be loaded, else a kernel (`convert-attention-to-gpu`), and
     what that does not take `nm-decompose-attention` makes products and sums of.
 
     Constraints:
     * (C1) the maps have the same loops, and each result of theirs is another
       loop, one for each dimension of the operand.
     * (C2) loops are as above, one each of keys, depth and width, and at least
-      one of rows. The mask runs along batches, rows and keys.
+      one of rows. The mask runs along batches, rows and keys, and lengths along
+      batches.
     * (C3) Q, K, V and O have the same element type.
     * (C4) dimensions that run along one loop have the same size, and every size
       is at most 2^40.
@@ -55,6 +67,7 @@ def NM_AttentionOp
   }];
   let arguments = (ins NM_ComputedOperand:$q, NM_ComputedOperand:$k,
                        NM_ComputedOperand:$v, Optional<NM_AttentionMask>:$mask,
+                       Optional<NM_AttentionLengths>:$lengths,
                        NM_ComputedOperand:$o,
                        AffineMapArrayAttr:$indexing_maps, F32Attr:$scale,
                        UnitAttr:$causal);
@@ -62,6 +75,7 @@ def NM_AttentionOp
     `indexing_maps` `=` $indexing_maps `scale` `=` $scale (`causal` $causal^)?
     `ins` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
     (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     `outs` `(` $o `:` type($o) `)` attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = mapDeclarations # [{
