@@ -162,6 +162,27 @@ def test_captured_graphs_outlive_what_they_read(rows, dtype):
         assert free_bytes() > held
 
 
+@torch.no_grad()
+def test_a_module_ends_while_a_graph_is_captured(tmp_path):
+    """As where Python's garbage collector ends one in the middle of a capture."""
+    x = torch.randn(8, 64, device="cuda")
+    models = [nn.Linear(64, 48 + 16 * i).cuda() for i in range(2)]
+    kept, ended = (nm.torch.export(model, x).compile(tmp_path / f"{i}.so", target="cuda")
+                   for i, model in enumerate(models))
+    wanted = kept(x)
+    ended(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        del ended
+        gc.collect()
+        y = kept(x)
+    y.fill_(7)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(y, wanted)
+
+
 def precompile(chip):
     pattern = nm.Pattern(2, 4, axis=1)
     for dtype, kind in TYPES.items():

@@ -56,6 +56,13 @@ static constexpr int64_t kConversionClocks = 18;
 static constexpr int64_t kStepRows = 128;
 /// The fewest slices whose warps hide one another's loads.
 static constexpr int64_t kManySlices = 8;
+/// How many times longer than its clocks a multiprocessor takes with `warps`,
+/// as it has them for runs of 64 and 128 rows: 12 kernels of f16 with 2 to 16
+/// rows took 1.7 times as long with two warps, 1.2 to 1.3 with four and 1.0
+/// with eight (one H200, 2026-11-29).
+static double factorOfFewWarps(int64_t warps) {
+  return std::max(1.0, 0.75 + 2.0 / double(warps));
+}
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;
 
@@ -118,6 +125,17 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
   return parts;
 }
 
+/// The warps that a multiprocessor has of blocks of `tile`.
+static int64_t countWarps(const GpuProduct &product, const GpuChip &chip,
+                          const GpuSchedule &tile) {
+  int64_t blocks = (product.n + tile.blockN - 1) / tile.blockN,
+          ofOne = (blocks + chip.multiprocessors - 1) / chip.multiprocessors,
+          room = chip.sharedPerMultiprocessor /
+                 (tile.sharedBytes + kReservedShared);
+  return std::max<int64_t>(1, std::min(ofOne, room)) * tile.sliceK *
+         (tile.blockN / tile.warpN);
+}
+
 Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
                                                 const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product, chip))
@@ -151,6 +169,9 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
       continue;
     std::optional<GpuSchedule> found =
         chooseStages(product, chip, parts, tile, kStages, kStages);
+    if (found && isLong)
+      found->microseconds *=
+          factorOfFewWarps(countWarps(product, chip, *found));
     if (found && shape.hasRegisters(product.k) &&
         (!best || found->microseconds < best->microseconds))
       best = found;
