@@ -96,8 +96,8 @@ Value VectorEmitter::mask(Value width) {
 }
 
 /// Where the element at `indices` is, of an array whose elements have
-/// `elementBytes`.
-static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
+/// `elementBytes`, as an i64.
+static Value getAddress(ImplicitLocOpBuilder &b, Value memref,
                         ArrayRef<Value> indices, int64_t elementBytes) {
   auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
   Value element = metadata.getOffset();
@@ -107,10 +107,18 @@ static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
   Value bytes = b.createOrFold<arith::MulIOp>(
       element, arith::ConstantIndexOp::create(b, elementBytes));
-  Value address = arith::IndexCastOp::create(
-      b, b.getI64Type(), b.createOrFold<arith::AddIOp>(base, bytes));
+  return arith::IndexCastOp::create(b, b.getI64Type(),
+                                    b.createOrFold<arith::AddIOp>(base, bytes));
+}
+
+static Value toPointer(ImplicitLocOpBuilder &b, Value address) {
   return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
                                   address);
+}
+
+static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
+                        ArrayRef<Value> indices, int64_t elementBytes) {
+  return toPointer(b, getAddress(b, memref, indices, elementBytes));
 }
 
 static Value constantVector(ImplicitLocOpBuilder &b, VectorType type,
@@ -356,6 +364,42 @@ Value VectorEmitter::allocate(ArrayRef<Value> sizes) {
 
 void VectorEmitter::deallocate(Value memref) {
   memref::DeallocOp::create(b, memref);
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// Accumulators are f32 or i32.
+static constexpr int64_t kAccumulatorBytes = 4;
+
+Value VectorEmitter::address(Value memref, ArrayRef<Value> indices) {
+  return getAddress(b, memref, indices, kAccumulatorBytes);
+}
+
+Value VectorEmitter::advance(Value address, Value elements) {
+  Value bytes = arith::IndexCastOp::create(b, b.getI64Type(),
+                                           mul(elements, kAccumulatorBytes));
+  return b.createOrFold<arith::AddIOp>(address, bytes);
+}
+
+Value VectorEmitter::keepInRegister(Value address) {
+  // Empty assembly, behind which LLVM does not see a sum.
+  return LLVM::InlineAsmOp::create(
+             b, b.getI64Type(), ValueRange{address}, /*asm_string=*/"",
+             /*constraints=*/"=r,0", /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr{}, ArrayAttr{})
+      .getResult(0);
+}
+
+Value VectorEmitter::loadAt(Value address, int64_t element) {
+  Value pointer = toPointer(b, address);
+  Value place = LLVM::GEPOp::create(
+      b, pointer.getType(), accumulator, pointer,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(element)});
+  return LLVM::LoadOp::create(b, vectorType, place,
+                              /*alignment=*/unsigned(target.bits / 8));
 }
 
 //===----------------------------------------------------------------------===//

@@ -94,6 +94,17 @@ public:
   Value allocate(ArrayRef<Value> sizes);
   void deallocate(Value memref);
 
+  //===--- Addresses, i64, in memory that allocate() made -----------------===//
+
+  /// The address of the element at `indices`.
+  Value address(Value memref, ArrayRef<Value> indices);
+  /// The address `elements` behind another.
+  Value advance(Value address, Value elements);
+  /// An address that is in a register of its own where it is loaded from.
+  Value keepInRegister(Value address);
+  /// The vector that begins `element` elements behind an address.
+  Value loadAt(Value address, int64_t element);
+
   //===--- Control flow ---------------------------------------------------===//
 
   using Body = llvm::function_ref<void(Value)>;

@@ -136,8 +136,7 @@ private:
                              Value window, Value unitOfWindow,
                              const Scratch &scratch, ArrayRef<Value> sums);
   SmallVector<Value> addRow(const RegisterTile &registers, Value weightRow,
-                            ArrayRef<Value> aRows, const Scratch &scratch,
-                            ArrayRef<Value> sums);
+                            ArrayRef<Value> aRows, ArrayRef<Value> sums);
 
   VectorEmitter &e;
   const ProductTile &tile;
@@ -391,27 +390,37 @@ SmallVector<Value> AlongM::addUnit(const RegisterTile &registers,
   const ::nm::Pattern &pattern = tile.pattern;
   Value unit =
       e.add(e.mul(e.add(kTile.firstWindow, window), pattern.n), unitOfWindow);
-  SmallVector<Value> unitRows;
+  // The index is scaled by itself: what it is added to is one addition for all
+  // units of a window.
+  int64_t rowElements = scratch.vectors * e.lanes;
+  Value windowStart =
+      e.address(scratch.a, {e.mul(window, pattern.windowRows()),
+                            e.mul(registers.firstVector, e.lanes)});
+  SmallVector<Value> unitStarts;
   for (int64_t group = 0; group < registers.columns / registers.columnsPerGroup;
        ++group) {
     Value position = weights.unitIndex(registers.panel, unit,
                                        e.add(registers.firstGroup, group));
-    unitRows.push_back(
-        e.mul(e.add(e.mul(window, pattern.m), position), pattern.bk));
+    unitStarts.push_back(
+        e.advance(windowStart, e.mul(position, pattern.bk * rowElements)));
   }
   return e.sumItems(
       e.index(0), pattern.bk, /*rowsPerItem=*/1, kUnroll, sums,
       [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
-        SmallVector<Value> aRows = llvm::map_to_vector(
-            unitRows, [&](Value row) { return e.add(row, rowOfUnit); });
+        SmallVector<Value> aRows = unitStarts;
+        if (pattern.bk > 1)
+          aRows = llvm::map_to_vector(unitStarts, [&](Value start) {
+            return e.advance(start, e.mul(rowOfUnit, rowElements));
+          });
         Value weightRow = e.add(e.mul(unit, pattern.bk), rowOfUnit);
-        return addRow(registers, weightRow, aRows, scratch, rowSums);
+        return addRow(registers, weightRow, aRows, rowSums);
       });
 }
 
+/// Adds the products of a row of weights and the rows of A whose addresses
+/// `aRows` has, one for each group of columns.
 SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
                                   Value weightRow, ArrayRef<Value> aRows,
-                                  const Scratch &scratch,
                                   ArrayRef<Value> sums) {
   SmallVector<Value> results;
   SmallVector<Value> a;
@@ -419,10 +428,13 @@ SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
     if (column % registers.columnsPerGroup == 0) {
       a.clear();
       Value row = aRows[column / registers.columnsPerGroup];
+      // A few multiplications of one column load from the address: an Intel
+      // core takes each for two instructions where the address is a sum of two
+      // registers.
+      if (registers.columnsPerGroup == 1 && registers.vectors > 1)
+        row = e.keepInRegister(row);
       for (int64_t vector = 0; vector < registers.vectors; ++vector)
-        a.push_back(e.load(
-            scratch.a,
-            {row, e.mul(e.add(registers.firstVector, vector), e.lanes)}));
+        a.push_back(e.loadAt(row, vector * e.lanes));
     }
     Value weight = e.broadcast(weights.value(
         registers.panel, weightRow, e.add(registers.firstColumn, column)));

@@ -113,8 +113,10 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
   // PLAIN:   scf.for %{{.*}} = %[[C0]] to %[[C3]]
   // PLAIN:     scf.for
   // PLAIN:       scf.for %{{.*}} iter_args
+  // PLAIN:         memref.extract_aligned_pointer_as_index %[[TILE]]
   // PLAIN:         memref.load %[[I]]
-  // PLAIN:         vector.load %[[TILE]]
+  // PLAIN-NOT:     llvm.inline_asm
+  // PLAIN:         llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
   // PLAIN:         %[[WEIGHT:.*]] = memref.load %[[V]]
   // PLAIN:         %[[WIDE:.*]] = arith.extf %[[WEIGHT]] : f16 to f32
   // PLAIN:         vector.broadcast %[[WIDE]]
@@ -132,6 +134,33 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
     schedule #nm.vector<block = [4, 24, 32], thread = [4, 2]>
     ins(%a, %v, %i : memref<4x62xf16>, memref<3x32x8xf16>, memref<3x32x1xi8>)
     outs(%c : memref<4x24xf16>)
+  return
+}
+
+// -----
+
+// Multiplications of a column that has its own rows of A load from one register
+// and a constant: a sum of two registers would be an instruction more of each.
+
+// CHECK-LABEL: func.func @separate_rows(
+func.func @separate_rows(%a: memref<32x64xf32>, %v: memref<2x32x16xf32>, %i: memref<2x32x4xi8>,
+                         %c: memref<32x32xf32>) {
+  // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %{{.*}} : memref<64x32xf32>
+  // CHECK: %[[WINDOW:.*]] = arith.index_cast %{{.*}} : index to i64
+  // CHECK: %[[FIELD:.*]] = arith.andi %{{.*}} : index
+  // CHECK: %[[SCALED:.*]] = arith.muli %[[FIELD]], %{{.*}} : index
+  // CHECK: %[[BYTES:.*]] = arith.index_cast %[[SCALED]] : index to i64
+  // CHECK: %[[SUM:.*]] = arith.addi %[[WINDOW]], %[[BYTES]] : i64
+  // CHECK: %[[ROW:.*]] = llvm.inline_asm "", "=r,0" %[[SUM]] : (i64) -> i64
+  // CHECK: %[[POINTER:.*]] = llvm.inttoptr %[[ROW]]
+  // CHECK: llvm.load %[[POINTER]] {alignment = 64 : i64} : !llvm.ptr -> vector<16xf32>
+  // CHECK: %[[NEXT:.*]] = llvm.getelementptr %[[POINTER]][16]
+  // CHECK: llvm.load %[[NEXT]] {alignment = 64 : i64} : !llvm.ptr -> vector<16xf32>
+  // CHECK-COUNT-2: vector.fma
+  nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2>
+    schedule #nm.vector<block = [32, 32, 64], thread = [32, 4]>
+    ins(%a, %v, %i : memref<32x64xf32>, memref<2x32x16xf32>, memref<2x32x4xi8>)
+    outs(%c : memref<32x32xf32>)
   return
 }
 
