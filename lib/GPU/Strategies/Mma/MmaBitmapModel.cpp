@@ -61,7 +61,7 @@ static constexpr int64_t kManySlices = 8;
 /// rows took 1.7 times as long with two warps, 1.2 to 1.3 with four and 1.0
 /// with eight (one H200, 2026-11-29).
 static double factorOfFewWarps(int64_t warps) {
-  return std::max(1.0, 0.75 + 2.0 / double(warps));
+  return double(std::max(4 * warps, 3 * warps + 8)) / double(4 * warps);
 }
 /// Registers of a thread beside sums and words of A.
 static constexpr int64_t kOtherRegisters = 72;
