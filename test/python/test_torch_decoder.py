@@ -139,6 +139,48 @@ def test_language_models(config, tmp_path):
         decoder.generate(prompts, 21)
 
 
+def alone(model, prompts, lengths, count):
+    """What follows each prompt where it is the only one."""
+    return [greedy(model, prompt[None, :length], count)[0]
+            for prompt, length in zip(prompts, lengths.tolist())]
+
+
+@pytest.mark.parametrize("config", ["LlamaConfig", "GPT2Config"])
+def test_prompts_of_different_lengths(config, tmp_path):
+    model = language_model(config)
+    exported = nm.torch.export_decoder(model, max_length=24, batch=3, lengths=True)
+    decoder = exported.compile(tmp_path / "model.so", opt_level=1)
+    assert "lengths(" in exported.text.split("@decode")[1]
+    prompts = torch.randint(1, 128, (3, 7))
+    for lengths in (torch.tensor([7, 1, 4]), torch.tensor([2, 6, 5], dtype=torch.int32)):
+        # Whatever the padding is.
+        prompts[torch.arange(7) >= lengths[:, None]] = int(torch.randint(0, 128, ()))
+        got = decoder.generate(prompts, 12, lengths)
+        for row, length, want in zip(got, lengths, alone(model, prompts, lengths, 12)):
+            assert torch.equal(row[:length + 12], want) and not row[length + 12:].any()
+    # All of one length, and of one token.
+    assert torch.equal(decoder.generate(prompts, 5), greedy(model, prompts, 5))
+    assert torch.equal(decoder.generate(prompts[:, :1], 5, torch.ones(3)),
+                       greedy(model, prompts[:, :1], 5))
+    assert torch.equal(decoder.generate(prompts, 0, lengths)[0, :2], prompts[0, :2])
+    for wrong in (torch.tensor([0, 1, 2]), torch.tensor([8, 1, 2]), torch.tensor([1, 2])):
+        with pytest.raises(nm.Error, match="length from 1 to 7 for each of 3 prompts"):
+            decoder.generate(prompts, 2, wrong)
+    plain = nm.torch.export_decoder(model, max_length=8, batch=3)
+    with pytest.raises(nm.Error, match="lengths=True"):
+        plain.compile(tmp_path / "plain.so", opt_level=1).generate(prompts, 1, lengths)
+
+
+def test_different_lengths_on_the_simulator(tmp_path):
+    model = language_model("LlamaConfig")
+    decoder = nm.torch.export_decoder(model, max_length=8, batch=2, lengths=True).compile(
+        tmp_path / "model.so", target="sim:sm_90a")
+    prompts, lengths = torch.randint(1, 128, (2, 4)), torch.tensor([4, 2])
+    got = decoder.generate(prompts, 3, lengths)
+    for row, length, want in zip(got, lengths, alone(model, prompts, lengths, 3)):
+        assert torch.equal(row[:length + 3], want)
+
+
 def test_a_decoder_on_the_simulator(tmp_path):
     model = language_model("LlamaConfig")
     decoder = nm.torch.export_decoder(model, max_length=8).compile(
