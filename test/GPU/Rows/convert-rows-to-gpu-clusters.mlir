@@ -41,6 +41,14 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
     return
   }
 
+  // CHECK-LABEL: func @many_longer_rows
+  // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c2048{{[_0-9]*}}, {{.*}}) threads({{.*}}) in (%{{.*}} = %c512{{[_0-9]*}},
+  func.func @many_longer_rows(%x: memref<256x151936xf16>, %y: memref<256xf16>) {
+    linalg.reduce { arith.maximumf } ins(%x : memref<256x151936xf16>)
+        outs(%y : memref<256xf16>) dimensions = [1]
+    return
+  }
+
   // CHECK-LABEL: func @many_rows
   // CHECK: gpu.launch blocks
   func.func @many_rows(%x: memref<1000x32768xf32>, %y: memref<1000xf32>) {
