@@ -88,3 +88,16 @@ func.func @dense(%a: tensor<1024x4096xf16>, %v: tensor<1024x4096xi8> {nm.values_
     scales(%s : tensor<32x4096xf16>) outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
   return %r : tensor<1024x4096xf16>
 }
+
+// -----
+
+// A bitmap of few rows would be packed at each call, which takes longer than
+// gemv, whose weights are packed in 4 bits when they are loaded.
+// CHECK-LABEL: func.func @few
+// CHECK: nm.spmm <8:32> schedule #nm.gemv<{{.*}} quantization <bits = 4, group = 128>
+// CHECK-SAME: #nm.alternative<name = "dequantized", strategy = "gemv"
+func.func @few(%a: tensor<16x4096xf16>, %v: tensor<1024x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}, %s: tensor<32x4096xf16>, %c: tensor<16x4096xf16>) -> tensor<16x4096xf16> {
+  %r = nm.spmm <8:32> quantization <bits = 4, group = 128> ins(%a, %v, %i : tensor<16x4096xf16>, tensor<1024x4096xi8>, tensor<1024x4096xi8>)
+    scales(%s : tensor<32x4096xf16>) outs(%c : tensor<16x4096xf16>) -> tensor<16x4096xf16>
+  return %r : tensor<16x4096xf16>
+}

@@ -54,7 +54,12 @@ Value mlir::nm::createInPieces(
 
 PackedFormAttrInterface
 mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
-  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  return getQuantizedForm(op, op.getScheduleAttr());
+}
+
+PackedFormAttrInterface
+mlir::nm::getQuantizedForm(SparseProductOpInterface op,
+                           ScheduleAttrInterface schedule) {
   if (!op.getScales() || op.getPackingAttr() || !schedule ||
       schedule.getTiling().bits != 0)
     return nullptr;

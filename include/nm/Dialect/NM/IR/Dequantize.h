@@ -32,6 +32,9 @@ Value createInPieces(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
 /// is no such form: a packed value's place does not tell which scale it has, or
 /// bytes cannot have its order.
 PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op);
+/// The same, if `op` had `schedule`.
+PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op,
+                                         ScheduleAttrInterface schedule);
 
 /// Makes `op`, a product on tensors of condensed weights that are quantized,
 /// one of the weights themselves, which a linalg.generic before it makes of
