@@ -12,6 +12,17 @@ sys.path.append(str(ROOT / "examples" / "sentence-encoder"))
 import encoder  # noqa: E402, F401
 
 
+class Function(nn.Module):
+    """A function of tensors as a model."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
 class RMSNorm(nn.Module):
     """As Llama's code has it, in f32 throughout."""
 

@@ -7,19 +7,11 @@ torch = pytest.importorskip("torch")
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
 from conftest import relative_error  # noqa: E402
+from export_models import Function  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention as attention  # noqa: E402
 
 INF = float("inf")
-
-
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 def keys_of(k):

@@ -8,16 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
+from export_models import Function  # noqa: E402
 from torch import nn  # noqa: E402
-
-
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 def exported(function, *args):

@@ -11,7 +11,7 @@ from conftest import relative_error
 torch = pytest.importorskip("torch")
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
-from torch import nn  # noqa: E402
+from export_models import Function  # noqa: E402
 
 SEED = int(os.environ.get("NM_TEST_SEED", "0"))
 LIMITS = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
@@ -21,15 +21,6 @@ LEAST = {dtype: torch.finfo(dtype).min for dtype in LIMITS}
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(SEED)
-
-
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 def exported(function, *args, target="cpu", **options):
