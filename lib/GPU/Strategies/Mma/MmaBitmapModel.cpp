@@ -81,7 +81,7 @@ static std::optional<std::string> whyNot(const GpuProduct &product,
     return "a chip of sm_89 or later for " +
            std::string(elementName(product.type)) + ", but got " +
            std::string(chip.name);
-  if (product.m != GpuProduct::kUnknown && product.m > kMostRows)
+  if (product.m > kMostRows)
     return "at most " + std::to_string(kMostRows) + " rows of A, but got " +
            std::to_string(product.m);
   // A zero changes no sum of integers.
