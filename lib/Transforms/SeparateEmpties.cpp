@@ -85,7 +85,8 @@ struct NMSeparateEmpties
       if (isReshape(op) && isEmpty(op->getResult(0)))
         shapes.push_back(op);
     });
-    // A reshape of a reshape before what it is of.
+    // From the last one up, so that each clone of a reshape is a use of the
+    // reshape before it.
     for (Operation *op : llvm::reverse(shapes))
       cloneForUses(op, [](OpOperand &) { return true; });
     getOperation().walk([&](tensor::EmptyOp op) { empties.push_back(op); });

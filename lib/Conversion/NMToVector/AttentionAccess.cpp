@@ -5,7 +5,6 @@
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -30,10 +29,7 @@ Value AttentionAccess::countKeys(const Place &place) {
   Value all = sizeOf(loops.keys);
   if (!op.getLengths())
     return all;
-  Value length =
-      memref::LoadOp::create(e.b, valueOf(Lengths), indicesOf(Lengths, place));
-  length = arith::IndexCastOp::create(e.b, e.b.getIndexType(), length);
-  return e.min(arith::MaxSIOp::create(e.b, length, e.index(0)), all);
+  return e.min(loadLength(e.b, e.b.getLoc(), place), all);
 }
 
 Value AttentionAccess::leftOf(unsigned loop, Value at) {

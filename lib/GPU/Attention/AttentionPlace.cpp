@@ -67,10 +67,5 @@ Value AttentionPlace::putRow(Place &place, Value row) {
 Value AttentionPlace::countKeys(const Place &ofHead) {
   if (!op.getLengths())
     return e.toI32(keys);
-  Value length = memref::LoadOp::create(e.builder, e.loc, valueOf(Lengths),
-                                        indicesOf(Lengths, ofHead));
-  length = arith::IndexCastOp::create(e.builder, e.loc,
-                                      e.builder.getIndexType(), length);
-  length = arith::MaxSIOp::create(e.builder, e.loc, length, e.index(0));
-  return e.toI32(e.least(length, keys));
+  return e.toI32(e.least(loadLength(e.builder, e.loc, ofHead), keys));
 }

@@ -65,9 +65,11 @@ bool AttentionCall::canBeMade() {
          isContiguousAlong(2, loops.width) && isContiguousAlong(3, loops.width);
 }
 
-/// Of at most 16 rows: where heads of queries with several rows share keys, of
-/// which cuDNN's kernel takes 1.8 to 3.4 times as long, and where keys and
-/// values are so few that its call takes longer (docs/strategies/cublas.md).
+/// Whether nm's kernel is chosen for attention of at most 16 rows, whose keys
+/// and values have `elements` elements. Where heads of queries with several
+/// rows share keys, cuDNN's kernel takes 1.8 to 3.4 times as long, and where
+/// keys and values are few, cuDNN's call takes longer
+/// (docs/strategies/cublas.md).
 static bool isShortOfFewRows(AttentionOperands &operands, int64_t elements) {
   constexpr int64_t kMostBytes = int64_t(16) << 20, kElementBytes = 2;
   ArrayRef<unsigned> rows = operands.loops.rows;

@@ -83,10 +83,10 @@ static double estimateCopyOfA(const ScheduleRequest &request,
   return estimateCopy(cast<RankedTensorType>(op.getAType()), request.chip);
 }
 
-/// The microseconds to pack weights at each call that are dequantized before:
-/// those of a bitmap, whose places are found one by one. An H200 takes 590 us
-/// for the 22.5 million of 16:32, n x k of 4096 x 11008, and 287 of 8:32
-/// (2026-11-29).
+/// The microseconds that it takes to pack dequantized weights to a bitmap at
+/// each call, which finds the places of weights one by one; 0 for other forms.
+/// An H200 takes 590 us for the 22.5 million of 16:32, n x k of 4096 x 11008,
+/// and 287 of 8:32 (2026-11-29).
 static double estimatePackingAtCalls(const ScheduleRequest &request,
                                      ScheduleAttrInterface schedule) {
   constexpr int64_t kPicoseconds = 26, kMillion = 1000000;
@@ -101,7 +101,8 @@ static double estimatePackingAtCalls(const ScheduleRequest &request,
   return double(kept * kPicoseconds) / double(kMillion);
 }
 
-/// What `strategy` chooses, with what its copies and weights demand.
+/// The schedule that `strategy` chooses. Its estimate has what copies of A and
+/// packing of weights take before the product.
 static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
   ScheduleRequest own = request;

@@ -385,6 +385,19 @@ Result<ContextScope> ContextScope::enterCurrentOr(int ordinal) {
   return push(*driver, *current, ordinal);
 }
 
+void cuda::endInContext(Context context,
+                        const std::function<void(const Api &)> &end) {
+  Result<Driver *> driver = Driver::get();
+  if (!driver || (*driver)->api().cuCtxPushCurrent(context) != kSuccess)
+    return;
+  {
+    RelaxedCapture relaxed((*driver)->api());
+    end((*driver)->api());
+  }
+  Context popped = nullptr;
+  (*driver)->api().cuCtxPopCurrent(&popped);
+}
+
 std::optional<int> cuda::getCaptureStatus(const Api &api, Stream stream) {
   int status = kCaptureNone;
   if (!api.cuStreamIsCapturing ||

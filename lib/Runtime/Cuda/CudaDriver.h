@@ -7,6 +7,7 @@
 #include "nm/Support/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -133,6 +134,12 @@ private:
   const Api &api;
   int mode = kCaptureRelaxed;
 };
+
+/// Calls `end`, which ends what was made in `context`, with that context
+/// current. At the end of the process the driver may have gone, and what was
+/// made with it: nothing is called then. A garbage collector may end a module
+/// while a call of another one is captured, which `end` does not break.
+void endInContext(Context context, const std::function<void(const Api &)> &end);
 
 /// Remembers the kernel that was launched last in this process: it is the one
 /// to name when a later call reports that a kernel has failed.

@@ -122,23 +122,10 @@ Result<Module> KernelModule::load(const ContextScope &scope) {
 }
 
 KernelModule::~KernelModule() {
-  if (modules.empty())
-    return;
-  // The driver is there, since it has loaded these. At the end of the process
-  // it may have gone already and says so; there is nothing to unload then.
-  Result<Driver *> driver = Driver::get();
-  for (const auto &[context, module] : modules) {
-    if (!driver || (*driver)->api().cuCtxPushCurrent(context) != kSuccess)
-      continue;
-    {
-      // Whose end this is may be a garbage collector in the middle of a
-      // capture.
-      RelaxedCapture relaxed((*driver)->api());
-      (*driver)->api().cuModuleUnload(module);
-    }
-    Context popped = nullptr;
-    (*driver)->api().cuCtxPopCurrent(&popped);
-  }
+  for (const auto &[context, module] : modules)
+    endInContext(context, [module = module](const Api &api) {
+      api.cuModuleUnload(module);
+    });
 }
 
 Result<Kernel *> RuntimeKernel::get() {

@@ -85,18 +85,10 @@ Result<Address> ConstantTable::find(const void *data, uint64_t bytes) {
 }
 
 ConstantTable::~ConstantTable() {
-  // As for modules: at the end of the process the driver may have gone.
-  Result<Driver *> driver = Driver::get();
-  for (const auto &[place, address] : copies) {
-    if (!driver || (*driver)->api().cuCtxPushCurrent(place.first) != kSuccess)
-      continue;
-    {
-      RelaxedCapture relaxed((*driver)->api());
-      (*driver)->api().cuMemFree(address);
-    }
-    Context popped = nullptr;
-    (*driver)->api().cuCtxPopCurrent(&popped);
-  }
+  for (const auto &[place, address] : copies)
+    endInContext(place.first, [address = address](const Api &api) {
+      api.cuMemFree(address);
+    });
 }
 
 extern "C" {

@@ -6,6 +6,9 @@
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -112,6 +115,16 @@ std::optional<int64_t> AttentionOperands::countStatic(ArrayRef<unsigned> over) {
     count *= size;
   }
   return count;
+}
+
+Value AttentionOperands::loadLength(OpBuilder &builder, Location loc,
+                                    const Place &place) {
+  Value length = memref::LoadOp::create(builder, loc, valueOf(Lengths),
+                                        indicesOf(Lengths, place));
+  length =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  return arith::MaxSIOp::create(
+      builder, loc, length, arith::ConstantIndexOp::create(builder, loc, 0));
 }
 
 bool AttentionOperands::hasFewRows() {

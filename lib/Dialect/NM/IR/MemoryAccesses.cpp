@@ -33,7 +33,8 @@ bool mlir::nm::conflict(const Access &a, const Access &b) {
   return (a.writes || b.writes) && mayAlias(a, b);
 }
 
-/// What `op` does by itself to memory; false where that is not known.
+/// Adds the reads and writes of `op` without those of ops in its regions; false
+/// where `op` does not say what it accesses.
 static bool addAccesses(Operation *op, SmallVector<Access> &accesses) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface)

@@ -125,15 +125,16 @@ static StreamTile measureTile(const GpuSchedule &tile, const BitmapForm &form,
   return parts;
 }
 
-/// The warps that a multiprocessor has of blocks of `tile`.
+/// The warps that a multiprocessor has of blocks of `tile`, whose threads have
+/// `registers` registers.
 static int64_t countWarps(const GpuProduct &product, const GpuChip &chip,
-                          const GpuSchedule &tile) {
-  int64_t blocks = (product.n + tile.blockN - 1) / tile.blockN,
-          ofOne = (blocks + chip.multiprocessors - 1) / chip.multiprocessors,
-          room = chip.sharedPerMultiprocessor /
-                 (tile.sharedBytes + kReservedShared);
-  return std::max<int64_t>(1, std::min(ofOne, room)) * tile.sliceK *
-         (tile.blockN / tile.warpN);
+                          const GpuSchedule &tile, int64_t registers) {
+  int64_t blocks =
+      ceilDiv(ceilDiv(product.n, tile.blockN), chip.multiprocessors);
+  int64_t warps = tile.sliceK * (tile.blockN / tile.warpN);
+  int64_t room =
+      countResidentBlocks(chip, warps * kWarpSize, registers, tile.sharedBytes);
+  return std::max<int64_t>(1, std::min(blocks, room)) * warps;
 }
 
 Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
@@ -171,7 +172,7 @@ Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
         chooseStages(product, chip, parts, tile, kStages, kStages);
     if (found && isLong)
       found->microseconds *=
-          factorOfFewWarps(countWarps(product, chip, *found));
+          factorOfFewWarps(countWarps(product, chip, *found, parts.registers));
     if (found && shape.hasRegisters(product.k) &&
         (!best || found->microseconds < best->microseconds))
       best = found;

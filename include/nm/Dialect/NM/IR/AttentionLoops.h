@@ -50,6 +50,9 @@ public:
   /// Whether rows that share a head of keys are certainly at most those of a
   /// warp's tensor cores, as in a step of decoding.
   bool hasFewRows();
+  /// Loads the length of the place's batch, 0 where the length is less; an
+  /// index. The operands are memrefs, and there are lengths.
+  Value loadLength(OpBuilder &builder, Location loc, const Place &place);
   /// The place's value for each dimension of the operand.
   SmallVector<Value> indicesOf(Operand operand, const Place &place);
 

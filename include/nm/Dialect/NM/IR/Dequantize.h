@@ -32,7 +32,8 @@ Value createInPieces(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
 /// is no such form: a packed value's place does not tell which scale it has, or
 /// bytes cannot have its order.
 PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op);
-/// The same, if `op` had `schedule`.
+/// The form in which nm-pack-weights would pack the quantized weights of `op`
+/// if `op` had `schedule`; null as above.
 PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op,
                                          ScheduleAttrInterface schedule);
 

@@ -26,8 +26,9 @@ bool mayAlias(const Access &a, const Access &b);
 /// Whether both may be of the same memory, which one of them writes.
 bool conflict(const Access &a, const Access &b);
 
-/// What `op`, with all that is in it, does to memory; nothing if that is not
-/// known. To free memory is to write it.
+/// The reads and writes of memory by `op` and by all ops in its regions; none
+/// where one of these ops does not say what it accesses. To free memory is to
+/// write it.
 std::optional<SmallVector<Access>> findAccesses(Operation *op);
 
 } // namespace mlir::nm
