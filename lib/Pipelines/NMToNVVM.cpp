@@ -193,7 +193,7 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   // disagree on workgroup memory.
   kernels.addPass(createConvertGpuOpsToNVVMOps());
   // Where that has made a symbol of it.
-  kernels.addPass(createNMAlignSharedMemory());
+  kernels.addPass(createNMAlignKernelMemory());
   kernels.addPass(createNMPinRegisters());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

@@ -173,20 +173,27 @@ def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::NVVM::NVVMDialect"];
 }
 
-def NMAlignSharedMemory
-    : Pass<"nm-align-shared-memory", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "dynamic shared memory starts at a multiple of 1024 bytes";
+def NMAlignKernelMemory
+    : Pass<"nm-align-kernel-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels' memory is aligned as swizzles and NVPTX want it";
   let description = [{
     wgmma and tensor copies exchange 16-byte words of shared memory by bits of
     their addresses, in patterns of 1024 bytes (PTX ISA, "Asynchronous Warpgroup
     Level Matrix Shared Memory Layout"). Upstream's conversion asks for 16.
 
+    The module says how NVPTX lays types out, so that loads and stores of 64-bit
+    integers are translated with an alignment of 8 bytes. LLVM's default is 4,
+    for which LLVM halves them; ptxas 13.0 converts the lower half of what was
+    an f64 to an integer.
+
     Before:
     ```mlir
+    gpu.module @kernels { ... }
     llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
     ```
     After:
     ```mlir
+    gpu.module @kernels attributes {llvm.data_layout = "e-p6:32:32-i64:64-..."} { ... }
     llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
     ```
   }];
