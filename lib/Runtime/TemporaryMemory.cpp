@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <sys/sysinfo.h>
 
 namespace {
 
@@ -25,6 +26,8 @@ constexpr uint64_t kLeastKept = uint64_t(1) << 16;
 /// A part of the 64 MB that a run may take besides its tensors.
 constexpr uint64_t kMostKept = uint64_t(1) << 25;
 constexpr unsigned kSlots = 32;
+/// Every machine has more, and a call of the system is short beside filling it.
+constexpr uint64_t kLeastCompared = uint64_t(1) << 30;
 
 /// Stands before every block.
 struct alignas(kAlignment) Header {
@@ -56,11 +59,20 @@ static Kept &getKept() {
   return *kept;
 }
 
+/// Whether the machine's memory is smaller. A Linux that promises memory
+/// without counting it (vm.overcommit_memory = 1) would end the process when
+/// the block is filled.
+static bool exceedsMachine(uint64_t size) {
+  struct sysinfo machine;
+  return size >= kLeastCompared && !sysinfo(&machine) &&
+         size / machine.mem_unit > machine.totalram + machine.totalswap;
+}
+
 // The lock is only tried: whoever does not get it, another thread or the child
 // of a fork in which it stays locked, goes to malloc.
 
 extern "C" NM_RUNTIME_API void *_mlir_memref_to_llvm_alloc(uint64_t size) {
-  if (size > UINT64_MAX - sizeof(Header) - kAlignment)
+  if (size > UINT64_MAX - sizeof(Header) - kAlignment || exceedsMachine(size))
     return nullptr;
   // aligned_alloc takes multiples of the alignment.
   size = (size + kAlignment - 1) / kAlignment * kAlignment;
