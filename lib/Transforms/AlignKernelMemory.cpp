@@ -16,11 +16,11 @@ using namespace mlir;
 /// The bytes of a pattern of wgmma's 128-byte swizzle.
 static constexpr uint64_t kAlignment = 1024;
 
-/// How LLVM lays types out for NVPTX. LLVM's default aligns 64-bit integers to 4
-/// bytes, and a store of an f64's bits becomes two, of which ptxas 13.0 converts
-/// the lower one to an integer.
-static constexpr StringLiteral kDataLayout(
-    "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64");
+/// How LLVM lays types out for NVPTX. LLVM's default aligns 64-bit integers to
+/// 4 bytes, and a store of an f64's bits becomes two, of which ptxas 13.0
+/// converts the lower one to an integer.
+static constexpr StringLiteral
+    kDataLayout("e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64");
 
 namespace {
 struct NMAlignKernelMemory
