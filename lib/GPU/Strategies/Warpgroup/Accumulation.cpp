@@ -109,8 +109,14 @@ SmallVector<Value> SumsInPlace::begin(ThreadEmitter &emitter) {
       });
 }
 
-/// The products may be in flight until the next tile's are, unless what follows
-/// releases the operands that they read.
+/// Whether the tile of A, which copies of the next tile overwrite, is released
+/// behind `op`, wherever the release stands.
+static bool isReleased(SpMMOp op) {
+  return llvm::any_of(op.getA().getUsers(), llvm::IsaPred<ReleaseOp>);
+}
+
+/// The products may be in flight until the next tile's are, unless the operands
+/// that they read are released before.
 SmallVector<Value> SumsInPlace::add(ThreadEmitter &emitter, SpMMOp op,
                                     ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
@@ -124,9 +130,8 @@ SmallVector<Value> SumsInPlace::add(ThreadEmitter &emitter, SpMMOp op,
   for (int64_t step = 0; step < source.countSteps(); ++step)
     source.multiply(emitter, source.whole(), step, SplitPair(), result,
                     SumsUse::Add);
-  bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, isReleased ? 0 : 1);
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, isReleased(op) ? 0 : 1);
   return result;
 }
 
