@@ -1,5 +1,6 @@
 //===- GemvSchedule.cpp - The schedules of strategy gemv ------------------===//
 
+#include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Select/SplitK.h"
 
@@ -92,7 +93,8 @@ private:
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &) const override {
-    return ::nm::selectGemvSchedule(request.product, request.chip);
+    return ::nm::selectOnce<::nm::selectGemvSchedule>(request.product,
+                                                      request.chip);
   }
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,

@@ -1,5 +1,6 @@
 //===- MmaSchedule.cpp - The schedules of products by mma -----------------===//
 
+#include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Mma/MmaSyncStaging.h"
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
@@ -117,7 +118,7 @@ private:
                          "before, but got dense ones that come with each call"};
     ::nm::GpuProduct product = request.product;
     product.rowPacking = getRowPacking(request.op, given);
-    return ::nm::selectMmaSyncSchedule(product, request.chip);
+    return ::nm::selectOnce<::nm::selectMmaSyncSchedule>(product, request.chip);
   }
 
   ::nm::Status take(const ScheduleRequest &request,
@@ -190,8 +191,8 @@ private:
   ::nm::Result<GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
-    return ::nm::selectMmaSpSchedule(request.product, request.chip,
-                                     given.pairs.value_or(false));
+    return ::nm::selectOnce<::nm::selectMmaSpSchedule>(
+        request.product, request.chip, given.pairs.value_or(false));
   }
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,
@@ -238,7 +239,8 @@ public:
 private:
   ::nm::Result<GpuSchedule> select(const ScheduleRequest &request,
                                    const ::nm::GivenFields &) const override {
-    return ::nm::selectMmaBitmapSchedule(request.product, request.chip);
+    return ::nm::selectOnce<::nm::selectMmaBitmapSchedule>(request.product,
+                                                           request.chip);
   }
 
   void complete(const ScheduleRequest &request, const ::nm::GivenFields &given,

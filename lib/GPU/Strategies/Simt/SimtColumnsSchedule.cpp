@@ -1,5 +1,6 @@
 //===- SimtColumnsSchedule.cpp - The schedules of strategy simt_columns ---===//
 
+#include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Stage/StagedOperands.h"
 #include "GPU/Strategies/Simt/SimtColumnsModel.h"
@@ -33,14 +34,16 @@ private:
          const ::nm::GivenFields &given) const override {
     SparseProductOpInterface op = request.op;
     ::nm::Result<::nm::GpuSchedule> data =
-        ::nm::selectSimtColumnsSchedule(request.product, request.chip);
+        ::nm::selectOnce<::nm::selectSimtColumnsSchedule>(request.product,
+                                                          request.chip);
     bool mayBeCode = given.threadN
                          ? *given.threadN > 1
                          : request.product.kept <= ::nm::kMostChosenConstants;
     if (!data || !mayBeCode || given.kept || !areWeightsConstant(op))
       return data;
     ::nm::Result<::nm::GpuSchedule> code =
-        ::nm::selectConstantColumns(request.product, request.chip);
+        ::nm::selectOnce<::nm::selectConstantColumns>(request.product,
+                                                      request.chip);
     bool isCode =
         given.threadN || (code && code->microseconds < data->microseconds);
     return isCode ? code : data;

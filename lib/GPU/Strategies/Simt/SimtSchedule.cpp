@@ -1,5 +1,6 @@
 //===- SimtSchedule.cpp - The schedules of strategy simt ------------------===//
 
+#include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Simt/SimtStaging.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -45,7 +46,8 @@ private:
   ::nm::Result<GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
-    return ::nm::selectSimtSchedule(getProduct(request, given), request.chip);
+    return ::nm::selectOnce<::nm::selectSimtSchedule>(
+        getProduct(request, given), request.chip);
   }
 
   ::nm::Status take(const ScheduleRequest &request,

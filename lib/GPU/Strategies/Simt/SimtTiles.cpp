@@ -8,11 +8,8 @@
 #include "GPU/Strategies/Simt/SimtModel.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <vector>
 
 using namespace nm;
@@ -283,8 +280,8 @@ findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
   return best;
 }
 
-static Result<GpuSchedule> select(const GpuProduct &product,
-                                  const GpuChip &chip) {
+Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
+                                           const GpuChip &chip) {
   if (product.isVector)
     return Error{"expected nm.spmm, the product that strategy simt has"};
   if (product.type != ElementType::F32 ||
@@ -301,68 +298,4 @@ static Result<GpuSchedule> select(const GpuProduct &product,
       "expected a window to fit in " + std::to_string(chip.sharedPerBlock) +
       " bytes of shared memory, but one of " + product.pattern.str() +
       " spans " + std::to_string(product.pattern.windowRows()) + " rows"};
-}
-
-//===----------------------------------------------------------------------===//
-// Products that were asked about before
-//===----------------------------------------------------------------------===//
-
-/// All fields. One that is new does not compile here.
-static auto getFields(const GpuProduct &product) {
-  const auto &[pattern, m, n, k, type, outputType, splits, allowsTF32,
-               hasFastAccum, weightBits, scaleGroup, kept, isVector, isMMajor,
-               isCMMajor, isPacked, strideOfA, rowPacking, promote,
-               isMadeElementwise, hasSplitsOfA, batch, hasImage, imageElements,
-               hasChannelsLast, patchMicroseconds, storesByTensor,
-               avoidsPrunedWeights] = product;
-  return std::make_tuple(
-      pattern, m, n, k, type, outputType, splits, allowsTF32, hasFastAccum,
-      weightBits, scaleGroup, kept, isVector, isMMajor, isCMMajor, isPacked,
-      strideOfA, rowPacking, promote, isMadeElementwise, hasSplitsOfA, batch,
-      hasImage, imageElements, hasChannelsLast, patchMicroseconds,
-      storesByTensor, avoidsPrunedWeights);
-}
-
-namespace {
-/// The schedules that were selected for products of one chip. Layers of a model
-/// have equal products, and a pass asks for the schedule of each product, with
-/// several layouts of A.
-class SimtChoices {
-public:
-  const Result<GpuSchedule> &find(const GpuProduct &product,
-                                  const GpuChip &chip);
-
-private:
-  struct Choice {
-    GpuProduct product;
-    Result<GpuSchedule> schedule;
-  };
-  static constexpr size_t kMost = 64;
-
-  std::optional<GpuChip> chip;
-  std::vector<Choice> choices;
-};
-} // namespace
-
-const Result<GpuSchedule> &SimtChoices::find(const GpuProduct &product,
-                                             const GpuChip &asked) {
-  // Bytes that differ where values do not cost time alone.
-  static_assert(std::is_trivially_copyable_v<GpuChip>);
-  bool isOther = !chip || std::memcmp(&*chip, &asked, sizeof asked) != 0;
-  if (isOther || choices.size() == kMost)
-    choices.clear();
-  if (isOther)
-    std::memcpy(static_cast<void *>(&chip.emplace()), &asked, sizeof asked);
-  for (const Choice &choice : choices)
-    if (getFields(choice.product) == getFields(product))
-      return choice.schedule;
-  choices.push_back({product, select(product, asked)});
-  return choices.back().schedule;
-}
-
-Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
-                                           const GpuChip &chip) {
-  // What is selected depends on nothing else.
-  thread_local SimtChoices choices;
-  return choices.find(product, chip);
 }

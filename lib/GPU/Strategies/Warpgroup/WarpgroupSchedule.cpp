@@ -1,5 +1,6 @@
 //===- WarpgroupSchedule.cpp - The schedules of products by wgmma ---------===//
 
+#include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
 #include "GPU/Strategies/Warpgroup/OverlapTiles.h"
@@ -51,7 +52,8 @@ private:
     if (given.copyA)
       panelsOfA = given.copyA == ::nm::CopyKind::Bulk;
     ::nm::Result<GpuSchedule> chosen =
-        ::nm::selectWgmmaSchedule(request.product, request.chip, panelsOfA);
+        ::nm::selectOnce<::nm::selectWgmmaSchedule>(request.product,
+                                                    request.chip, panelsOfA);
     if (chosen && ::nm::isLongSumOfSplitFloats(request.product) &&
         chosen->splitK == 1 && !request.given)
       return ::nm::Error{"strategy wgmma has no parts of long sums of f32 "
@@ -156,7 +158,8 @@ private:
   ::nm::Result<GpuSchedule> select(const ScheduleRequest &request,
                                    const ::nm::GivenFields &) const override {
     ::nm::Result<GpuSchedule> chosen =
-        ::nm::selectWgmmaSpSchedule(request.product, request.chip);
+        ::nm::selectOnce<::nm::selectWgmmaSpSchedule>(request.product,
+                                                      request.chip);
     if (chosen && !request.given &&
         ::nm::isLongSumOfSplitFloats(request.product) && chosen->splitK == 1)
       return ::nm::Error{"strategy wgmma_sp has no parts of this long sum of "
@@ -251,7 +254,8 @@ private:
     if (auto matrix = dyn_cast<SpMMOp>(*request.op);
         !matrix || matrix.getTransposeC())
       return ::nm::Error{"strategy wgmma_select makes a row-major C"};
-    return ::nm::selectWgmmaSelectSchedule(request.product, request.chip);
+    return ::nm::selectOnce<::nm::selectWgmmaSelectSchedule>(request.product,
+                                                             request.chip);
   }
 
   ::nm::Status take(const ScheduleRequest &request,
