@@ -97,10 +97,11 @@ public:
   make(SparseProductOpInterface op,
        const ::nm::ScheduleFields &fields) const = 0;
 
-  /// The schedule `request.given`, which an op came with, with the registers of
-  /// its warps' roles, where it leaves them out and these want some.
+  /// The schedule `request.given`, which an op came with, with what follows
+  /// from the op where it is left out: the registers of warps' roles, and
+  /// whether tiles of C overlap.
   virtual ScheduleAttrInterface
-  addRoleRegisters(const ScheduleRequest &request) const = 0;
+  completeGiven(const ScheduleRequest &request) const = 0;
 
   /// Copies the operand tiles of `op`, on memrefs, to where the expansion reads
   /// them; nm-stage-shared-memory calls this. By default they stay.

@@ -57,17 +57,17 @@ public:
   }
 
   ScheduleAttrInterface
-  addRoleRegisters(const ScheduleRequest &request) const override {
+  completeGiven(const ScheduleRequest &request) const override {
     ::nm::GivenFields given = getGivenFields(request.given);
-    ::nm::ScheduleFields fields = getFields(request.given), whole = fields;
+    const ::nm::ScheduleFields fields = getFields(request.given);
+    ::nm::ScheduleFields whole = fields, completed = fields;
     complete(request, given, whole);
-    if (whole.consumerRegisters == fields.consumerRegisters)
-      return request.given;
-    fields.producerRegisters = whole.producerRegisters;
-    fields.consumerRegisters = whole.consumerRegisters;
-    // What follows from the op where it is left out, too.
-    fields.overlap = whole.overlap;
-    return make(request.op, fields);
+    completed.producerRegisters = whole.producerRegisters;
+    completed.consumerRegisters = whole.consumerRegisters;
+    completed.overlap = whole.overlap;
+    bool isWhole = completed.consumerRegisters == fields.consumerRegisters &&
+                   completed.overlap == fields.overlap;
+    return isWhole ? request.given : make(request.op, completed);
   }
 
 protected:

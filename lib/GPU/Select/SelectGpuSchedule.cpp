@@ -185,9 +185,8 @@ LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
       (options.exactPattern && failed(checkExactPattern(op, schedule))))
     return failure();
   const GpuStrategy *strategy = findGpuStrategy(schedule);
-  if (strategy && schedule.getTiling().producers != 0 && !whyUnknown(op)) {
-    schedule =
-        strategy->addRoleRegisters({op, getGpuProduct(op), gpu, schedule});
+  if (strategy && !whyUnknown(op)) {
+    schedule = strategy->completeGiven({op, getGpuProduct(op), gpu, schedule});
     if (!schedule)
       return failure();
     op.setScheduleAttr(schedule);

@@ -229,8 +229,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
-  bool overlaps =
-      !splits && canOverlapTiles(narrowed) && !(pairs && readsElements(*pairs));
+  FailureOr<bool> overlaps = overlapsTiles(narrowed);
+  if (failed(overlaps))
+    return failure();
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
@@ -238,7 +239,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (splits)
     splitInBlocks(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
                   splits);
-  if (overlaps)
+  if (*overlaps && !splits && !(pairs && readsElements(*pairs)))
     overlapLastTile(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
                     outputTile->getNumBatchDims());
   // The sums of a tile are whole behind the loop over k.

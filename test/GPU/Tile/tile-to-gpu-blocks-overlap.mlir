@@ -14,7 +14,7 @@ func.func @early(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x
   %e = tensor.empty() : tensor<100x128xf16>
   %c = linalg.fill ins(%zero : f16) outs(%e : tensor<100x128xf16>) -> tensor<100x128xf16>
   %r = nm.spmm <2:4> packing #nm.sparse_operand<wgmma>
-    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, overlap = true>
     ins(%a, %v, %i : tensor<100x64xf16>, tensor<2x1x2048xf16>, tensor<2x1x512xi8>)
     outs(%c : tensor<100x128xf16>) -> tensor<100x128xf16>
   return %r : tensor<100x128xf16>
@@ -37,7 +37,7 @@ func.func @unknown(%a: tensor<?x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x
   %e = tensor.empty(%m) : tensor<?x128xf16>
   %c = linalg.fill ins(%zero : f16) outs(%e : tensor<?x128xf16>) -> tensor<?x128xf16>
   %r = nm.spmm <2:4> packing #nm.sparse_operand<wgmma>
-    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, overlap = true>
     ins(%a, %v, %i : tensor<?x64xf16>, tensor<2x1x2048xf16>, tensor<2x1x512xi8>)
     outs(%c : tensor<?x128xf16>) -> tensor<?x128xf16>
   return %r : tensor<?x128xf16>
@@ -51,7 +51,7 @@ func.func @unknown(%a: tensor<?x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x
 // CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [%[[SIZE]], 64]
 func.func @sums(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x1x512xi8>, %c: tensor<100x128xf16>) -> tensor<100x128xf16> {
   %r = nm.spmm <2:4> packing #nm.sparse_operand<wgmma>
-    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, overlap = true>
     ins(%a, %v, %i : tensor<100x64xf16>, tensor<2x1x2048xf16>, tensor<2x1x512xi8>)
     outs(%c : tensor<100x128xf16>) -> tensor<100x128xf16>
   return %r : tensor<100x128xf16>
@@ -66,7 +66,7 @@ func.func @sums(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x1
 func.func @residual(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor<2x1x512xi8>, %b: tensor<100x128xf32>) -> tensor<100x128xf16> {
   %e = tensor.empty() : tensor<100x128xf16>
   %r = nm.spmm <2:4> packing #nm.sparse_operand<wgmma>
-    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 4, overlap = true>
     ins(%a, %v, %i : tensor<100x64xf16>, tensor<2x1x2048xf16>, tensor<2x1x512xi8>)
     outs(%e : tensor<100x128xf16>) -> tensor<100x128xf16>
     epilogue ins(%b : tensor<100x128xf32>) maps [affine_map<(m, n) -> (m, n)>] {
@@ -80,7 +80,8 @@ func.func @residual(%a: tensor<100x64xf16>, %v: tensor<2x1x2048xf16>, %i: tensor
 
 // -----
 
-// Rows of an m-major A begin with lines of memory, or are copied slowly.
+// Without `overlap`, as of an m-major A, whose rows begin with lines of memory,
+// or are copied slowly.
 // CHECK-LABEL: func.func @m_major
 // CHECK: %[[SIZE:.*]] = affine.min
 // CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [64, %[[SIZE]]]

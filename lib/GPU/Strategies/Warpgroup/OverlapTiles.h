@@ -13,13 +13,19 @@ class RewriterBase;
 
 namespace mlir::nm {
 
-/// Whether tiles of C may overlap along m: rows that two of them have are then
-/// made twice, alike. `op` is a whole product, before it is cut into tiles.
-bool canOverlapTiles(SparseProductOpInterface op);
+/// Whether tiles of C overlap along m, as the schedule says, of which rows are
+/// then made twice, alike: not where they are added to what C had. An error
+/// where the product has none that may. `op` is a whole product, before it is
+/// cut into tiles.
+FailureOr<bool> overlapsTiles(SparseProductOpInterface op);
 
-/// Whether they are to, by C's order and that of the A which `op` is to have,
-/// with a schedule of wgmma_sp that makes operands of so many splits.
-bool wantsOverlap(SparseProductOpInterface op, bool isMMajor, int64_t splits);
+/// Whether there are tiles for that, by C's order and that of the A which `op`
+/// is to have, in a schedule whose operands have so many splits; and which they
+/// are.
+bool hasTilesToOverlap(SparseProductOpInterface op, bool isMMajor,
+                       int64_t splits);
+inline constexpr llvm::StringLiteral kTilesToOverlap(
+    "a row-major A, without splits, and a C that is stored by 16 bytes,");
 
 /// Lets the last tile along loop `dim` of `tiles`, where the loop's end is
 /// inside of it, begin so much earlier that it is whole, if there are as many

@@ -177,10 +177,9 @@ private:
                          (isPromoted ? "true" : "false") +
                          ", by the product's type and arithmetic"};
     if (given.overlap.value_or(false) &&
-        !wantsOverlap(request.op, request.product.isMMajor, chosen.splits))
-      return ::nm::Error{"strategy wgmma_sp expected a row-major A, without "
-                         "splits, and a C that is stored by 16 bytes, for "
-                         "overlap = true"};
+        !hasTilesToOverlap(request.op, request.product.isMMajor, chosen.splits))
+      return ::nm::Error{"strategy wgmma_sp expected " + kTilesToOverlap.str() +
+                         " for overlap = true"};
     if (!given.compensated)
       chosen.compensated &= chosen.splits == ::nm::kMaxSplits;
     // Producers copy whole tiles, at which parts of k need not end. Splits have
@@ -210,8 +209,8 @@ private:
                        ::nm::wantsOrder(fields.promote, fields.splits,
                                         ::nm::countConsumers(fields));
     if (!given.overlap)
-      fields.overlap =
-          wantsOverlap(request.op, request.product.isMMajor, fields.splits);
+      fields.overlap = hasTilesToOverlap(request.op, request.product.isMMajor,
+                                         fields.splits);
     if (!given.boxRows && fields.producers != 0 && fields.splits == 1 &&
         !request.product.isMMajor)
       fields.boxRows = ::nm::chooseBoxRows(request.product.m, fields.blockM);
