@@ -80,6 +80,9 @@ def cases():
               *(Case("simt_columns", "f32", "unstructured, kept = 13107", options=IEEE,
                      is_m_major=is_m_major, may_conflict=True)
                 for is_m_major in (True, False)),
+              # Lanes are at rows of k of their own.
+              *(Case("gemv_columns", "f16", f"unstructured, kept = {kept}", m=1, k=2048,
+                     may_conflict=True) for kept in (262144, 52429)),
               # Threads read A to split it, in the order that tensor cores want.
               Case("wgmma", "f32", "8:32, block = 1x128", may_conflict=True),
               Case("wgmma", "f16", "8:32, block = 1x64", is_m_major=True),

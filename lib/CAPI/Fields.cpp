@@ -186,6 +186,25 @@ static DictionaryAttr getFieldsOfColumns(Attribute attribute) {
       .take();
 }
 
+static Attribute getEll(StringRef, DictionaryAttr fields, EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t steps = reader.getNumber("steps"), bits = reader.getNumber("bits"),
+          parts = reader.getNumber("parts", 1);
+  if (!reader.isDone())
+    return {};
+  return EllAttr::getChecked(emitError, fields.getContext(), steps, bits,
+                             parts);
+}
+
+static DictionaryAttr getFieldsOfEll(Attribute attribute) {
+  auto ell = cast<EllAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("steps", ell.getSteps())
+      .add("bits", ell.getBits())
+      .add("parts", ell.getParts())
+      .take();
+}
+
 static Attribute getEncoding(StringRef, DictionaryAttr fields,
                              EmitError emitError) {
   FieldReader reader(fields, emitError);
@@ -415,6 +434,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<SparseOperandAttr>(getSparseOperand, getFieldsOfSparseOperand),
       kindOf<BitmapAttr>(getNothing<BitmapAttr>, getNoFields),
       kindOf<ColumnsAttr>(getColumns, getFieldsOfColumns),
+      kindOf<EllAttr>(getEll, getFieldsOfEll),
       kindOf<QuantizationAttr>(getQuantization, getFieldsOfQuantization),
       kindOf<ChipAttr>(getChip, getFieldsOfChip),
       enumKind<ArithmeticAttr, Arithmetic, symbolizeArithmetic,
@@ -432,6 +452,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       scheduleKind<AmxScheduleAttr>(),
       scheduleKind<SimtScheduleAttr>(),
       scheduleKind<GemvScheduleAttr>(),
+      scheduleKind<GemvColumnsScheduleAttr>(),
       scheduleKind<SimtColumnsScheduleAttr>(),
       sourcedKind<SourceKind::MmaGathered>(),
       sourcedKind<SourceKind::MmaSparse>(),

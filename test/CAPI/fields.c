@@ -184,6 +184,7 @@ static const char *const kAttributes[] = {
     "#nm.sparse_operand<wgmma_pairs, splits = 3>",
     "#nm.bitmap",
     "#nm.columns<kept = 50, tile_rows = 300>",
+    "#nm.ell<steps = 4, bits = 8, parts = 2>",
     "#nm.encoding<unstructured, kept = 9, dim = 1>",
     "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
@@ -217,6 +218,8 @@ static const char *const kAttributes[] = {
     "#nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = "
     "2, split_k = 3, slice_k = 4, packing = <panel = 32, index_bits = 2, "
     "chunk_rows = 4, index_rows = 8>>",
+    "#nm.gemv_columns<block = [1, 32, 300], warp = [1, 32], thread = [1, 1], "
+    "stages = 2, slice_k = 2, steps = 9, gap_bits = 4>",
     "#nm.simt_columns<block = [64, 4, 300], warp = [64, 1], thread = [2, 1], "
     "slice_k = 2, kept = 50, tile_rows = 300>",
     "#nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, "

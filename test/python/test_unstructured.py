@@ -133,6 +133,35 @@ def test_no_weight_meets_no_activation(rng, schedule):
     assert relative_error(y, exact) < 1e-5
 
 
+@pytest.mark.parametrize("rows", [1, 2, 7, 11])
+@pytest.mark.parametrize("element,tolerance", [("f32", 1e-5), ("f16", 2e-3), ("bf16", 1e-2)])
+def test_few_rows_walk_along_columns(rng, draw, rows, element, tolerance):
+    """Constants with gaps of every width, parts and edges, on the simulator."""
+    kind = {"f32": np.float32, "f16": np.float16}.get(element)
+    if kind is None:
+        kind = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    for bits in (2, 4, 8):
+        k, n = int(rng.integers(200, 700)), int(rng.integers(20, 80))
+        dense = draw_weight(rng, (k, n), rng.choice([0.01, 0.1, 0.2, 0.3]), kind)
+        schedule = (f"gemv_columns<gap_bits={bits},slice_k={rng.integers(1, 9)},"
+                    f"stages={rng.integers(1, 5)}>")
+        compiled = nm.compile(module(rows, dense, element, result="f32"),
+                              target="sim:sm_90a", schedule=schedule)
+        (op,) = compiled.functions["product"].ops
+        assert op.strategy == "gemv_columns"
+        x = draw.array(rows, k, dtype=kind)
+        exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
+        assert relative_error(compiled(x), exact) < tolerance, (k, n, schedule)
+
+
+def test_zeros_between_weights_are_told(rng):
+    """They meet activations, which dense_fallback=False forbids."""
+    dense = draw_weight(rng, (300, 40), 0.05)
+    with pytest.raises(nm.CompileError, match="zeros stand between weights"):
+        nm.compile(module(1, dense), target="sim:sm_90a", schedule="gemv_columns",
+                   dense_fallback=False)
+
+
 def test_prunes_to_a_sparsity(rng):
     dense = rng.standard_normal((30, 50)).astype(np.float32)
     pruned, report = nm.prune(dense, "unstructured", sparsity=0.9)

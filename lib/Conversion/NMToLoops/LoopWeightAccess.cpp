@@ -3,6 +3,7 @@
 #include "LoopWeightAccess.h"
 
 #include "ColInfoLoops.h"
+#include "EllLoops.h"
 #include "SparseOperandLoops.h"
 #include "UnstructuredLoops.h"
 
@@ -152,6 +153,8 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
     return getBitmapAccess(emitter, pattern, values, indices);
   if (auto columns = dyn_cast_if_present<ColumnsAttr>(form))
     return getColumnsAccess(emitter, columns, values, indices, lists);
+  if (auto ell = dyn_cast_if_present<EllAttr>(form))
+    return getEllAccess(emitter, ell, values, indices);
   return std::make_unique<PanelAccess>(emitter, pattern,
                                        cast_if_present<PackingAttr>(form),
                                        values, indices, lists);

@@ -1,6 +1,7 @@
 //===- PackLoops.cpp - nm.pack as loops -----------------------------------===//
 
 #include "ColInfoLoops.h"
+#include "EllLoops.h"
 #include "LoopWeightAccess.h"
 #include "Patterns.h"
 #include "SparseOperandLoops.h"
@@ -157,6 +158,8 @@ public:
       emitBitmap(emitter, op);
     else if (isa<ColumnsAttr>(op.getPacking()))
       emitColumns(emitter, op);
+    else if (isa<EllAttr>(op.getPacking()))
+      emitEll(emitter, op);
     else
       PanelLoops(emitter, op).emit();
   }

@@ -14,6 +14,9 @@ StringRef mlir::nm::describeZeros(SparseProductOpInterface op,
       schedule ? schedule.getPackedForm(pattern) : PackedFormAttrInterface();
   if (isa_and_present<BitmapAttr>(form) && pattern.n != pattern.m)
     return "lanes put zeros in place of pruned weights";
+  if (isa_and_present<EllAttr>(form))
+    return "zeros stand where gaps between weights are long, and at the ends "
+           "of columns";
   auto operand = dyn_cast_if_present<SparseOperandAttr>(form);
   if (operand && operand.getSplits() == 1 &&
       ::nm::fillsUpSparseOperand(pattern))

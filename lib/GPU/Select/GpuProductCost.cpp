@@ -211,6 +211,9 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   }
   if (auto kept = op->getAttrOfType<IntegerAttr>(kKeptAttr))
     product.kept = kept.getInt();
+  if (auto steps = op->getAttrOfType<DenseI64ArrayAttr>(kEllStepsAttr))
+    for (auto [i, ell] : llvm::enumerate(product.ellSteps))
+      ell = {steps[int64_t(2 * i)], steps[int64_t(2 * i + 1)]};
   if (isTemporary(op.getA()))
     product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());

@@ -23,16 +23,16 @@ namespace nm {
 /// All fields. One that is new does not compile here.
 inline auto listFields(const GpuProduct &product) {
   const auto &[pattern, m, n, k, type, outputType, splits, allowsTF32,
-               hasFastAccum, weightBits, scaleGroup, kept, isVector, isMMajor,
-               isCMMajor, isPacked, strideOfA, rowPacking, promote,
+               hasFastAccum, weightBits, scaleGroup, kept, ellSteps, isVector,
+               isMMajor, isCMMajor, isPacked, strideOfA, rowPacking, promote,
                isMadeElementwise, hasSplitsOfA, batch, hasImage, imageElements,
                hasChannelsLast, patchMicroseconds, storesByTensor,
                avoidsPrunedWeights] = product;
   return std::tie(pattern, m, n, k, type, outputType, splits, allowsTF32,
-                  hasFastAccum, weightBits, scaleGroup, kept, isVector,
-                  isMMajor, isCMMajor, isPacked, strideOfA, rowPacking, promote,
-                  isMadeElementwise, hasSplitsOfA, batch, hasImage,
-                  imageElements, hasChannelsLast, patchMicroseconds,
+                  hasFastAccum, weightBits, scaleGroup, kept, ellSteps,
+                  isVector, isMMajor, isCMMajor, isPacked, strideOfA,
+                  rowPacking, promote, isMadeElementwise, hasSplitsOfA, batch,
+                  hasImage, imageElements, hasChannelsLast, patchMicroseconds,
                   storesByTensor, avoidsPrunedWeights);
 }
 inline auto listFields(const GpuRates &rates) {

@@ -436,6 +436,7 @@ struct NMSelectGpuSchedule
       return signalPassFailure();
     getOperation()->walk([](SparseProductOpInterface op) {
       op->removeDiscardableAttr(kKeptAttr);
+      op->removeDiscardableAttr(kEllStepsAttr);
     });
   }
 };

@@ -9,15 +9,20 @@
 #define NM_GPU_SELECT_GPUSCHEDULE_H
 
 #include "nm/Format/ElementType.h"
+#include "nm/Format/Ell.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Schedule/GpuChip.h"
 #include "nm/Schedule/ScheduleFields.h"
 #include "nm/Support/Error.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 namespace nm {
+
+/// The gaps that #nm.ell may have, in bits.
+inline constexpr std::array<int64_t, 3> kEllBits = {2, 4, 8};
 
 /// Whether blocks stage only the rows of A that their columns use.
 enum class RowPacking { Never, WhereFaster, Always };
@@ -52,6 +57,9 @@ struct GpuProduct {
   /// How many unstructured weights are not zero, at most; 0 for other weights,
   /// and where no such number is given.
   int64_t kept = 0;
+  /// The steps that they take as #nm.ell, with gaps of each of kEllBits bits;
+  /// none where they are not known yet.
+  std::array<EllSteps, 3> ellSteps = {};
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
@@ -154,6 +162,13 @@ inline constexpr int64_t kMaxGemvRows = 16;
 /// The best of strategy gemv, or why it has none.
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
+
+/// The best of strategy gemv_columns, or why it has none.
+Result<GpuSchedule> selectGemvColumnsSchedule(const GpuProduct &product,
+                                              const GpuChip &chip);
+/// The steps that #nm.ell has room for with gaps of `bits`: of weights that are
+/// not known yet, all that k rows can take.
+int64_t countEllRoom(const GpuProduct &product, int64_t bits);
 
 /// The best of strategy simt_columns, or why it has none.
 Result<GpuSchedule> selectSimtColumnsSchedule(const GpuProduct &product,

@@ -103,6 +103,12 @@ static bool areStrings(Attribute value) {
   return array && llvm::all_of(array, llvm::IsaPred<StringAttr>);
 }
 
+static bool areEllSteps(Attribute value) {
+  constexpr int64_t kWidths = 3, kCounts = 2;
+  auto steps = dyn_cast<DenseI64ArrayAttr>(value);
+  return steps && steps.size() == kWidths * kCounts;
+}
+
 static constexpr KnownAttribute kOfOps[] = {
     {kChipAttr, isAttribute<ChipAttr>, "an #nm.chip"},
     {kRatesAttr, areRates, "a dictionary of a GPU's rates, each above 0"},
@@ -120,6 +126,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {kAlignmentAttr, isCount, "a number of bytes, of type i64"},
     {"nm.windows", isCount, "a number of rows, of type i64"},
     {"nm.kept", isCount, "a number of weights, of type i64"},
+    {"nm.ell_steps", areEllSteps, "an array of six i64"},
 };
 
 static constexpr KnownAttribute kOfArguments[] = {

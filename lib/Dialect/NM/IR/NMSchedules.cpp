@@ -234,6 +234,26 @@ SimtColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 }
 
 //===----------------------------------------------------------------------===//
+// GemvColumns
+//===----------------------------------------------------------------------===//
+
+BlockTiling GemvColumnsScheduleAttr::getTiling() const {
+  BlockTiling tiling(getFields(*this));
+  // A block takes all of k at once.
+  if (tiling.hasBlock())
+    tiling.blockK = ::nm::kMaxSize;
+  return tiling;
+}
+
+PackedFormAttrInterface
+GemvColumnsScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  if (!getSteps())
+    return {};
+  return EllAttr::get(getContext(), *getSteps(), *getGapBits(),
+                      getSliceK().value_or(1));
+}
+
+//===----------------------------------------------------------------------===//
 // Mma
 //===----------------------------------------------------------------------===//
 

@@ -181,6 +181,35 @@ LogicalResult mlir::nm::verifyWarpsOfColumns(EmitError emitError,
 }
 
 //===----------------------------------------------------------------------===//
+// Of #nm.ell
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::nm::verifyEll(EmitError emitError,
+                                  const GivenFields &fields) {
+  using ::nm::EllForm;
+  if (fields.steps && !fields.gapBits)
+    return emitError() << "expected 'gap_bits' with 'steps'";
+  if (fields.gapBits)
+    if (::nm::Status status = EllForm{fields.steps.value_or(1), *fields.gapBits,
+                                      fields.sliceK.value_or(1)}
+                                  .verify();
+        !status)
+      return emitError() << status.error().message;
+  bool isWarp = !fields.warpM ||
+                (*fields.warpN == EllForm::kColumns &&
+                 (!fields.blockM || (*fields.warpM == *fields.blockM &&
+                                     *fields.blockN % *fields.warpN == 0)));
+  bool isThread =
+      !fields.threadM || (*fields.threadN == 1 &&
+                          (!fields.warpM || *fields.threadM == *fields.warpM));
+  if (isWarp && isThread)
+    return success();
+  return emitError() << "expected warps of " << EllForm::kColumns
+                     << " columns and threads of one, each of all rows of the "
+                        "block";
+}
+
+//===----------------------------------------------------------------------===//
 // Of single warps
 //===----------------------------------------------------------------------===//
 

@@ -85,6 +85,9 @@ LogicalResult verifyColumnsOrPanels(EmitError emitError,
                                     const ::nm::GivenFields &fields);
 LogicalResult verifyWarpsOfColumns(EmitError emitError,
                                    const ::nm::GivenFields &fields);
+/// Checks that `steps` come with `gap_bits`, as of #nm.ell, and that a warp has
+/// a slice's columns.
+LogicalResult verifyEll(EmitError emitError, const ::nm::GivenFields &fields);
 
 /// Checks that a schedule that asks for bytes of weights early has one row.
 LogicalResult verifyEarlyBytes(EmitError emitError,

@@ -138,7 +138,10 @@ static std::string fitWindows(SparseProductOpInterface op,
   if (!constant) {
     makeDense(op, dense);
     std::string skipped =
-        isLoaded ? ", whose zeros simt_columns skips where it is faster" : "";
+        isLoaded
+            ? ", whose zeros simt_columns and gemv_columns skip where that is "
+              "faster"
+            : "";
     return "dense weights" + skipped +
            ": where they are kept is not known when it is compiled; weights "
            "with the encoding of an N:M pattern that holds, "
@@ -153,6 +156,23 @@ static std::string fitWindows(SparseProductOpInterface op,
   }
   makeDense(op, pattern);
   return "pattern " + pattern.str() + ", the most that a window keeps";
+}
+
+/// Says on `op` how its weights, if they are constant, could be walked along.
+static void setEllSteps(SparseProductOpInterface op,
+                        const std::optional<DenseConstant> &constant) {
+  constexpr int64_t kMostRows = 16;
+  int64_t m = op.getStaticM();
+  if (!constant || ShapedType::isDynamic(m) || m > kMostRows ||
+      op.getStaticK() > ::nm::EllForm::kMostRows)
+    return;
+  SmallVector<int64_t> steps;
+  for (int64_t bits : {2, 4, 8}) {
+    ::nm::EllSteps ell = ::nm::countEllSteps(constant->view, bits);
+    llvm::append_values(steps, ell.most, ell.total);
+  }
+  op->setDiscardableAttr(kEllStepsAttr,
+                         DenseI64ArrayAttr::get(op->getContext(), steps));
 }
 
 namespace {
@@ -174,6 +194,7 @@ struct NMFitWindows : mlir::nm::impl::NMFitWindowsBase<NMFitWindows> {
       std::string reason = fitWindows(op, constant, isLoaded);
       if (isLoaded)
         op->setDiscardableAttr(kKeptAttr, builder.getI64IntegerAttr(kept));
+      setEllSteps(op, constant);
       op->emitRemark() << "unstructured weights get " << reason;
     }
   }

@@ -359,6 +359,31 @@ func.func private @simt_columns_c4_thread() attributes {s = #nm.simt_columns<war
 
 // -----
 
+// expected-error @+1 {{expected 'gap_bits' with 'steps'}}
+func.func private @gemv_columns_c3() attributes {s = #nm.gemv_columns<steps = 8>}
+
+// -----
+
+// expected-error @+1 {{expected gaps of 2, 4 or 8 bits, but got 5}}
+func.func private @gemv_columns_c3_bits() attributes {s = #nm.gemv_columns<steps = 8, gap_bits = 5>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32 columns and threads of one, each of all rows of the block}}
+func.func private @gemv_columns_c4_warp() attributes {s = #nm.gemv_columns<block = [2, 64, 9], warp = [1, 32]>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32 columns and threads of one, each of all rows of the block}}
+func.func private @gemv_columns_c4_thread() attributes {s = #nm.gemv_columns<warp = [2, 32], thread = [2, 2]>}
+
+// -----
+
+// expected-error @+1 {{expected stages in 1..4, but got 5}}
+func.func private @gemv_columns_stages() attributes {s = #nm.gemv_columns<stages = 5>}
+
+// -----
+
 // expected-error @+1 {{expected 'packing' to have chunks of one column, as high as an index row, but got }}
 func.func private @cublas_c2_chunks() attributes {s = #nm.cublas<packing = <panel = 32, index_bits = 1, chunk_rows = 4, index_rows = 8>>}
 
@@ -565,7 +590,7 @@ func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bi
 
 // -----
 
-// expected-error@+1 {{expected ops to have nm.chip, nm.rates, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.early_load, nm.short_kernel, nm.alignment, nm.windows, nm.kept alone of dialect nm, but got "nm.chop"}}
+// expected-error@+1 {{expected ops to have nm.chip, nm.rates, nm.device, nm.schedule_tables, nm.batch_invariant, nm.arithmetic, nm.record, nm.host, nm.temporary_bytes, nm.steps, nm.overlays_tiles, nm.early_load, nm.short_kernel, nm.alignment, nm.windows, nm.kept, nm.ell_steps alone of dialect nm, but got "nm.chop"}}
 module attributes {nm.chop = #nm.chip<"sm_90">} {
 }
 

@@ -78,6 +78,32 @@ func.func @columns_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<1
 
 // -----
 
+// expected-error @+1 {{expected steps to be in 1..4096, but got 0}}
+func.func private @ell_c2_steps() attributes {s = #nm.ell<steps = 0, bits = 4, parts = 1>}
+
+// -----
+
+// expected-error @+1 {{expected gaps of 2, 4 or 8 bits, but got 3}}
+func.func private @ell_c2_bits() attributes {s = #nm.ell<steps = 1, bits = 3, parts = 1>}
+
+// -----
+
+// expected-error @+1 {{expected parts to be in 1..32, but got 33}}
+func.func private @ell_c2_parts() attributes {s = #nm.ell<steps = 1, bits = 4, parts = 33>}
+
+// -----
+
+func.func @ell_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<2x4x512xf32>, %pi: tensor<2x4x256xi8>, %pl: tensor<2x2x64xi8>)
+    -> (tensor<2x4x512xf32>, tensor<2x4x256xi8>, tensor<2x2x64xi8>) {
+  // expected-error @+1 {{expected pattern 1:1 for #nm.ell<steps = 4, bits = 4, parts = 1>, but got 2:4}}
+  %a, %b, %c = nm.pack <2:4> #nm.ell<steps = 4, bits = 4, parts = 1> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%pv, %pi : tensor<2x4x512xf32>, tensor<2x4x256xi8>) lists(%pl : tensor<2x2x64xi8>)
+    -> tensor<2x4x512xf32>, tensor<2x4x256xi8>, tensor<2x2x64xi8>
+  return %a, %b, %c : tensor<2x4x512xf32>, tensor<2x4x256xi8>, tensor<2x2x64xi8>
+}
+
+// -----
+
 // expected-error @+1 {{expected 'kept' and 'tile_rows' together}}
 func.func private @vector_c3() attributes {s = #nm.vector<kept = 4>}
 

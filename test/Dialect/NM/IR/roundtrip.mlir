@@ -44,6 +44,18 @@ func.func @columns(%a: tensor<?x600xf32>, %v: tensor<1x1x114xf32>, %i: tensor<1x
   return %r : tensor<?x48xf32>
 }
 
+// CHECK-LABEL: func.func @ell
+func.func @ell(%a: tensor<1x600xf16>, %v: tensor<2x5x512xf16>, %i: tensor<2x5x256xi8>, %l: tensor<2x3x64xi8>,
+               %c: tensor<1x48xf32>) -> tensor<1x48xf32> {
+  // CHECK: nm.spmm <1:1> packing #nm.ell<steps = 5, bits = 4, parts = 2>
+  // CHECK-SAME: schedule #nm.gemv_columns<slice_k = 2, steps = 5, gap_bits = 4>
+  %r = nm.spmm <1:1> packing #nm.ell<steps = 5, bits = 4, parts = 2>
+    schedule #nm.gemv_columns<slice_k = 2, steps = 5, gap_bits = 4>
+    ins(%a, %v, %i : tensor<1x600xf16>, tensor<2x5x512xf16>, tensor<2x5x256xi8>)
+    lists(%l : tensor<2x3x64xi8>) outs(%c : tensor<1x48xf32>) -> tensor<1x48xf32>
+  return %r : tensor<1x48xf32>
+}
+
 // CHECK-LABEL: func.func @spmm_tensor
 func.func @spmm_tensor(%a: tensor<?x64xf32>, %v: tensor<32x48xf32>,
                        %i: tensor<32x48xi8>, %c: tensor<?x48xf32>) -> tensor<?x48xf32> {
@@ -90,12 +102,14 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 // CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4, early_bytes = 2048>
 // CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, cluster_k = 2, slice_k = 4, pack = true, pad_a = 64>
 // CHECK-SAME: j = #nm.simt_columns<block = [128, 8, 512], warp = [128, 1], thread = [4, 1], slice_k = 2, kept = 26214, tile_rows = 512>
+// CHECK-SAME: k = #nm.gemv_columns<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 16, steps = 134, gap_bits = 4>
 func.func private @schedules() attributes {
   a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<late_loads = true, promote = true, prefetch = true>,
   c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
   f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<early_bytes = 2048, slice_k = 4, split_k = 2, stages = 2>,
   i = #nm.mma_sync<pad_a = 64, pack = true, slice_k = 4, stages = 4, warp = [128, 32], cluster_k = 2, split_k = 2, block = [128, 256, 64]>,
-  j = #nm.simt_columns<slice_k = 2, kept = 26214, warp = [128, 1], thread = [4, 1], tile_rows = 512, block = [128, 8, 512]>
+  j = #nm.simt_columns<slice_k = 2, kept = 26214, warp = [128, 1], thread = [4, 1], tile_rows = 512, block = [128, 8, 512]>,
+  k = #nm.gemv_columns<gap_bits = 4, steps = 134, slice_k = 16, stages = 2, thread = [1, 1], warp = [1, 32], block = [1, 32, 4096]>
 }
 
 // CHECK-LABEL: func.func @spmm_col_info

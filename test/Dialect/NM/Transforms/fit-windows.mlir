@@ -3,7 +3,10 @@
 // What windows of 32 keep at most is what the pattern keeps.
 // CHECK-LABEL: func.func @constant
 // CHECK-NOT: unstructured
+// How columns can be walked along is said, too: with gaps of 2 bits, rows 3 and 9
+// are zeros apart, and row 39 takes 13 weights.
 // CHECK: nm.spmm <3:32> ins(%{{.*}} : tensor<4x40xf16>, tensor<6x2xf16>, tensor<6x2xi8>)
+// CHECK-SAME: nm.ell_steps = array<i64: 1, 1, 1, 1, 1, 1>
 func.func @constant(%a: tensor<4x40xf16>, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
   // Rows 0, 3 and 9 of column 0, row 39 of column 1.
   %v = arith.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf16>
@@ -32,7 +35,7 @@ func.func @argument(%a: tensor<4x40xf16>, %v: tensor<1x4xf16>, %i: tensor<1x10xi
 // CHECK-LABEL: func.func @loaded
 // CHECK: nm.spmm <1:1, block = 1x2>
 func.func @loaded(%a: tensor<4x40xf16>, %v: tensor<1x4xf16> {nm.values_of = 1 : i64}, %i: tensor<1x10xi8> {nm.indices_of = 1 : i64}, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  // expected-remark @+1 {{unstructured weights get dense weights, whose zeros simt_columns skips where it is faster: where they are kept is not known}}
+  // expected-remark @+1 {{unstructured weights get dense weights, whose zeros simt_columns and gemv_columns skip where that is faster: where they are kept is not known}}
   %r = nm.spmm <unstructured, kept = 4> ins(%a, %v, %i : tensor<4x40xf16>, tensor<1x4xf16>, tensor<1x10xi8>)
     outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>

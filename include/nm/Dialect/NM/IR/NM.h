@@ -7,6 +7,7 @@
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
 #include "nm/Dialect/NM/IR/ProductRecord.h"
 #include "nm/Format/Columns.h"
+#include "nm/Format/Ell.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Format/SparseOperand.h"

@@ -332,6 +332,47 @@ def NM_ColumnsAttr
   }];
 }
 
+def NM_EllAttr
+    : NM_Attr<"Ell", "ell",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
+  let summary = "the weights of each column that are not zero, by gaps";
+  let description = [{
+    Of weights that all are kept (1:1), those that are not zero, for lanes that
+    walk along a column each (sliced ELLPACK; Monakov et al., "Automatically
+    Tuning Sparse Matrix-Vector Multiplication for GPU Architectures", 2010).
+    Columns are cut into slices of 32, the columns of a slice into steps of 16
+    weights. A gap of `bits` bits says how many rows a weight is behind the one
+    before in its column; where that takes more, zeros stand between.
+
+    Values are `[⌈n/32⌉ × steps × 512]`, 16 bytes of each column side by side;
+    indices the gaps, `[⌈n/32⌉ × steps × 64·bits]` bytes; lists
+    `[⌈n/32⌉ × parts+1 × 64]` bytes: the number of steps that a slice has, and
+    where each of `parts` parts of these steps begins.
+    include/nm/Format/Ell.h has all to the bit. A kernel reads the steps that a
+    slice has.
+
+    Weights of which a column takes more than `steps` steps are not packed: a
+    constant is refused, and a program stops.
+
+    Constraints:
+    * (C1) the pattern is 1:1, in units of one weight.
+    * (C2) 1 ≤ steps ≤ 4096; `bits` is 2, 4 or 8; 1 ≤ parts ≤ 32.
+
+    ```mlir
+    #nm.ell<steps = 134, bits = 4, parts = 16>
+    ```
+  }];
+  let parameters = (ins "int64_t":$steps, "int64_t":$bits, "int64_t":$parts);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The form as the format arithmetic of lib/Format takes it.
+    ::nm::EllForm getForm() const {
+      return {getSteps(), getBits(), getParts()};
+    }
+  }];
+}
+
 def NM_QuantizationAttr : NM_Attr<"Quantization", "quantization"> {
   let summary = "weights of few bits, with a scale for each group of k";
   let description = [{

@@ -9,7 +9,7 @@ def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
   let cppNamespace = "::mlir::nm";
   let description = [{
     How weights are re-laid for one schedule: `#nm.packing`, `#nm.sparse_operand`, `#nm.bitmap`,
-    `#nm.columns`. Values, indices
+    `#nm.columns`, `#nm.ell`. Values, indices
     and, where a form has them, lists of rows are arrays of three dimensions. A
     tile of B is a rectangle of each, where the form can be cut.
   }];

@@ -368,6 +368,40 @@ def NM_SimtColumnsScheduleAttr
   }]);
 }
 
+def NM_GemvColumnsScheduleAttr
+    : NM_ScheduleAttr<"GemvColumns", "gemv_columns"> {
+  let summary = "few rows of A and weights kept anywhere, on a GPU";
+  let description = [{
+    Unstructured weights are packed as `#nm.ell<steps, bits = gap_bits, parts =
+    slice_k>`. A lane walks along the weights of one column, and adds up
+    products of all rows of A, which are in shared memory. `block`, `warp` and
+    `thread` are the tiles of a block, a warp and a thread; a block takes all of
+    k at once, a warp 32 columns and a thread one. Weights of `stages` steps are
+    on their way at once. `slice_k` warps take parts of a slice's steps, and
+    their sums are combined in the order of the warps. `early_bytes` is as in
+    `#nm.gemv`. What is left out, the cost model chooses.
+
+    Constraints:
+    * (C1), (C2) as for `#nm.simt`; `stages` is at most 4; `early_bytes` as for
+      `#nm.gemv`.
+    * (C3) `steps` comes with `gap_bits`; both are as in `#nm.ell`.
+    * (C4) `warp` has 32 columns and `thread` one, and both the rows of `block`.
+
+    ```mlir
+    #nm.gemv_columns<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1],
+                     stages = 2, slice_k = 16, steps = 134, gap_bits = 4>
+    ```
+  }];
+  let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+                        NM_CountIn<"1, 4">:$stages, NM_SliceK:$slice_k,
+                        NM_CountUnless<0, "0, 65536, 128">:$early_bytes,
+                        NM_CountUnless<0>:$steps, NM_CountUnless<0>:$gap_bits);
+  let checks = ["EarlyBytes", "Ell"];
+  let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
+    bool skipsZeros() const { return true; }
+  }]);
+}
+
 include "nm/Dialect/NM/IR/NMMmaSchedules.td"
 include "nm/Dialect/NM/IR/NMWgmmaSchedules.td"
 

@@ -14,6 +14,11 @@ int64_t countKept(SparseProductOpInterface op);
 /// its function is called: how many of them are not zero at most.
 inline constexpr llvm::StringLiteral kKeptAttr = "nm.kept";
 
+/// On such a product of few rows, where the weights are constants: the steps
+/// that they take as #nm.ell with gaps of 2, 4 and 8 bits, for each of these of
+/// the longest slice and of all.
+inline constexpr llvm::StringLiteral kEllStepsAttr = "nm.ell_steps";
+
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_TRANSFORMS_UNSTRUCTUREDWEIGHTS_H

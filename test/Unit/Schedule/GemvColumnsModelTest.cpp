@@ -1,0 +1,97 @@
+//===- GemvColumnsModelTest.cpp - Tests of strategy gemv_columns' model ---===//
+
+#include "nm/GPU/Select/GpuSchedule.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k, double share) {
+  GpuProduct product;
+  product.pattern = {1, 1, 1, 64};
+  product.type = product.outputType = ElementType::F16;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.kept = std::max<int64_t>(1, int64_t(double(k * n) * share));
+  return product;
+}
+
+TEST(GemvColumnsModel, HasTilesForEveryChip) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
+    for (int64_t m : {1, 2, 8, 16})
+      for (int64_t n : {1, 33, 4096})
+        for (ElementType type : {ElementType::F32, ElementType::F16,
+                                 ElementType::BF16, ElementType::I8})
+          for (double share : {0.0, 0.1, 1.0}) {
+            GpuChip chip = *GpuChip::get(name);
+            GpuProduct product = makeProduct(m, n, 520, share);
+            product.type = type;
+            Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
+            ASSERT_TRUE(tile) << name << ": " << tile.error().message;
+            EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+            EXPECT_EQ(tile->warpN, 32);
+            EXPECT_EQ(tile->blockN % 32, 0);
+            EXPECT_EQ(tile->blockM, tile->threadM);
+            EXPECT_LE(tile->blockM, m);
+            EXPECT_LE(tile->sliceK * tile->blockN, 1024);
+            // Weights that are not known have room for all.
+            EXPECT_EQ(tile->steps, 33);
+            EXPECT_GE(tile->microseconds, tile->memoryFloor);
+            EXPECT_GE(tile->microseconds, tile->multiplyFloor);
+          }
+}
+
+TEST(GemvColumnsModel, TakesStepsThatAreKnown) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuProduct product = makeProduct(1, 4096, 4096, 0.5);
+  product.ellSteps = {EllSteps{140, 140 * 128}, EllSteps{134, 134 * 128},
+                      EllSteps{134, 134 * 128}};
+  Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
+  ASSERT_TRUE(tile) << tile.error().message;
+  EXPECT_EQ(tile->steps, tile->gapBits == 2 ? 140 : 134);
+  EXPECT_EQ(countEllRoom(product, 2), 140);
+  EXPECT_EQ(countEllRoom(product, 8), 134);
+}
+
+// Long gaps take wide ones: of 1 % many zeros would stand between.
+TEST(GemvColumnsModel, ChoosesGapsByDensity) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  auto bitsOf = [&](double share) {
+    return selectGemvColumnsSchedule(makeProduct(1, 8192, 8192, share), chip)
+        ->gapBits;
+  };
+  EXPECT_LE(bitsOf(0.5), 4);
+  EXPECT_EQ(bitsOf(0.3), 4);
+  EXPECT_EQ(bitsOf(0.02), 8);
+}
+
+TEST(GemvColumnsModel, TakesLessTimeForFewerWeightsAndRows) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  auto timeOf = [&](int64_t m, double share) {
+    return selectGemvColumnsSchedule(makeProduct(m, 8192, 8192, share), chip)
+        ->microseconds;
+  };
+  EXPECT_LT(timeOf(1, 0.3), 0.8 * timeOf(1, 0.5));
+  EXPECT_LT(timeOf(1, 0.1), 0.7 * timeOf(1, 0.3));
+  EXPECT_GT(timeOf(8, 0.3), timeOf(1, 0.3));
+  EXPECT_GT(timeOf(16, 0.3), timeOf(8, 0.3));
+}
+
+TEST(GemvColumnsModel, RefusesWhatItHasNot) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  auto refuses = [&](auto change) {
+    GpuProduct product = makeProduct(1, 256, 512, 0.1);
+    change(product);
+    Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
+    return !tile && !tile.error().message.empty();
+  };
+  EXPECT_FALSE(refuses([](GpuProduct &) {}));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.kept = 0; }));
+  EXPECT_TRUE(refuses([](GpuProduct &product) { product.k = 65537; }));
+  EXPECT_TRUE(
+      refuses([](GpuProduct &product) { product.type = ElementType::F8E4M3; }));
+  EXPECT_TRUE(
+      refuses([](GpuProduct &product) { product.avoidsPrunedWeights = true; }));
+}
