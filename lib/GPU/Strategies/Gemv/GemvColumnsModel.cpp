@@ -21,22 +21,18 @@ using namespace nm;
 static constexpr int64_t kMostRows = 8;
 /// Accesses of a bank by 32 lanes that each pick a word anywhere: the most of
 /// 32 balls in one of 32 bins, in the mean, is 3.5, and the simulator counts 3.
-static constexpr double kConflicts = 3;
+static constexpr int64_t kConflicts = 3;
 /// Warps of a multiprocessor with which half of the time is latency. One row of
 /// 8192 x 8192, half of the weights: 39 us with 8 warps, 28 with 16 and 22.5 to
 /// 24.6 with 32; of 4096 x 4096 10.6 with 8 and 8.0 with 16 (an H200,
 /// 2026-11-29). Steps that are loaded three and four ahead take longer than two
 /// ahead.
-static constexpr double kLatencyWarps = 6;
+static constexpr int64_t kLatencyWarps = 6;
 /// Standard deviations from the mean to the longest of a slice's 32 columns.
-static constexpr double kLongestColumn = 2.07;
+static constexpr int64_t kLongestColumn = 2;
 /// Instructions of a weight besides those of its rows: its gap, its place, and
 /// its value as an accumulator; and of a step.
-static constexpr double kInstructions = 4, kInstructionsOfStep = 24;
-/// Microseconds until a block knows where its steps begin.
-static constexpr double kLists = 0.2;
-/// Microseconds that each warp of a block takes to start, and to add its sums.
-static constexpr double kWarpLaunch = 0.02;
+static constexpr int64_t kInstructions = 4, kInstructionsOfStep = 24;
 static constexpr int64_t kMaxThreads = 1024;
 
 /// The steps of weights that are not known, as many of them in every column and
@@ -46,7 +42,8 @@ static EllSteps estimateSteps(const GpuProduct &product, int64_t bits) {
   double density = double(product.kept) / double(product.k) / double(product.n);
   double isLong = std::pow(1 - density, double(form.largestGap()));
   double kept = density * double(product.k),
-         longest = kept + kLongestColumn * std::sqrt(kept * (1 - density));
+         longest =
+             kept + double(kLongestColumn) * std::sqrt(kept * (1 - density));
   double stored = longest * (1 + isLong / std::max(1 - isLong, 1e-9));
   auto steps = static_cast<int64_t>(std::ceil(
       std::min(stored, double(product.k)) / double(EllForm::kWeights)));
@@ -111,8 +108,8 @@ double Candidate::clocksOfStep() const {
   auto ofRows =
       double(planes() + rows() * (elementBytes == 4 || rows() == 1 ? 1 : 2));
   double instructions =
-      weights * (kInstructions + ofRows) + kInstructionsOfStep;
-  double shared = weights * double(planes()) * kConflicts;
+      weights * (double(kInstructions) + ofRows) + double(kInstructionsOfStep);
+  double shared = weights * double(planes() * kConflicts);
   return std::max(shared, instructions / 4);
 }
 
@@ -163,15 +160,13 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
   double turns = std::ceil(stepsOfSlice / double(sliceK));
   double compute = microsecondsUnderLoad(
       double(ofOne) * double(warps) * turns * clocksOfStep() *
-          (1 + kLatencyWarps / double(concurrent * warps)),
+          (1 + double(kLatencyWarps) / double(concurrent * warps)),
       chip);
   double staged =
       double(ofOne) * double(schedule.blockM) * double(product.k) *
       double(elementBytes) /
       (chip.rates.received / 2 * chip.clockGHz * chip.rates.loadedClock * 1000);
-  schedule.microseconds = chip.rates.launch + kLists +
-                          kWarpLaunch * double(warps) +
-                          std::max(memory, compute) +
+  schedule.microseconds = chip.rates.launch + std::max(memory, compute) +
                           kNotHidden * std::min(memory, compute) + staged;
   setFloors(product, chip, schedule);
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;

@@ -104,6 +104,31 @@ func.func @ell_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<2x4x5
 
 // -----
 
+// expected-error @+1 {{expected 'gap_bits' with 'steps'}}
+func.func private @gemv_columns_c3() attributes {s = #nm.gemv_columns<steps = 8>}
+
+// -----
+
+// expected-error @+1 {{expected gaps of 2, 4 or 8 bits, but got 5}}
+func.func private @gemv_columns_c3_bits() attributes {s = #nm.gemv_columns<steps = 8, gap_bits = 5>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32 columns and threads of one, each of all rows of the block}}
+func.func private @gemv_columns_c4_warp() attributes {s = #nm.gemv_columns<block = [2, 64, 9], warp = [1, 32]>}
+
+// -----
+
+// expected-error @+1 {{expected warps of 32 columns and threads of one, each of all rows of the block}}
+func.func private @gemv_columns_c4_thread() attributes {s = #nm.gemv_columns<warp = [2, 32], thread = [2, 2]>}
+
+// -----
+
+// expected-error @+1 {{expected stages in 1..4, but got 5}}
+func.func private @gemv_columns_stages() attributes {s = #nm.gemv_columns<stages = 5>}
+
+// -----
+
 // expected-error @+1 {{expected 'kept' and 'tile_rows' together}}
 func.func private @vector_c3() attributes {s = #nm.vector<kept = 4>}
 
