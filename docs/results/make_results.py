@@ -93,12 +93,17 @@ def micros(text):
 ANYWHERE = "unstructured"
 
 
+def weights_of(row):
+    """What is said of weights that no call takes, which files of before them have not."""
+    return f", {row['weights']}" if row.get("weights") else ""
+
+
 def pattern_of(row):
     if row["granularity"] == ANYWHERE:
-        return f"{row['pattern_n']} anywhere"
+        return f"{row['pattern_n']} anywhere{weights_of(row)}"
     block = f"{row['block_k']}x{row['block_n']}"
     text = f"{row['pattern_n']}:{row['pattern_m']}"
-    return text if block == "1x1" else f"{text}, {block}"
+    return (text if block == "1x1" else f"{text}, {block}") + weights_of(row)
 
 
 def counts(row):
@@ -231,10 +236,11 @@ def granularities(rows):
     found = {}
     windows = {}
     for row in rows:
-        key = (row["granularity"], row["step"] or row["schedule"], row["sparsity"])
+        key = (row["granularity"] + weights_of(row), row["step"] or row["schedule"],
+               row["sparsity"])
         windows.setdefault(key, set()).add(int(row["pattern_m"]))
     for row in rows:
-        kind, step = row["granularity"], row["step"] or row["schedule"]
+        kind, step = row["granularity"] + weights_of(row), row["step"] or row["schedule"]
         name = kind + (f", {step}" if step else "")
         if any(len(each) > 1 for key, each in windows.items()
                if key[:2] == (kind, step)):

@@ -95,6 +95,14 @@ double BenchCase::leastBytes() const {
   return activations + weights + double(units) * bitsPerUnit / 8;
 }
 
+TensorType BenchCase::weightType() const {
+  TensorType weights;
+  weights.element = type;
+  weights.shape = {shape.k, shape.n};
+  weights.encoding = Encoding{pattern, 0};
+  return weights;
+}
+
 bool BenchCase::canResultIn(ElementType result) const {
   return isFloat(type) && elementSize(type) <= 2 &&
          (result == ElementType::F32 || result == ElementType::F16 ||
@@ -128,7 +136,7 @@ std::string BenchCase::typeText() const {
 
 std::string BenchCase::str() const {
   return shape.str() + " " + pattern.str() + " " + typeText() +
-         (isMMajor ? " m-major" : "") +
+         (isConstant ? " constant" : "") + (isMMajor ? " m-major" : "") +
          (givenResult ? " to " + std::string(elementName(*givenResult)) : "") +
          (hasFastAccum ? " fast accumulation" : "") + epilogue.str() +
          (schedule.empty() ? "" : " (" + schedule + ")");
@@ -162,6 +170,7 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
     rest.resize(to);
   }
   bench.isMMajor = takeLast(rest, " m-major");
+  bench.isConstant = takeLast(rest, " constant");
   if (size_t by = rest.rfind(" x "); by != std::string::npos) {
     Result<CaseQuantization> quantization =
         CaseQuantization::parse(std::string_view(rest).substr(by + 3));
@@ -190,7 +199,7 @@ Result<BenchCase> BenchCase::parse(const std::string &text) {
       // windows. What is computed on sums is in f32.
       (!bench.quantization ||
        ((bench.type == ElementType::F16 || bench.type == ElementType::BF16) &&
-        !bench.pattern.isUnstructured() &&
+        !bench.isConstant && !bench.pattern.isUnstructured() &&
         bench.quantization->group % bench.pattern.windowRows() == 0)) &&
       (bench.epilogue.isNone() || isFloat(bench.resultType()));
   return isPossible ? Result<BenchCase>(bench) : Result<BenchCase>(error);

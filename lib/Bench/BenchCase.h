@@ -6,6 +6,7 @@
 #include "CaseEpilogue.h"
 #include "nm/Format/ElementType.h"
 #include "nm/Format/Pattern.h"
+#include "nm/Runtime/Manifest.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -62,21 +63,31 @@ struct BenchCase {
   /// The weights' own form, where they are not of A's type.
   std::optional<CaseQuantization> quantization = {};
   CaseEpilogue epilogue = {};
+  /// Whether the weights are a constant of the module, not an argument.
+  bool isConstant = false;
 
   /// `256x4096x4096 8:32, block = 1x32 f32`, with `x i4/128` behind the type
-  /// where weights are quantized, `m-major` where A is, `to f16` where C was
-  /// chosen, `fast accumulation` where sums may have it, what is done with the
-  /// sums, and the schedule where it has one.
+  /// where weights are quantized, `constant` where they are, `m-major` where A
+  /// is, `to f16` where C was chosen, `fast accumulation` where sums may have
+  /// it, what is done with the sums, and the schedule where it has one.
   std::string str() const;
   /// `f16`, or `f16 x i4/128`.
   std::string typeText() const;
   /// Parses what `str` prints of a case without a schedule.
   static Result<BenchCase> parse(const std::string &text);
   /// Whether the weights are read from memory, not from a cache, in each call:
-  /// products of few rows are bound by that in use.
-  bool isCold() const { return shape.m <= kMostColdRows; }
+  /// products of few rows are bound by that in use. Of constants there is one
+  /// copy, which caches keep; so they do with those of the libraries beside.
+  bool isCold() const { return shape.m <= kMostColdRows && !isConstant; }
   static constexpr int64_t kMostColdRows = 64;
 
+  /// The type of B [k x n], with its encoding.
+  TensorType weightType() const;
+  /// The seed that weights are drawn with, where other data have `seed`. Those
+  /// of constants depend on none: kernels compiled beforehand have them.
+  uint64_t weightSeed(uint64_t seed) const {
+    return isConstant ? 1 : 2 * seed + 1;
+  }
   /// The element type of C: that which products are summed in, unless chosen.
   ElementType resultType() const { return givenResult.value_or(sumType()); }
   ElementType sumType() const {
@@ -98,9 +109,9 @@ struct BenchCase {
   /// are summed in f32, of f32, f16 and bf16.
   bool canResultIn(ElementType result) const;
   /// The module that is compiled, with one function, @product(A, B, scales,
-  /// bias, residual), of which the last three are there where the case has
-  /// them.
-  std::string moduleText() const;
+  /// bias, residual), of which B is there where it is no constant, and the last
+  /// three where the case has them.
+  Result<std::string> moduleText() const;
 };
 
 /// A type that cases can have.

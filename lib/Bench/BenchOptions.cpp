@@ -93,6 +93,14 @@ static const OptionEntry<Given> kOptions[] = {
        g.isMMajor = true;
        return Status::success();
      }},
+    {{"constant", Takes::Nothing, "",
+      "Measure products whose weights are constants of the module, which may\n"
+      "become code, in place of arguments. The weights are the same for each\n"
+      "--seed, and stay in caches, as do those of the libraries beside"},
+     [](Given &g, const std::string &) {
+       g.isConstant = true;
+       return Status::success();
+     }},
     {{"fast-accum", Takes::Nothing, "",
       "Let sums of 8-bit floats stay as the tensor cores make them, in our\n"
       "products (arithmetic fast_accum) and cuBLASLt's"},

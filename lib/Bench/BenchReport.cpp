@@ -142,6 +142,12 @@ static std::string rooflineText(const CaseResult &result) {
                    : "-";
 }
 
+/// The type, and what else a case has beside its shape and pattern.
+static std::string kindText(const BenchCase &bench) {
+  return bench.typeText() + (bench.isConstant ? " constant" : "") +
+         bench.epilogue.str();
+}
+
 /// `812.4 (799.1, 850.0)`, without decimals where there are thousands.
 static std::string timeText(const Timings &timings) {
   int decimals = timings.median < 1e-3 ? 1 : 0;
@@ -196,9 +202,9 @@ static void printResult(const CaseResult &result) {
   if (!result.isAccurate())
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
   printRow({bench.shape.str(), bench.pattern.str(),
-            format("%.1f%%", 100 * bench.sparsity()),
-            bench.typeText() + bench.epilogue.str(), timeText(result.timings),
-            dense, ratio, format("%.1f", bench.flops() / median / 1e9),
+            format("%.1f%%", 100 * bench.sparsity()), kindText(bench),
+            timeText(result.timings), dense, ratio,
+            format("%.1f", bench.flops() / median / 1e9),
             format("%.1f", result.bytes / median / 1e9), rooflineText(result),
             errorText(result.relativeError), strategy});
   std::fflush(stdout);
@@ -211,9 +217,8 @@ static void printSame(const CaseResult &result) {
       (result.sameAs.empty() ? "left out, " + result.whyNoStep
                              : "the schedule of " + result.sameAs);
   printRow({bench.shape.str(), bench.pattern.str(),
-            format("%.1f%%", 100 * bench.sparsity()),
-            bench.typeText() + bench.epilogue.str(), "-", "-", "-", "-", "-",
-            "-", "-", what});
+            format("%.1f%%", 100 * bench.sparsity()), kindText(bench), "-", "-",
+            "-", "-", "-", "-", "-", what});
   std::fflush(stdout);
 }
 

@@ -1,6 +1,9 @@
 //===- CaseModule.cpp - The module of a case ------------------------------===//
 
 #include "BenchCase.h"
+#include "RandomData.h"
+
+#include <cstring>
 
 using namespace nm;
 
@@ -19,7 +22,9 @@ namespace {
 /// The lines of a module, and the function's arguments.
 class ModuleText {
 public:
-  explicit ModuleText(const BenchCase &bench) : bench(bench) {}
+  /// `constant` has the elements of B, row-major, where they are constant.
+  ModuleText(const BenchCase &bench, const std::optional<Tensor> &constant)
+      : bench(bench), constant(constant) {}
   std::string str();
 
 private:
@@ -34,9 +39,22 @@ private:
   }
 
   const BenchCase &bench;
+  const std::optional<Tensor> &constant;
   std::string arguments, body;
 };
 } // namespace
+
+/// The bytes of `tensor` as a literal of MLIR: `dense<"0x3F80...">`.
+static std::string literalOf(const Tensor &tensor) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  auto *bytes = static_cast<const unsigned char *>(tensor.data);
+  std::string text = "dense<\"0x";
+  for (int64_t i = 0; i < tensor.bytes(); ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text + "\">";
+}
 
 /// Adds B, and gives the type of `%b`: of A's elements, which are made of
 /// quantized weights.
@@ -46,7 +64,11 @@ std::string ModuleText::addWeights() {
   std::string element(elementName(bench.type));
   if (!bench.quantization) {
     std::string type = tensorText({k, n}, element, encoding);
-    addArgument("b", type);
+    if (constant)
+      body +=
+          "  %b = arith.constant " + literalOf(*constant) + " : " + type + "\n";
+    else
+      addArgument("b", type);
     return type;
   }
   int64_t group = bench.quantization->group;
@@ -152,4 +174,16 @@ std::string ModuleText::str() {
          "  return %" + (isMade ? "r" : "c") + " : " + result + "\n}\n";
 }
 
-std::string BenchCase::moduleText() const { return ModuleText(*this).str(); }
+Result<std::string> BenchCase::moduleText() const {
+  if (!isConstant)
+    return ModuleText(*this, std::nullopt).str();
+  Result<Weight> drawn = drawWeight(weightType(), weightSeed(/*seed=*/0));
+  if (!drawn)
+    return drawn.error();
+  Result<Buffer> dense = Buffer::allocate(type, {shape.k, shape.n});
+  if (!dense)
+    return dense.error();
+  std::memset(dense->tensor().data, 0, size_t(dense->tensor().bytes()));
+  scatterWeight(weightType(), *drawn, dense->tensor());
+  return ModuleText(*this, dense->tensor()).str();
+}

@@ -36,8 +36,11 @@ compileIn(const BenchCase &bench, const CompileSettings &settings,
     return Error{"cannot write the temporary file " + prefix +
                  "...mlir: " + source.error().message +
                  "; set TMPDIR to a folder that can be written"};
+  Result<std::string> text = bench.moduleText();
+  if (!text)
+    return text.error();
   std::ofstream stream(source->str(), std::ios::binary);
-  stream << bench.moduleText();
+  stream << *text;
   stream.close();
   if (!stream)
     return Error{source->str() + ": cannot write: " + std::strerror(errno)};

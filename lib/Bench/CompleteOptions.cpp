@@ -127,6 +127,30 @@ static Status setLayout(Given &given) {
   return Status::success();
 }
 
+/// Lets the weights of all cases be constant, where they are to be; of those
+/// that are then equal one is left.
+static Status setConstant(Given &given) {
+  std::vector<BenchCase> &cases = given.options.cases;
+  if (given.isConstant)
+    for (BenchCase &bench : cases)
+      bench.isConstant = true;
+  std::set<std::string> known;
+  cases.erase(std::remove_if(cases.begin(), cases.end(),
+                             [&](const BenchCase &bench) {
+                               return given.isConstant &&
+                                      !known.insert(bench.str()).second;
+                             }),
+              cases.end());
+  for (const BenchCase &bench : cases)
+    if (bench.isConstant && (bench.quantization || given.tunes))
+      return Error{std::string("expected ") +
+                   (given.tunes ? "no --tune"
+                                : "floats or integers as they "
+                                  "are multiplied") +
+                   " for constant weights, but got " + bench.str()};
+  return Status::success();
+}
+
 /// Lets all cases have fast accumulation, if that was asked for.
 static Status setFastAccum(Given &given) {
   if (!given.hasFastAccum)
@@ -263,8 +287,8 @@ static Status filterCases(Given &given) {
 }
 
 Status nm::completeOptions(Given &given) {
-  for (auto *add : {addCases, addKernels, setDevice, setLayout, setFastAccum,
-                    setResultType, checkQuantized, setTuning})
+  for (auto *add : {addCases, addKernels, setDevice, setLayout, setConstant,
+                    setFastAccum, setResultType, checkQuantized, setTuning})
     if (Status status = add(given); !status)
       return status;
   if (given.options.cases.empty())

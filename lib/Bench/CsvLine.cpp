@@ -184,6 +184,8 @@ static const Column kColumns[] = {
        std::string text = r.bench.epilogue.str();
        return text.empty() ? text : csvText(text.substr(3));
      }},
+    {"weights",
+     [](R r) { return std::string(r.bench.isConstant ? "constant" : ""); }},
     {"as_is", [](R r) { return integer(r.isAsIs); }},
     {"kernels", [](R) { return integer(kKernelVersion); }},
     {"blas_tf32_median_us",

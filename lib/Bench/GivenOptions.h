@@ -26,6 +26,7 @@ struct Given {
   std::vector<BenchCase> cases;
   bool isMMajor = false;
   bool hasFastAccum = false;
+  bool isConstant = false;
   std::optional<ElementType> result;
   std::optional<int64_t> device;
   std::optional<double> seconds;

@@ -344,6 +344,11 @@ CudaWork GpuBench::denseWork(const BenchCase &bench, const Operands &operands,
 
 Status GpuBench::packWeights(const BenchCase &bench,
                              const CompiledCase &compiled, Operands &operands) {
+  // The function has constant ones.
+  if (bench.isConstant) {
+    operands.weights.emplace_back();
+    return Status::success();
+  }
   Result<std::vector<Weight>> packed =
       compiled.function.pack({operands.b->stored()});
   if (!packed)
@@ -388,8 +393,9 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
   std::vector<CudaWork> works(1);
   works[0].copies = operands.copies();
   works[0].call = [&](int64_t i) {
-    std::vector<Argument> arguments{Argument(a.tensor()),
-                                    Argument(operands.weights[i])};
+    std::vector<Argument> arguments{Argument(a.tensor())};
+    if (!bench.isConstant)
+      arguments.emplace_back(operands.weights[i]);
     if (bench.quantization)
       arguments.emplace_back(operands.b->scales.tensor());
     if (bench.epilogue.hasBias)

@@ -169,18 +169,18 @@ Status GpuData::drawIntegers(int64_t group) {
 Result<const GpuData::Weights *> GpuData::weights(const BenchCase &bench) {
   std::string key = std::to_string(bench.shape.k) + "x" +
                     std::to_string(bench.shape.n) + " " + bench.pattern.str() +
-                    " " + bench.typeText();
+                    " " + bench.typeText() +
+                    (bench.isConstant ? " constant" : "");
   if (key == weightsKey)
     return &drawnWeights;
   weightsKey.clear();
   drawnWeights = Weights();
-  drawnWeights.type.element = bench.type;
-  drawnWeights.type.shape = {bench.shape.k, bench.shape.n};
-  drawnWeights.type.encoding = Encoding{bench.pattern, 0};
-  Status status = bench.quantization
-                      ? drawIntegers(bench.quantization->group)
-                      : store(drawnWeights.condensed,
-                              drawWeight(drawnWeights.type, 2 * seed + 1));
+  drawnWeights.type = bench.weightType();
+  Status status =
+      bench.quantization
+          ? drawIntegers(bench.quantization->group)
+          : store(drawnWeights.condensed,
+                  drawWeight(drawnWeights.type, bench.weightSeed(seed)));
   if (!status)
     return status.error();
   weightsKey = key;

@@ -92,7 +92,8 @@ std::vector<BenchCase> nm::studyCases() {
   return cases;
 }
 
-std::vector<BenchCase> nm::sparsertCases() {
+/// Of so many images, or texts, whose pixels or tokens lie side by side.
+static std::vector<BenchCase> sparsertOf(int64_t images) {
   // m, the pixels or tokens; n, the output channels; k, the input channels.
   const std::vector<ProductShape> shapes = {// ResNet-50.
                                             {3136, 64, 256},
@@ -119,10 +120,16 @@ std::vector<BenchCase> nm::sparsertCases() {
                                             {49, 1024, 1024}};
   std::vector<BenchCase> cases;
   for (const ProductShape &shape : shapes)
-    for (int64_t ofAll : {10, 20}) {
-      Pattern pattern = Pattern::unstructured();
-      pattern.n = shape.k * shape.n / ofAll;
-      cases.push_back({shape, pattern});
-    }
+    for (int64_t ofAll : {10, 20})
+      for (bool isConstant : {false, true}) {
+        BenchCase bench{shape, Pattern::unstructured()};
+        bench.shape.m *= images;
+        bench.pattern.n = shape.k * shape.n / ofAll;
+        bench.isConstant = isConstant;
+        cases.push_back(bench);
+      }
   return cases;
 }
+
+std::vector<BenchCase> nm::sparsertCases() { return sparsertOf(1); }
+std::vector<BenchCase> nm::sparsertBatchCases() { return sparsertOf(32); }

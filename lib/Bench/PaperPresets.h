@@ -27,8 +27,11 @@ std::vector<BenchCase> bertLargeCases();
 std::vector<BenchCase> nmSpmmCases();
 /// A study of 2:4 on an RTX 4070: cubes of 64 to 8192.
 std::vector<BenchCase> studyCases();
-/// SparseRT (PACT 2020): its 1x1 convolutions and layers as plain products.
+/// SparseRT (PACT 2020): its 1x1 convolutions and layers as plain products,
+/// with weights that are loaded and with constant ones.
 std::vector<BenchCase> sparsertCases();
+/// The same of 32 images or texts.
+std::vector<BenchCase> sparsertBatchCases();
 
 } // namespace nm
 

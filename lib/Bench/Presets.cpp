@@ -194,9 +194,12 @@ const std::vector<Preset> &nm::presets() {
        nmSpmmCases},
       {"study", "cubes of 64 to 8192 at 2:4, f32 and f16", studyCases},
       {"sparsert",
-       "SparseRT's 20 products, 90 and 95 % pruned anywhere; with\n"
+       "SparseRT's 20 products, 90 and 95 % pruned anywhere, of weights that\n"
+       "are loaded and of constants, which may become code; with\n"
        "--dense-type=tf32 and --dense-type=f16",
        sparsertCases, /*comparesReduced=*/true},
+      {"sparsert-batch", "those of 32 images", sparsertBatchCases,
+       /*comparesReduced=*/true},
       {"small", "small shapes with odd edges, every type", smallCases},
   };
   return list;

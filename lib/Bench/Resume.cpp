@@ -11,12 +11,13 @@ using namespace nm;
 /// The columns that say which case a line is of.
 static constexpr const char *kCaseColumns =
     "m,n,k,pattern_n,pattern_m,block_k,block_n,type,result_type,step,schedule,"
-    "quantization,epilogue";
+    "quantization,epilogue,weights";
 
 /// Columns that files of before them have not: of all their cases they are
 /// empty.
 static bool isNewer(const std::string &column) {
-  return column == "quantization" || column == "epilogue";
+  return column == "quantization" || column == "epilogue" ||
+         column == "weights";
 }
 
 /// Where the columns of a case are in a file with `header`; past its end those

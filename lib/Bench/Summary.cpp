@@ -22,6 +22,8 @@ static std::string titleOf(const BenchCase &bench) {
 /// What the rows of a table differ in: a list of schedules, or granularities.
 static std::string rowOf(const BenchCase &bench) {
   std::string granularity = granularityName(bench.pattern);
+  if (bench.isConstant)
+    granularity += ", constant";
   if (!bench.step.empty())
     return granularity + ", " + bench.step;
   if (!bench.schedule.empty())

@@ -96,10 +96,14 @@ Status Workload::createSparse(const BenchCase &bench,
     return status;
   fillRandom(a.tensor(), 2 * seed);
   Result<Weight> drawn =
-      randomWeight(compiled.function.args()[1], 2 * seed + 1);
+      bench.isConstant
+          ? drawWeight(bench.weightType(), bench.weightSeed(seed))
+          : randomWeight(bench.weightType(), bench.weightSeed(seed));
   if (!drawn)
     return drawn.error();
   condensed = *drawn;
+  if (bench.isConstant)
+    return Status::success();
   Result<std::vector<Weight>> packed = compiled.function.pack({condensed});
   if (!packed)
     return packed.error();
@@ -141,7 +145,7 @@ Status Workload::createDense(const BenchCase &bench) {
     return status;
   auto *data = static_cast<float *>(denseWeights.tensor().data);
   if (Status status =
-          decompressWeight(compiled->function.args()[1], condensed,
+          decompressWeight(bench.weightType(), condensed,
                            Tensor(data, ElementType::F32, {shape.k, shape.n}));
       !status)
     return status;
@@ -186,11 +190,12 @@ Status Workload::createReference(const BenchCase &bench) {
   constexpr int64_t kMostRows = 256;
   checkedRows = sampleRows(shape.m, kMostRows);
   auto rows = int64_t(checkedRows.size());
+  products = bench.flops() / 2 * double(rows) / double(shape.m);
   Buffer dense, checkedA;
   if (Status status = allocate(dense, bench.type, {shape.k, shape.n}); !status)
     return status;
-  if (Status status = decompressWeight(compiled->function.args()[1], condensed,
-                                       dense.tensor());
+  if (Status status =
+          decompressWeight(bench.weightType(), condensed, dense.tensor());
       !status)
     return status;
   if (Status status = gatherRows(a.tensor(), checkedRows, checkedA); !status)
@@ -252,9 +257,11 @@ Result<Workload> Workload::create(const BenchCase &bench,
 //===----------------------------------------------------------------------===//
 
 Status Workload::multiply() {
-  const Weight &weight = weights[nextWeight];
-  nextWeight = (nextWeight + 1) % weights.size();
-  std::vector<Argument> arguments{Argument(a.tensor()), Argument(weight)};
+  std::vector<Argument> arguments{Argument(a.tensor())};
+  if (!weights.empty()) {
+    arguments.emplace_back(weights[nextWeight]);
+    nextWeight = (nextWeight + 1) % weights.size();
+  }
   if (epilogue.hasBias)
     arguments.emplace_back(bias.tensor());
   if (epilogue.hasResidual)
@@ -289,13 +296,11 @@ Result<double> Workload::denseRelativeError() const {
 double Workload::cancellation() const {
   auto *outputs = static_cast<const double *>(sums.tensor().data);
   std::vector<double> all(outputs, outputs + sums.tensor().elements());
-  const Pattern &pattern = compiled->function.args()[1].encoding->pattern;
-  return measureCancellation(all, double(all.size()) *
-                                      double(pattern.condensedRows(shape.k)));
+  return measureCancellation(all, products);
 }
 
 double Workload::bytes() const {
-  const Weight &weight = weights.front();
+  const Weight &weight = weights.empty() ? condensed : weights.front();
   int64_t more = epilogue.hasResidual ? residual.tensor().bytes() : 0;
   return double(a.tensor().bytes() + c.tensor().bytes() + weight.bytes() +
                 more);

@@ -7,6 +7,7 @@
 #include "Blas.h"
 #include "CompiledCase.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace nm {
@@ -33,7 +34,10 @@ public:
   /// See measureCancellation.
   double cancellation() const;
 
-  int64_t weightCopies() const { return int64_t(weights.size()); }
+  /// 1 where they are constant.
+  int64_t weightCopies() const {
+    return std::max<int64_t>(1, int64_t(weights.size()));
+  }
   /// What one call reads and writes.
   double bytes() const;
 
@@ -56,6 +60,8 @@ private:
   /// Rows of C, and what they and the products' sums should be.
   std::vector<int64_t> checkedRows;
   Buffer reference, sums;
+  /// The products that those sums are made of.
+  double products = 0;
   /// The copies lie one behind the other.
   std::vector<Weight> weights;
   size_t nextWeight = 0;

@@ -53,7 +53,7 @@ TEST(Granularity, HasAName) {
 TEST(BenchCase, WritesAMatrixProduct) {
   BenchCase bench{{5, 37, 70}, {8, 32, 1, 32}, ElementType::F16};
   EXPECT_EQ(
-      bench.moduleText(),
+      *bench.moduleText(),
       "func.func @product(%a: tensor<5x70xf16>, %b: tensor<70x37xf16, "
       "#nm.encoding<8:32, block = 1x32>>) -> tensor<5x37xf32> {\n"
       "  %zero = arith.constant 0.0 : f32\n"
@@ -69,7 +69,7 @@ TEST(BenchCase, WritesAMatrixProduct) {
 TEST(BenchCase, WritesAProductOfAnMMajorA) {
   BenchCase bench{{5, 37, 70}, {2, 4}, ElementType::F16};
   bench.isMMajor = true;
-  std::string text = bench.moduleText();
+  std::string text = *bench.moduleText();
   EXPECT_NE(text.find("(%a: tensor<70x5xf16>,"), std::string::npos) << text;
   EXPECT_NE(text.find("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> "
                       "(k, m)>,"),
@@ -80,7 +80,7 @@ TEST(BenchCase, WritesAProductOfAnMMajorA) {
 TEST(BenchCase, WritesFastAccumulation) {
   BenchCase bench{{5, 37, 70}, {2, 4}, ElementType::F8E4M3};
   bench.hasFastAccum = true;
-  std::string text = bench.moduleText();
+  std::string text = *bench.moduleText();
   EXPECT_NE(text.find("linalg.matmul {nm.arithmetic = "
                       "#nm.arithmetic<fast_accum>} ins("),
             std::string::npos)
@@ -89,7 +89,7 @@ TEST(BenchCase, WritesFastAccumulation) {
 
 TEST(BenchCase, WritesAVectorProduct) {
   BenchCase bench{{1, 37, 70}, {2, 4}, ElementType::I8};
-  std::string text = bench.moduleText();
+  std::string text = *bench.moduleText();
   EXPECT_NE(text.find("(%a: tensor<70xi8>, %b: tensor<70x37xi8, "
                       "#nm.encoding<2:4>>) -> tensor<37xi32>"),
             std::string::npos)
@@ -98,10 +98,32 @@ TEST(BenchCase, WritesAVectorProduct) {
   EXPECT_NE(text.find("arith.constant 0 : i32"), std::string::npos);
 }
 
+TEST(BenchCase, WritesConstants) {
+  BenchCase bench{{5, 3, 4}, {2, 4}, ElementType::F16};
+  EXPECT_TRUE(bench.isCold());
+  bench.isConstant = true;
+  // Caches keep the one copy.
+  EXPECT_FALSE(bench.isCold());
+  std::string text = *bench.moduleText();
+  EXPECT_NE(text.find("(%a: tensor<5x4xf16>) ->"), std::string::npos) << text;
+  EXPECT_NE(text.find("%b = arith.constant dense<\"0x"), std::string::npos)
+      << text;
+  // Two bytes of 4 x 3 elements, of which some are not zero.
+  size_t from = text.find("0x") + 2, to = text.find('"', from);
+  std::string digits = text.substr(from, to - from);
+  EXPECT_EQ(digits.size(), 2u * 2 * 4 * 3);
+  EXPECT_NE(digits.find_first_not_of('0'), std::string::npos);
+  // Kernels compiled beforehand have those of each later run.
+  EXPECT_EQ(text, *bench.moduleText());
+  EXPECT_EQ(bench.weightSeed(3), bench.weightSeed(4));
+  EXPECT_NE(BenchCase().weightSeed(3), BenchCase().weightSeed(4));
+}
+
 TEST(BenchCase, ParsesWhatItPrints) {
   for (const char *text :
        {"5x37x70 2:4 f32", "5x37x70 2:4 f32 + bias", "5x37x70 2:4 f32 + gelu",
         "5x37x70 8:32, block = 1x32 f16 m-major to bf16 + relu + residual",
+        "5x37x70 unstructured, kept = 9 f32 constant m-major + bias",
         "5x37x70 2:4 f16 x i4/128 to f16",
         "1x37x70 2:4 bf16 x i8/4 + bias + silu + residual",
         "5x37x70 2:4 f8E5M2 to f16 fast accumulation + bias"}) {
@@ -119,7 +141,9 @@ TEST(BenchCase, RefusesOtherText) {
         // Scales of 16 bits, for whole windows.
         "5x37x70 2:4 f32 x i4/128", "5x37x70 2:4 f16 x i5/128",
         "5x37x70 2:4 f16 x i4/0", "5x37x70 2:4 f16 x i4/6",
-        "5x37x70 2:4 f16 x i4", "5x37x70 2:4 f16 x "})
+        "5x37x70 2:4 f16 x i4", "5x37x70 2:4 f16 x ",
+        "5x37x70 2:4 f16 x i4/128 constant",
+        "5x37x70 2:4 f16 m-major constant"})
     EXPECT_FALSE(BenchCase::parse(text)) << text;
 }
 
@@ -169,5 +193,5 @@ TEST(Presets, NameThoseThereAre) {
             "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
             "granularity, gpu, gpu-spmm, gpu-spmv, gpu-quick, "
             "nmsparse, nmsparse-i8, bert-large, nm-spmm, study, "
-            "sparsert, small");
+            "sparsert, sparsert-batch, small");
 }

@@ -109,6 +109,29 @@ TEST(BenchOptions, TakesTypesOfDenseProductsBesides) {
             "--dense-type: expected tf32 or f16, but got 'bf16'");
 }
 
+TEST(BenchOptions, MakesWeightsConstant) {
+  auto namesOf = [](std::vector<std::string> args) {
+    std::vector<std::string> names;
+    Result<BenchOptions> options = parseBenchOptions(args);
+    if (options)
+      for (const BenchCase &bench : options->cases)
+        names.push_back(bench.str());
+    return names;
+  };
+  EXPECT_EQ(namesOf({"--shape=4x8x8", "--constant"}),
+            std::vector<std::string>{"4x8x8 2:4 f32 constant"});
+  // The preset has both; of those that are then equal one is left.
+  EXPECT_EQ(namesOf({"--preset=sparsert"}).size(), 80u);
+  EXPECT_EQ(namesOf({"--preset=sparsert", "--constant"}).size(), 40u);
+  EXPECT_EQ(errorOf({"--shape=4x8x8", "--constant", "--tune", "--table=t"}),
+            "expected no --tune for constant weights, but got 4x8x8 2:4 f32 "
+            "constant");
+  EXPECT_EQ(errorOf({"--case=4x8x8 2:4 f16 x i4/4", "--constant",
+                     "--target=cuda:sm_90a"}),
+            "expected floats or integers as they are multiplied for constant "
+            "weights, but got 4x8x8 2:4 f16 x i4/4 constant");
+}
+
 /// The numbers of problems that the papers state.
 TEST(BenchOptions, HasTheProblemsOfThePapers) {
   auto shapes = [](const char *preset) {
@@ -125,6 +148,8 @@ TEST(BenchOptions, HasTheProblemsOfThePapers) {
   EXPECT_EQ(shapes("sparsert").size(), 20u);
   EXPECT_TRUE(shapes("nm-spmm").count("2048x24576x8192"));
   EXPECT_TRUE(shapes("sparsert").count("784x128x512"));
+  EXPECT_EQ(shapes("sparsert-batch").size(), 20u);
+  EXPECT_TRUE(shapes("sparsert-batch").count("25088x128x512"));
 }
 
 TEST(BenchOptions, TakesADeviceForGpusOnly) {
