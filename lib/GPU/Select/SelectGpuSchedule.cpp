@@ -314,9 +314,10 @@ LogicalResult GpuScheduleSelection::refuse(SparseProductOpInterface op,
 
 /// The share of the weights that are not zero.
 static std::string describeKept(const GpuProduct &product) {
-  return llvm::formatv("{0:f1} %", 100 * double(product.kept) /
-                                       (double(product.k) * product.n))
-      .str();
+  double share = product.kept != 0
+                     ? double(product.kept) / (double(product.k) * product.n)
+                     : 1 - product.pattern.sparsity();
+  return llvm::formatv("{0:f1} %", 100 * share).str();
 }
 
 LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,

@@ -1,4 +1,4 @@
-// Constant unstructured weights as code, on the simulator, against float64:
+// Constant weights as code, unstructured and of an N:M pattern, on the simulator, against float64:
 // with columns and rows that end in a warp, parts of k, and rows of m that no
 // access loads at once.
 
@@ -28,6 +28,8 @@
 // REDEFINE: %{function} = any_rows
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = any_rows_row_major_c
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = pattern
 // RUN: %{run} 2>&1 | FileCheck %s
 
 // CHECK: check: result 0 of @{{.*}}: passed
@@ -88,4 +90,13 @@ func.func @any_rows_row_major_c(%a: tensor<90x?xf16>, %bias: tensor<24xf16>, %c:
     linalg.yield %1 : f16
   } -> tensor<?x24xf16>
   return %r : tensor<?x24xf16>
+}
+
+// Weights of an N:M pattern, of which the last window is a part, with a k that
+// has no parts.
+func.func @pattern(%a: tensor<7x68xf32>, %c: tensor<37x68xf32>) -> tensor<37x68xf32> {
+  %b = arith.constant dense<"DRAW 7x37xf32 1:4"> : tensor<7x37xf32>
+  %p = linalg.matmul indexing_maps = [affine_map<(n, m, k) -> (k, n)>, affine_map<(n, m, k) -> (k, m)>, affine_map<(n, m, k) -> (n, m)>]
+    ins(%b, %a : tensor<7x37xf32>, tensor<7x68xf32>) outs(%c : tensor<37x68xf32>) -> tensor<37x68xf32>
+  return %p : tensor<37x68xf32>
 }

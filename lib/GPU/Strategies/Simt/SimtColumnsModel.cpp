@@ -142,12 +142,11 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t threadM, int64_t warpsM,
   return schedule;
 }
 
-/// Why the strategy has no such product; empty if it has.
-static std::string whyNot(const GpuProduct &product) {
+std::string nm::whyNotColumns(const GpuProduct &product) {
   if (product.kept == 0)
     return "simt_columns: expected unstructured weights that are known before "
-           "a "
-           "call";
+           "a call, or at most " +
+           std::to_string(kMostConstantWeights) + " constant ones";
   if (product.isVector || !product.isMMajor)
     return "simt_columns: expected an m-major A";
   if (product.type != ElementType::F32 && product.type != ElementType::F16 &&
@@ -161,7 +160,7 @@ static std::string whyNot(const GpuProduct &product) {
 
 Result<GpuSchedule> nm::selectSimtColumnsSchedule(const GpuProduct &product,
                                                   const GpuChip &chip) {
-  if (std::string reason = whyNot(product); !reason.empty())
+  if (std::string reason = whyNotColumns(product); !reason.empty())
     return Error{reason};
   std::optional<GpuSchedule> best;
   Candidate candidate(product, chip);

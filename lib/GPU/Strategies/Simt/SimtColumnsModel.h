@@ -5,6 +5,8 @@
 
 #include "nm/GPU/Select/GpuSchedule.h"
 
+#include <string>
+
 namespace nm {
 
 /// Clocks until rows of A that a warp loads together arrive.
@@ -37,6 +39,10 @@ inline int64_t bytesOfSums(const GpuProduct &product,
 /// read as `weightBytes` bytes in all.
 void setFloorsOfKept(const GpuProduct &product, const GpuChip &chip,
                      double weightBytes, GpuSchedule &schedule);
+
+/// Why the strategy has no such product, whatever becomes of the weights; empty
+/// if it has.
+std::string whyNotColumns(const GpuProduct &product);
 
 /// The best schedule of strategy simt_columns whose weights, which are
 /// constant, are code; or why there is none.

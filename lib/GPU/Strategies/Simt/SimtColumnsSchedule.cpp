@@ -4,10 +4,40 @@
 #include "GPU/Select/ModelledStrategy.h"
 #include "GPU/Stage/StagedOperands.h"
 #include "GPU/Strategies/Simt/SimtColumnsModel.h"
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
+#include "nm/Format/ElementType.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+
+/// Whether the constant weights of the op are those of the product:
+/// alternatives of other types or groups have other weights, which are made of
+/// these later.
+static bool mayBecomeCode(const ScheduleRequest &request) {
+  SparseProductOpInterface op = request.op;
+  return areWeightsConstant(op) && !op.getScales() &&
+         request.product.k == op.getStaticK() &&
+         request.product.type == getElementType(op.getAType().getElementType());
+}
+
+/// The number of constant weights of an N:M pattern that are not zero, where
+/// they may become code; 0 for others.
+static int64_t countFewConstants(const ScheduleRequest &request) {
+  SparseProductOpInterface op = request.op;
+  if (!mayBecomeCode(request) || isDense(op) || whyNotDense(op) ||
+      op.getValuesType().getNumElements() > ::nm::kMostConstantWeights)
+    return 0;
+  std::optional<ConstantArray> values = ConstantArray::get(op.getValues());
+  if (!values)
+    return 0;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < op.getValuesType().getNumElements(); ++i)
+    kept += ::nm::loadAsDouble(values->getBytes().data(),
+                               values->getElementType(), i) != 0;
+  return kept;
+}
 
 namespace {
 class SimtColumnsStrategy : public ModelledStrategy<SimtColumnsScheduleAttr> {
@@ -33,13 +63,15 @@ private:
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
     SparseProductOpInterface op = request.op;
+    if (request.product.kept == 0)
+      return selectOfPattern(request, given);
     ::nm::Result<::nm::GpuSchedule> data =
         ::nm::selectOnce<::nm::selectSimtColumnsSchedule>(request.product,
                                                           request.chip);
     bool mayBeCode = given.threadN
                          ? *given.threadN > 1
                          : request.product.kept <= ::nm::kMostChosenConstants;
-    if (!data || !mayBeCode || given.kept || !areWeightsConstant(op))
+    if (!data || !mayBeCode || given.kept || !mayBecomeCode(request))
       return data;
     ::nm::Result<::nm::GpuSchedule> code =
         ::nm::selectOnce<::nm::selectConstantColumns>(request.product,
@@ -47,6 +79,19 @@ private:
     bool isCode =
         given.threadN || (code && code->microseconds < data->microseconds);
     return isCode ? code : data;
+  }
+
+  /// Weights of an N:M pattern: as code, where they are few and constant, and
+  /// what is given asks for no lists of them.
+  ::nm::Result<::nm::GpuSchedule>
+  selectOfPattern(const ScheduleRequest &request,
+                  const ::nm::GivenFields &given) const {
+    ::nm::GpuProduct product = request.product;
+    bool asksForData = given.kept || given.threadN == 1;
+    int64_t kept = asksForData ? 0 : countFewConstants(request);
+    if (request.given || kept <= ::nm::kMostChosenConstants)
+      product.kept = kept;
+    return ::nm::selectConstantColumns(product, request.chip);
   }
 
   /// Sets how many weights are packed, and that their rows are one tile; code
