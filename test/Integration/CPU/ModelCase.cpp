@@ -2,6 +2,8 @@
 
 #include "ModelCase.h"
 
+#include "ModelWeight.h"
+
 #include <numeric>
 
 using namespace nm;
@@ -79,6 +81,15 @@ std::vector<int64_t> ModelCase::sizes(const std::vector<int64_t> &loops) const {
   for (int64_t loop : loops)
     sizes.push_back(loopSize(loop));
   return sizes;
+}
+
+std::vector<int64_t> ModelCase::activationSizes() const {
+  return image ? image->shape(/*isPadded=*/false) : sizes(activationLoops);
+}
+
+std::vector<double> ModelCase::activationMatrix(const Tensor &tensor) const {
+  return image ? image->patches(tensor)
+               : asMatrix(tensor, activationLoops, kLoop());
 }
 
 int64_t ModelCase::rows() const {
@@ -203,23 +214,69 @@ std::string ModelCase::scalesType() const {
   return text + std::string(elementName(type)) + ">";
 }
 
-std::string ModelCase::function() const {
-  std::vector<int64_t> weightLoops = {kLoop(), nLoop()};
-  if (weightDim == 1)
-    weightLoops = {nLoop(), kLoop()};
-  std::string a = tensorType(type, activationLoops, false);
-  std::string given = tensorType(weightType(), weightLoops, true);
-  std::string w = quantized ? tensorType(type, weightLoops, false) : given;
+/// The type of the image, or of a matrix over the activations' loops.
+std::string ModelCase::activationType() const {
+  if (!image)
+    return tensorType(type, activationLoops, false);
+  std::string text = "tensor<";
+  for (int64_t size : activationSizes())
+    text += std::to_string(size) + "x";
+  return text + std::string(elementName(type)) + ">";
+}
+
+std::vector<int64_t> ModelCase::weightLoops() const {
+  return weightDim == 0 ? std::vector<int64_t>{kLoop(), nLoop()}
+                        : std::vector<int64_t>{nLoop(), kLoop()};
+}
+
+/// The line that makes `%w`, of `type`, a constant.
+std::string ModelCase::constantText(const std::string &type) const {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  Random unused(0);
+  Result<Buffer> weight = drawWeight(*this, unused);
+  if (!weight)
+    return weight.error().message;
+  auto *bytes = static_cast<const unsigned char *>(weight->tensor().data);
+  std::string text = "  %w = arith.constant dense<\"0x";
+  for (int64_t i = 0; i < weight->tensor().bytes(); ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text + "\"> : " + type + "\n";
+}
+
+/// The op that makes `%r` of `%a` and `%w`, of type `weight`.
+std::string ModelCase::productText(const std::string &weight) const {
+  std::string a = activationType();
   std::string c = tensorType(outputType, outputLoops, false);
-  std::string maps = affineMap(activationLoops) + ", " + affineMap(weightLoops);
-  std::string operands = "%a, %w : " + a + ", " + w;
+  std::string start = filled ? "%start" : "%c";
+  if (image)
+    return image->text(type, n, weight, start, c);
+  std::string maps =
+      affineMap(activationLoops) + ", " + affineMap(weightLoops());
+  std::string operands = "%a, %w : " + a + ", " + weight;
   if (weightFirst) {
-    maps = affineMap(weightLoops) + ", " + affineMap(activationLoops);
-    operands = "%w, %a : " + w + ", " + a;
+    maps = affineMap(weightLoops()) + ", " + affineMap(activationLoops);
+    operands = "%w, %a : " + weight + ", " + a;
   }
   std::string iterators;
   for (int64_t loop = 0; loop <= nLoop(); ++loop)
     iterators += "\"parallel\", ";
+  std::string attributes;
+  if (!arithmetic.empty())
+    attributes =
+        " attrs = {nm.arithmetic = #nm.arithmetic<" + arithmetic + ">}";
+  return "  %r = linalg.generic {indexing_maps = [" + maps + ", " +
+         affineMap(outputLoops) + "], iterator_types = [" + iterators +
+         "\"reduction\"]}\n    ins(" + operands + ") outs(" + start + " : " +
+         c + ")" + attributes + " {\n" + body() + "  } -> " + c + "\n";
+}
+
+std::string ModelCase::function() const {
+  std::string a = activationType();
+  std::string given = tensorType(weightType(), weightLoops(), true);
+  std::string w = quantized ? tensorType(type, weightLoops(), false) : given;
+  std::string c = tensorType(outputType, outputLoops, false);
   std::string fill;
   if (filled) {
     std::string element(elementName(outputType));
@@ -238,22 +295,19 @@ std::string ModelCase::function() const {
     last = epilogueText();
     name = "%result";
   }
-  std::string weightName = "%w", dequantization;
+  std::string weightName = "%w", dequantization, constant;
   if (quantized) {
     weightName = "%q";
     arguments += ", %scales: " + scalesType();
     dequantization = quantized->text(weightDim, type, given, scalesType(), w);
   }
-  std::string attributes;
-  if (!arithmetic.empty())
-    attributes =
-        " attrs = {nm.arithmetic = #nm.arithmetic<" + arithmetic + ">}";
-  return "func.func @" + this->name() + "(%a: " + a + ", " + weightName + ": " +
-         given + ", %c: " + c + arguments + ") -> " + result + " {\n" + fill +
-         dequantization + "  %r = linalg.generic {indexing_maps = [" + maps +
-         ", " + affineMap(outputLoops) + "], iterator_types = [" + iterators +
-         "\"reduction\"]}\n    ins(" + operands + ") outs(" +
-         (filled ? "%start" : "%c") + " : " + c + ")" + attributes + " {\n" +
-         body() + "  } -> " + c + "\n" + last + "  return " + name + " : " +
+  std::string weight = ", " + weightName + ": " + given;
+  if (isConstant) {
+    constant = constantText(given);
+    weight.clear();
+  }
+  return "func.func @" + this->name() + "(%a: " + a + weight + ", %c: " + c +
+         arguments + ") -> " + result + " {\n" + constant + fill +
+         dequantization + productText(w) + last + "  return " + name + " : " +
          result + "\n}\n";
 }

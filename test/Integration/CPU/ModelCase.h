@@ -4,6 +4,7 @@
 #define NM_TEST_INTEGRATION_CPU_MODELCASE_H
 
 #include "EpilogueCase.h"
+#include "ImageCase.h"
 #include "QuantizedCase.h"
 
 #include "nm/Runtime/Tensor.h"
@@ -24,6 +25,11 @@ struct ModelCase {
   int64_t weightDim = 0;
   /// How the weight is stored, where it is quantized.
   std::optional<QuantizedCase> quantized;
+  /// Whether the weight is a constant of the module, not an argument.
+  bool isConstant = false;
+  /// The image that activations are, in place of a matrix. Its weight has k
+  /// first, and its rows are the leading loops.
+  std::optional<ImageCase> image;
   /// Whether the weight is the first operand.
   bool weightFirst = false;
   /// Sizes of the loops: batch and m, none for a matrix-vector product; then n
@@ -60,14 +66,17 @@ struct ModelCase {
   static ModelCase draw(int64_t number, ElementType type, Random &random);
 
   std::string name() const { return "case" + std::to_string(number); }
-  /// A func.func (activations, weight, output before, operands of the epilogue,
-  /// scales of a quantized weight) -> output.
+  /// A func.func (activations, weight that is not constant, output before,
+  /// operands of the epilogue, scales of a quantized weight) -> output.
   std::string function() const;
 
   int64_t nLoop() const { return int64_t(leading.size()); }
   int64_t kLoop() const { return int64_t(leading.size()) + 1; }
   int64_t loopSize(int64_t loop) const;
   std::vector<int64_t> sizes(const std::vector<int64_t> &loops) const;
+  /// The shape of the activations, and their elements as A [rows x k].
+  std::vector<int64_t> activationSizes() const;
+  std::vector<double> activationMatrix(const Tensor &tensor) const;
   /// Product of the leading sizes.
   int64_t rows() const;
   /// The elements of a tensor over `loops`, as a row-major matrix whose rows
@@ -80,7 +89,11 @@ private:
   std::string tensorType(ElementType element, const std::vector<int64_t> &loops,
                          bool encoded) const;
   std::string affineMap(const std::vector<int64_t> &loops) const;
+  std::string activationType() const;
+  std::vector<int64_t> weightLoops() const;
   std::string body() const;
+  std::string constantText(const std::string &type) const;
+  std::string productText(const std::string &weight) const;
   std::string scalesType() const;
   std::string epilogueText() const;
 };

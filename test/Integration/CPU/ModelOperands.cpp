@@ -3,12 +3,13 @@
 #include "ModelOperands.h"
 
 #include "CompareOutputs.h"
+#include "ModelWeight.h"
 
 #include "nm/Format/Condensed.h"
-#include "nm/Format/Prune.h"
 #include "nm/Format/ReferenceSpMM.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace nm;
@@ -41,14 +42,6 @@ static std::vector<double> asDoubles(const Tensor &tensor) {
   return elements;
 }
 
-/// The weight as B[k x n].
-static DenseView viewWeight(const ModelCase &model, const void *data,
-                            ElementType type) {
-  bool kFirst = model.weightDim == 0;
-  return {
-      data, type, model.k, model.n, kFirst ? model.n : 1, kFirst ? 1 : model.k};
-}
-
 namespace {
 /// A weight's kept elements in float64.
 struct KeptWeight {
@@ -62,30 +55,16 @@ static Result<KeptWeight> condense(const ModelCase &model,
   const Pattern &pattern = model.pattern;
   std::vector<double> dense = asDoubles(weight);
   KeptWeight kept;
-  kept.values.resize(pattern.condensedRows(model.k) *
-                     pattern.paddedColumns(model.n));
-  kept.indices.resize(pattern.unitRows(model.k) *
-                      pattern.blockColumns(model.n));
+  std::array<int64_t, 2> values = pattern.valueShape(model.k, model.n),
+                         indices = pattern.indexShape(model.k, model.n);
+  kept.values.resize(values[0] * values[1]);
+  kept.indices.resize(indices[0] * indices[1]);
   if (Status status =
           compress(viewWeight(model, dense.data(), ElementType::F64), pattern,
                    "the weight", kept.values.data(), kept.indices.data());
       !status)
     return status.error();
   return kept;
-}
-
-static Result<Buffer> drawWeight(const ModelCase &model, Random &random) {
-  Shape shape = {model.k, model.n};
-  if (model.weightDim == 1)
-    std::swap(shape[0], shape[1]);
-  if (!model.quantized)
-    return drawTensor(model.type, shape, random);
-  Result<Buffer> buffer = Buffer::allocate(ElementType::I8, shape);
-  if (buffer)
-    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
-      storeFromDouble(buffer->tensor().data, ElementType::I8, i,
-                      double(model.quantized->drawValue(random)));
-  return buffer;
 }
 
 /// Scales with which weights are at most as large as others are, times `scale`.
@@ -115,16 +94,38 @@ static void dequantize(const ModelCase &model, const Tensor &scales,
   }
 }
 
-/// c + a·weight in float64, of kept weights alone.
+/// Adds a·dense, of the weights that are not zero alone.
+static void addNonZeros(const ModelCase &model, const std::vector<double> &a,
+                        const std::vector<double> &dense,
+                        std::vector<double> &c) {
+  for (int64_t k = 0; k < model.k; ++k)
+    for (int64_t column = 0; column < model.n; ++column)
+      if (double weight = dense[k * model.n + column]; weight != 0)
+        for (int64_t row = 0; row < model.rows(); ++row)
+          c[row * model.n + column] += a[row * model.k + k] * weight;
+}
+
+/// c + a·weight in float64, of kept weights alone. Of constants, and of weights
+/// kept anywhere, those that are not zero are kept.
 static std::vector<double> makeReference(const ModelCase &model,
                                          const std::vector<double> &a,
                                          const KeptWeight &weight,
                                          std::vector<double> c) {
+  CondensedView kept{weight.values.data(),
+                     weight.indices.data(),
+                     ElementType::F64,
+                     model.pattern,
+                     model.k,
+                     model.n};
+  if (model.pattern.isUnstructured() || model.isConstant) {
+    std::vector<double> dense(model.k * model.n);
+    decompress(kept, dense.data(), model.n, 1);
+    addNonZeros(model, a, dense, c);
+    return c;
+  }
   referenceSpMM(ActivationView::rowMajor(a.data(), ElementType::F64,
                                          model.rows(), model.k),
-                {weight.values.data(), weight.indices.data(), ElementType::F64,
-                 model.pattern, model.k, model.n},
-                c.data());
+                kept, c.data());
   return c;
 }
 
@@ -154,8 +155,8 @@ Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
     double scale = hasSpecials ? random.scale(model.type) : 1;
     bool isSmall =
         model.quantized && !model.epilogue && scale == 1 && random.chance(0.2);
-    Result<Buffer> a = drawTensor(
-        model.type, model.sizes(model.activationLoops), random, scale);
+    Result<Buffer> a =
+        drawTensor(model.type, model.activationSizes(), random, scale);
     Result<Buffer> w = drawWeight(model, random);
     Result<Buffer> c = drawTensor(
         model.outputType, model.sizes(model.outputLoops), random, scale);
@@ -164,12 +165,7 @@ Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
         return buffer->error();
     if (hasSpecials)
       addNonFinite(a->tensor(), random);
-    void *weightData = w->tensor().data;
-    prune(viewWeight(model, weightData, model.weightType()), model.pattern,
-          weightData);
-
-    std::vector<double> activations =
-        model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
+    std::vector<double> activations = model.activationMatrix(a->tensor());
     Result<KeptWeight> weight = condense(model, w->tensor());
     if (!weight)
       return weight.error();

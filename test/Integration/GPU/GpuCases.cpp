@@ -247,7 +247,7 @@ static Pattern drawPackedPattern(int64_t number, const GroupKind &kind,
 
 static void drawSizes(ModelCase &drawn, int64_t maxRows, Random &random) {
   const Pattern &pattern = drawn.pattern;
-  int64_t window = pattern.m * pattern.bk;
+  int64_t window = pattern.windowRows();
   drawn.k = random.integer(pattern.bk, std::max<int64_t>(3 * window, 200));
   if (random.chance(0.3))
     drawn.k = (drawn.k + window - 1) / window * window;
@@ -261,6 +261,48 @@ static void drawSizes(ModelCase &drawn, int64_t maxRows, Random &random) {
     drawn.leading.push_back(random.integer(1, 3));
   drawn.leading.push_back(random.chance(0.2) ? random.integer(1, 4)
                                              : random.integer(1, maxRows));
+}
+
+/// Weights that are kept anywhere: one, a few, or up to half of them.
+static void drawKept(ModelCase &drawn, Random &random) {
+  int64_t all = drawn.k * drawn.n;
+  int64_t most = random.oneOf({1, all / 50, all / 10, all / 2});
+  drawn.pattern =
+      Pattern::unstructured(random.integer(1, std::max<int64_t>(1, most)));
+}
+
+/// So few weights that all of them can become code.
+static void limitToCode(ModelCase &drawn) {
+  constexpr int64_t kMost = 2000;
+  if (drawn.pattern.isUnstructured()) {
+    drawn.pattern.n = std::min(drawn.pattern.n, kMost);
+    return;
+  }
+  auto count = [&] {
+    return drawn.pattern.condensedRows(drawn.k) *
+           drawn.pattern.paddedColumns(drawn.n);
+  };
+  drawn.n = std::max(drawn.pattern.bn, std::min<int64_t>(drawn.n, 40));
+  while (count() > kMost && drawn.pattern.n > 1)
+    --drawn.pattern.n;
+  if (count() > kMost)
+    drawn.k = std::max(drawn.pattern.bk, drawn.k * kMost / count());
+}
+
+/// Activations that are an image.
+static void drawImage(ModelCase &drawn, const GroupKind &kind, Random &random) {
+  drawn.image = ImageCase::draw(random, kind.has(kChannelsLast));
+  drawn.leading = drawn.image->rows();
+  drawn.k = drawn.image->k();
+  drawn.weightDim = 0;
+  drawn.dynamic = false;
+  int64_t channels = drawn.nLoop();
+  drawn.outputLoops = {0, channels, 1, 2};
+  drawn.activationLoops = {0, drawn.kLoop(), 1, 2};
+  if (kind.has(kChannelsLast)) {
+    drawn.outputLoops = {0, 1, 2, channels};
+    drawn.activationLoops = {0, 1, 2, drawn.kLoop()};
+  }
 }
 
 /// At most one batch dimension, and whole words of bytes.
@@ -387,14 +429,15 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   else if (isFloat8(kind.type) || random.chance(0.3))
     drawn.outputType = ElementType::F32;
   drawn.pattern =
-      kind.has(kSparseOperand)  ? drawSparsePattern(number, kind, random)
-      : kind.has(kBitmap)       ? drawBitmapPattern(number, kind, random)
-      : kind.has(kOverlapping)  ? drawOverlappingPattern(number, kind, random)
-      : kind.has(kByteUnits)    ? drawBytePattern(number, kind, random)
-      : kind.has(kSelected)     ? drawSelectedPattern(number, kind, random)
-      : kind.has(kSelectedRuns) ? drawSelectedRuns(number, random)
-      : kind.listColumns == 0   ? drawPattern(number, kind, random)
-                                : drawPackedPattern(number, kind, random);
+      kind.has(kUnstructured)    ? Pattern::unstructured()
+      : kind.has(kSparseOperand) ? drawSparsePattern(number, kind, random)
+      : kind.has(kBitmap)        ? drawBitmapPattern(number, kind, random)
+      : kind.has(kOverlapping)   ? drawOverlappingPattern(number, kind, random)
+      : kind.has(kByteUnits)     ? drawBytePattern(number, kind, random)
+      : kind.has(kSelected)      ? drawSelectedPattern(number, kind, random)
+      : kind.has(kSelectedRuns)  ? drawSelectedRuns(number, random)
+      : kind.listColumns == 0    ? drawPattern(number, kind, random)
+                                 : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);
   if (kind.has(kSelectedRuns))
     drawn.k = random.integer(1, kMaxSelectedK);
@@ -405,6 +448,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.has(kBitmap) && drawn.pattern.m >= 64)
     drawn.k = random.integer(1, 1300);
   drawn.arithmetic = kind.arithmetic;
+  drawn.isConstant = kind.has(kConstant);
   if (kind.has(kQuantized)) {
     drawn.quantized =
         QuantizedCase::draw(number, drawn.pattern, random, kind.maxGroup);
@@ -455,6 +499,12 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     limitToSlots(drawn, kind, turn, random);
   if (kind.has(kPanels))
     limitToPanels(drawn);
+  if (kind.has(kImage))
+    drawImage(drawn, kind, random);
+  if (kind.has(kUnstructured))
+    drawKept(drawn, random);
+  if (kind.has(kConstant))
+    limitToCode(drawn);
   if (!drawn.epilogue)
     drawn.drawEpilogue(random);
   return drawn;

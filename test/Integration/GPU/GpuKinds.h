@@ -45,6 +45,14 @@ enum GroupTrait : unsigned {
   kPanels = 1 << 13,
   /// Weights are bits and the kept ones.
   kBitmap = 1 << 14,
+  /// Weights are kept anywhere.
+  kUnstructured = 1 << 15,
+  /// Few weights, which are constant, so that they can become code.
+  kConstant = 1 << 16,
+  /// Activations are an image, and k its channels and a filter's taps.
+  kImage = 1 << 17,
+  /// One whose channels are side by side.
+  kChannelsLast = 1 << 18,
 };
 
 /// What a group's cases have in common.

@@ -182,6 +182,23 @@ static std::vector<std::string> describeSelected(const Pattern &pattern) {
   return {std::to_string(kept) + " of 8 bytes" + units};
 }
 
+/// What the weights of strategy simt_columns became, and who sums a column.
+static std::vector<std::string> describeColumns(const ModelCase &product,
+                                                const std::string &schedule) {
+  std::vector<std::string> ways;
+  std::string kind = getLast(schedule, "thread") > 1 ? "code" : "lists";
+  if (kind == "code" && !product.pattern.isUnstructured())
+    kind += " of a pattern";
+  ways.push_back(kind);
+  ways.push_back(kind + ", " + std::to_string(getNumber(schedule, "thread")) +
+                 " rows of a lane");
+  if (getNumber(schedule, "slice_k") > 1)
+    ways.push_back(kind + ", slice_k");
+  for (const std::string &way : describeForm(product))
+    ways.push_back(kind + ", " + way);
+  return ways;
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -230,7 +247,14 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                     : "bytes, cp.async");
     addForm("bytes, ");
   }
-  if (op.strategy == "simt")
+  if (product.pattern.isUnstructured())
+    add("unstructured");
+  if (op.strategy == "simt_columns")
+    for (const std::string &way : describeColumns(product, op.schedule))
+      add(way);
+  if (product.image)
+    add(product.image->hasChannelsLast ? "image, channels last" : "image");
+  if (op.strategy == "simt" && !product.pattern.isUnstructured())
     add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
     if (product.activationLoops.back() == product.kLoop())
@@ -551,6 +575,28 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: widened, f8E4M3FN",
       "mma_sync: widened, i8",
       "mma_sync: widened, row-major A",
+      "simt_columns: f32",
+      "simt_columns: f16",
+      "simt_columns: bf16",
+      "simt_columns: infinite or NaN activations",
+      "simt_columns: lists",
+      "simt_columns: lists, 1 rows of a lane",
+      "simt_columns: lists, 2 rows of a lane",
+      "simt_columns: lists, 4 rows of a lane",
+      "simt_columns: lists, slice_k",
+      "simt_columns: lists, column-major C",
+      "simt_columns: lists, epilogue",
+      "simt_columns: lists, unknown m",
+      "simt_columns: code",
+      "simt_columns: code, 4 rows of a lane",
+      "simt_columns: code, slice_k",
+      "simt_columns: code, epilogue",
+      "simt_columns: code of a pattern",
+      "simt_columns: code of a pattern, slice_k",
+      "simt_columns: image",
+      "simt: image",
+      "mma_sync: image",
+      "mma_sync: image, channels last",
   };
   return ways;
 }

@@ -95,11 +95,15 @@ Result<Place> Place::poisoned(ElementType type, const Shape &shape,
 /// Calls `function`; gives the result on the host.
 static Result<Buffer> call(const ModelCase &product, Function &function,
                            const ModelOperands &operands) {
-  Result<Weight> condensed =
-      compressWeight(function.args()[1], operands.weight.tensor(), "w");
-  if (!condensed)
-    return condensed.error();
-  Result<std::vector<Weight>> packed = function.pack({*condensed});
+  std::vector<Weight> condensed;
+  if (!product.isConstant) {
+    Result<Weight> weight =
+        compressWeight(function.args()[1], operands.weight.tensor(), "w");
+    if (!weight)
+      return weight.error();
+    condensed.push_back(std::move(*weight));
+  }
+  Result<std::vector<Weight>> packed = function.pack(condensed);
   if (!packed)
     return packed.error();
   const Device &device = function.device();
@@ -111,9 +115,10 @@ static Result<Buffer> call(const ModelCase &product, Function &function,
   for (const Result<Place> *place : {&aOffset, &cOffset, &result})
     if (!*place)
       return place->error();
-  std::vector<Argument> arguments = {Argument(aOffset->tensor()),
-                                     Argument((*packed)[0]),
-                                     Argument(cOffset->tensor())};
+  std::vector<Argument> arguments = {Argument(aOffset->tensor())};
+  for (const Weight &weight : *packed)
+    arguments.emplace_back(weight);
+  arguments.emplace_back(cOffset->tensor());
   std::vector<Place> others;
   for (const Buffer &other : operands.others) {
     Result<Place> place = Place::copy(other.tensor(), device);
@@ -199,8 +204,13 @@ static std::string check(const ModelCase &product, const Module &module,
     return "expected a record of how its op was compiled";
   for (const std::string &way : describeWays(product, *record))
     ++ways[way];
+  // Other strategies multiply zeros among constants, and of windows that hold
+  // weights kept anywhere.
+  bool hasZeros = (product.pattern.isUnstructured() || product.isConstant) &&
+                  record->strategy != "simt_columns";
   bool hasSpecials = record->strategy != "cublas" && !record->fallsBack &&
-                     !product.epilogue && !meetsPrunedWeights(product, *record);
+                     !product.epilogue && !hasZeros &&
+                     !meetsPrunedWeights(product, *record);
   Result<ModelOperands> operands =
       ModelOperands::draw(product, random, hasSpecials);
   if (!operands)
