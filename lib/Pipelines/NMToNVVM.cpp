@@ -126,6 +126,10 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createConvertAttentionToGPU());
   // While they are ops, and not yet kernels.
   pm.addNestedPass<func::FuncOp>(createNMInlineProducers());
+  // Before the ops are gone that transpose what they make.
+  ConvertRowsToGPUOptions reductions;
+  reductions.reductionsOnly = true;
+  pm.addNestedPass<func::FuncOp>(createConvertRowsToGPU(reductions));
   // That for which a thread an element would be slow.
   pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // Packing, which runs on the host where weights are loaded, and on the device
@@ -133,8 +137,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   ConvertNMToLoopsOptions loops;
   loops.parallel = true;
   pm.addPass(createConvertNMToLoops(loops));
-  // Where fills that no product has taken are left, and ops that transpose are
-  // not.
+  // Elementwise ops, and fills that no product has taken, when those that
+  // transpose, or write panels, are kernels.
   pm.addNestedPass<func::FuncOp>(createConvertRowsToGPU());
   // All that is left, by a thread for each element.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());

@@ -150,3 +150,127 @@ def test_least_and_greatest(rng, dtype, length):
             ("maxnumf", infinity[0], np.fmax.reduce(x, -1)),
             ("minnumf", infinity[1], np.fmin.reduce(x, -1))):
         np.testing.assert_array_equal(reduce(operation, start, x), exact)
+
+
+# A layer norm behind a residual add. KEPT is for what is stored as it is computed, and
+# TRANSPOSED for one op that computes and transposes, or one that transposes what is kept.
+NORM = """
+#x = affine_map<(a, b, k) -> (a, b, k)>
+#r = affine_map<(a, b, k) -> (a, b)>
+#w = affine_map<(a, b, k) -> (k)>
+#t = affine_map<(a, b, k) -> (k, a, b)>
+func.func @f(%x: tensor<ROWSxKxE>, %add: tensor<ROWSxKxE>, %w: tensor<KxE>) -> RESULTS {
+  %zero = arith.constant 0.0 : f32
+  %count = arith.constant LENGTH : f32
+  %c0 = arith.constant 0 : index
+  SIZES
+  %none = tensor.empty(DYNAMIC) : tensor<ROWSxKxE>
+  %h = linalg.generic {indexing_maps = [#x, #x, #x],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %add : tensor<ROWSxKxE>, tensor<ROWSxKxE>) outs(%none : tensor<ROWSxKxE>) {
+  ^bb0(%p: E, %q: E, %out: E):
+    %s = arith.addf %p, %q : E
+    linalg.yield %s : E
+  } -> tensor<ROWSxKxE>
+  %unset = tensor.empty(DYNAMIC) : tensor<ROWSxf32>
+  %clear = linalg.fill ins(%zero : f32) outs(%unset : tensor<ROWSxf32>) -> tensor<ROWSxf32>
+  %sum = linalg.generic {indexing_maps = [#x, #r],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%h : tensor<ROWSxKxE>) outs(%clear : tensor<ROWSxf32>) {
+  ^bb0(%p: E, %out: f32):
+    %e = WIDE(p)
+    %s = arith.addf %out, %e : f32
+    linalg.yield %s : f32
+  } -> tensor<ROWSxf32>
+  %squares = linalg.generic {indexing_maps = [#x, #r, #r],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%h, %sum : tensor<ROWSxKxE>, tensor<ROWSxf32>) outs(%clear : tensor<ROWSxf32>) {
+  ^bb0(%p: E, %m: f32, %out: f32):
+    %e = WIDE(p)
+    %mean = arith.divf %m, %count : f32
+    %d = arith.subf %e, %mean : f32
+    %q = arith.mulf %d, %d : f32
+    %s = arith.addf %out, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<ROWSxf32>
+  %to = tensor.empty(DYNAMIC) : tensor<OUT>
+  %y = linalg.generic {indexing_maps = [#x, #r, #r, #w, MAP],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%h, %sum, %squares, %w
+          : tensor<ROWSxKxE>, tensor<ROWSxf32>, tensor<ROWSxf32>, tensor<KxE>)
+      outs(%to : tensor<OUT>) {
+  ^bb0(%p: E, %m: f32, %v: f32, %g: E, %out: E):
+    %one = arith.constant 1.0 : f32
+    %e = WIDE(p)
+    %f = WIDE(g)
+    %mean = arith.divf %m, %count : f32
+    %var = arith.divf %v, %count : f32
+    %safe = arith.addf %var, %one : f32
+    %root = math.rsqrt %safe : f32
+    %d = arith.subf %e, %mean : f32
+    %n = arith.mulf %d, %root : f32
+    %s = arith.mulf %n, %f : f32
+    %t = NARROW(s)
+    linalg.yield %t : E
+  } -> tensor<OUT>
+  RETURN
+}
+"""
+TURN = """%flat = tensor.collapse_shape %y [[0, 1], [2]]
+    : tensor<ROWSxKxE> into tensor<FLATxKxE>
+  %empty = tensor.empty() : tensor<KxFLATxE>
+  %z = linalg.transpose ins(%flat : tensor<FLATxKxE>) outs(%empty : tensor<KxFLATxE>)
+    permutation = [1, 0]
+  return %y, %z : tensor<ROWSxKxE>, tensor<KxFLATxE>"""
+
+
+def norm_text(rows, length, element, both, dynamic):
+    """Returns a transposed norm, or it and the norm as it is."""
+    shape = f"?x{rows[1]}" if dynamic else f"{rows[0]}x{rows[1]}"
+    wide = element == "f32"
+    text = NORM.replace("RETURN", TURN if both else "return %y : tensor<OUT>")
+    text = text.replace("RESULTS", "(tensor<ROWSxKxE>, tensor<KxFLATxE>)" if both
+                        else "tensor<OUT>").replace("MAP", "#x" if both else "#t")
+    text = text.replace("OUT", "ROWSxKxE" if both else "KxROWSxE")
+    text = text.replace("SIZES", "%rows = tensor.dim %x, %c0 : tensor<ROWSxKxE>"
+                        if dynamic else "")
+    text = text.replace("DYNAMIC", "%rows" if dynamic else "")
+    text = re.sub(r"%(\w+) = WIDE\((\w+)\)", r"%\1 = arith.addf %\2, %zero : f32" if wide
+                  else rf"%\1 = arith.extf %\2 : {element} to f32", text)
+    text = re.sub(r"%(\w+) = NARROW\((\w+)\)", r"%\1 = arith.addf %\2, %zero : f32" if wide
+                  else rf"%\1 = arith.truncf %\2 : f32 to {element}", text)
+    text = text.replace("ROWS", shape).replace("FLAT", str(rows[0] * rows[1]))
+    text = text.replace("LENGTH", f"{length}.0")
+    return re.sub(r"(?<=[<x])K(?=x)", str(length),
+                  re.sub(r"\bE\b|(?<=x)E(?=>)", element, text))
+
+
+@pytest.mark.parametrize("element", list(LIMITS))
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
+@pytest.mark.parametrize("both", [False, True])
+def test_transposed_norm(target, element, both):
+    """Of rows that are many and few, even and odd, and longer than a tile has room for."""
+    for i, (rows, length) in enumerate([
+            ((1, 1), 40), ((2, 197), 64), ((1, 16), 1024), ((3, 11), 1000), ((7, 5), 33),
+            ((2, 24), 1032), ((1, 35), 2048), ((1, 20), 4096), ((2, 9), 9001)]):
+        draw = np.random.default_rng([SEED, i])
+        shape, dtype = (*rows, length), dtype_of(element)
+        x, add = (draw.standard_normal(shape).astype(dtype) for _ in range(2))
+        w = draw.standard_normal(length).astype(dtype)
+        # The caller cannot allocate a result whose rows are a product of sizes.
+        dynamic = i % 3 == 2 and not both
+        text = norm_text(rows, length, element, both, dynamic)
+        module = nm.compile(text, target=target, cache=False)
+        taken = any("stored transposed" in str(line) for line in module.diagnostics)
+        assert taken == (rows != (1, 1) and length <= 2048)
+        results = module(x, add, w)
+        h = (x + add).astype(np.float64)
+        h = h - h.mean(-1, keepdims=True)
+        exact = h / np.sqrt((h * h).mean(-1, keepdims=True) + 1) * w.astype(np.float64)
+        turned = np.moveaxis(exact, -1, 0)
+        place = f"NM_TEST_SEED={SEED}, {rows} x {length}"
+        if both:
+            kept, results = results
+            turned = turned.reshape(length, -1)
+            assert error_of(np.asarray(kept, np.float64), exact) < LIMITS[element], place
+        assert error_of(np.asarray(results, np.float64), turned) < LIMITS[element], place

@@ -51,8 +51,9 @@ Value mlir::nm::combineElements(OpBuilder &builder, Location loc,
 }
 
 LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,
-                   int64_t cluster, Value thread, int64_t results)
-    : e{builder, loc}, lanes(lanes), cluster(cluster), thread(thread) {
+                   int64_t rows, int64_t cluster, Value thread, int64_t results)
+    : e{builder, loc}, lanes(lanes), rows(rows), cluster(cluster),
+      thread(thread) {
   if (getBytes(lanes, results) == 0)
     return;
   memory = getLaunchMemory(builder, loc);
@@ -113,7 +114,7 @@ Value LaneSums::addLanes(Operation *combiner, Value value, int64_t count) {
   return value;
 }
 
-/// Of all warps of a block, each of which has a value.
+/// Of all warps of a row, each of which has a value.
 Value LaneSums::addWarps(Operation *combiner, Value value) {
   Type type = value.getType();
   Value word = toWord(e, value);
@@ -134,6 +135,9 @@ Value LaneSums::addWarps(Operation *combiner, Value value) {
   ClusterBuffer::meet(e.builder, e.loc, cluster);
   int64_t warps = lanes / kWarpSize;
   place = e.rem(lane, warps);
+  // Those of the thread's row.
+  if (rows > 1)
+    place = e.add(place, e.mul(e.div(warp, warps), warps));
   if (cluster > 1)
     return addLanes(combiner, addBlocks(combiner, buffer, place, type), warps);
   word = memref::LoadOp::create(e.builder, e.loc, buffer, place);

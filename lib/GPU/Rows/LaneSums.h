@@ -20,11 +20,11 @@ Value combineElements(OpBuilder &builder, Location loc, Operation *combiner,
 /// each thread has the result.
 class LaneSums {
 public:
-  /// A row has `lanes` threads, a power of two, of each of the blocks of a
-  /// cluster; more than a warp has are a whole block, and so are those of
-  /// clusters. There will be so many results.
-  LaneSums(OpBuilder &builder, Location loc, int64_t lanes, int64_t cluster,
-           Value thread, int64_t results);
+  /// Each of a block's `rows` has `lanes` threads, a power of two, of each of
+  /// the blocks of a cluster, which have one row. There will be so many
+  /// results.
+  LaneSums(OpBuilder &builder, Location loc, int64_t lanes, int64_t rows,
+           int64_t cluster, Value thread, int64_t results);
 
   /// Bytes of shared memory that results take.
   static int64_t getBytes(int64_t lanes, int64_t results);
@@ -40,7 +40,7 @@ private:
   Value addBlocks(Operation *combiner, Value buffer, Value place, Type type);
 
   ThreadEmitter e;
-  int64_t lanes, cluster;
+  int64_t lanes, rows, cluster;
   Value thread, memory;
   int64_t next = 0;
 };

@@ -2,13 +2,14 @@
 //
 // Upstream fuses on tensors, producers into consumers; scf's tile-and-fuse
 // would make a row's temporaries buffers of a loop body. Here ops are on
-// memrefs already, where other passes have chosen rows' padding, and have taken
-// the ops that transpose; a group is a set of ops that may run where the last
-// of them stands.
+// memrefs already, where other passes have chosen rows' padding; a group is a
+// set of ops that may run where the last of them stands.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Rows/RowGroup.h"
+
+#include "GPU/Rows/RowShape.h"
 
 #include "nm/Dialect/NM/IR/MemoryAccesses.h"
 
@@ -256,7 +257,7 @@ bool GroupBuilder::tryOp(Operation *op) {
     return op->isBeforeInBlock(member.op);
   });
   group.ops.insert(place, *row);
-  if (mayStandTogether())
+  if (mayStandTogether() && (!row->transposes() || findTransposedRows(group)))
     return true;
   group = std::move(before);
   return false;

@@ -15,6 +15,7 @@
 #include "GPU/Expand/ThreadEmitter.h"
 #include "GPU/Rows/LaneSums.h"
 #include "GPU/Rows/RowBody.h"
+#include "GPU/Rows/TransposedTile.h"
 #include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/SharedMemory.h"
 
@@ -69,6 +70,8 @@ private:
   void makeChunks();
   void loadAhead();
   void runOps();
+  int64_t addTiles(int64_t firstByte);
+  void writeTiles(Value thread);
 
   SmallVector<Value> getIndices(const RowOperand &operand, Value column);
   bool isWritten(const RowOperand &operand) const;
@@ -85,6 +88,7 @@ private:
 
   Carried overRow(Carried carried, Pass pass);
   void compute(size_t index, Chunk &chunk);
+  void storeAll(size_t index, Chunk &chunk, bool toTiles, Value exists);
   void computePending(Chunk &chunk);
   void finishPending();
   void runScalar(size_t index);
@@ -102,6 +106,10 @@ private:
   /// The thread's row: its indices, and whether it exists, or null.
   SmallVector<Value> row;
   Value rowExists, lane;
+  /// The block's first row, and the thread's row in the block.
+  Value firstRow, slot;
+  /// Of outputs that are stored transposed, and where each is in shared memory.
+  llvm::MapVector<Value, std::pair<TransposedTile, int64_t>> tiles;
   SmallVector<Chunk> chunks;
   std::map<Version, Value> scalars;
   /// Elementwise ops that no pass has run yet, and those that one has, so that
@@ -191,9 +199,9 @@ void RowKernel::placeRow(Value block, Value thread) {
     lane = e.add(thread, e.mul(rank, shape.lanes));
   }
   if (shape.rowsOfBlock > 1) {
-    auto [slot, rest] = e.split(thread, shape.lanes);
-    lane = rest;
-    number = e.add(e.mul(block, shape.rowsOfBlock), slot);
+    std::tie(slot, lane) = e.split(thread, shape.lanes);
+    firstRow = e.mul(block, shape.rowsOfBlock);
+    number = e.add(firstRow, slot);
     // Threads of a row that there is not do as those of the last one, but
     // store nothing: all lanes of a warp take part in shuffles.
     rowExists = e.less(number, rows);
@@ -233,21 +241,50 @@ void RowKernel::launch() {
     blocks = e.ceilDiv(total, kElementThreads);
   } else {
     blocks = e.mul(e.ceilDiv(rows, shape.rowsOfBlock), shape.cluster);
-    sharedBytes = LaneSums::getBytes(shape.lanes, reductions);
+    sharedBytes = addTiles(LaneSums::getBytes(shape.lanes, reductions));
   }
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
                                       sharedBytes, shape.cluster);
   Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
+  if (!tiles.empty()) {
+    Value memory = getLaunchMemory(builder, loc);
+    for (auto &[output, tile] : tiles)
+      tile.first.begin(memory, tile.second);
+  }
   if (shape.lanes == 0) {
     placeElement(block, thread);
   } else {
     placeRow(block, thread);
     makeChunks();
-    sums.emplace(builder, loc, shape.lanes, shape.cluster, thread, reductions);
+    sums.emplace(builder, loc, shape.lanes, shape.rowsOfBlock, shape.cluster,
+                 thread, reductions);
   }
   runOps();
+  writeTiles(thread);
   if (sums)
     sums->finish();
+}
+
+/// Has a tile for each output that is stored transposed, from byte `firstByte`
+/// of shared memory on; returns where the last one ends.
+int64_t RowKernel::addTiles(int64_t firstByte) {
+  for (auto [index, op] : llvm::enumerate(group.ops))
+    for (const RowOperand &output : op.outputs)
+      if (output.isTransposed && group.isStored(index, output.value)) {
+        TransposedTile tile(e, output.value, shape.rowsOfBlock);
+        tiles.insert({output.value, {tile, firstByte}});
+        firstByte += TransposedTile::getBytes(output.value, shape.rowsOfBlock);
+      }
+  return firstByte;
+}
+
+/// Writes the tiles, when all threads have put their elements there.
+void RowKernel::writeTiles(Value thread) {
+  if (tiles.empty())
+    return;
+  gpu::BarrierOp::create(builder, loc);
+  for (auto &[output, tile] : tiles)
+    tile.first.write(thread, shape.threads(), firstRow, rows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -334,6 +371,9 @@ Value RowKernel::loadElements(const RowOperand &operand, Chunk &chunk) {
 }
 
 void RowKernel::store(const RowOperand &operand, Value elements, Value column) {
+  if (auto *tile = tiles.find(operand.value); tile != tiles.end())
+    return tile->second.first.put(widen(builder, loc, elements, shape.width),
+                                  slot, column);
   Type element = getElementType(operand);
   if (shape.width == 1) {
     memref::StoreOp::create(builder, loc, elements, operand.value,
@@ -439,6 +479,22 @@ void RowKernel::compute(size_t index, Chunk &chunk) {
     chunk.elements[getVersion(output, index)] = result;
 }
 
+/// Stores what op `index` made, to tiles or to memory, where `exists` holds. A
+/// tile has something in rows, too, that there are not.
+void RowKernel::storeAll(size_t index, Chunk &chunk, bool toTiles,
+                         Value exists) {
+  SmallVector<const RowOperand *> outputs;
+  for (const RowOperand &output : group.ops[index].outputs)
+    if (output.isTransposed == toTiles && group.isStored(index, output.value))
+      outputs.push_back(&output);
+  if (outputs.empty())
+    return;
+  e.onlyIf(exists, [&] {
+    for (const RowOperand *output : outputs)
+      store(*output, chunk.elements[getVersion(*output, index)], chunk.column);
+  });
+}
+
 /// Makes and stores the elements of the ops that wait for a pass.
 void RowKernel::computePending(Chunk &chunk) {
   for (size_t index : pending) {
@@ -451,12 +507,8 @@ void RowKernel::computePending(Chunk &chunk) {
       compute(index, chunk);
     if (!isStored)
       continue;
-    e.onlyIf(e.both(chunk.exists, rowExists), [&] {
-      for (const RowOperand &output : group.ops[index].outputs)
-        if (group.isStored(index, output.value))
-          store(output, chunk.elements[getVersion(output, index)],
-                chunk.column);
-    });
+    storeAll(index, chunk, /*toTiles=*/true, chunk.exists);
+    storeAll(index, chunk, /*toTiles=*/false, e.both(chunk.exists, rowExists));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "GPU/Rows/RowOp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -79,6 +80,22 @@ static bool hasLoop(AffineMap map, unsigned loop) {
   return map.isFunctionOfDim(loop);
 }
 
+/// Whether `type` is [columns, rows], of which rows, in the order of `loops`
+/// loops, lie side by side.
+static bool hasJoinedRows(MemRefType type, unsigned loops) {
+  auto rows = llvm::to_vector<2>(llvm::seq<int64_t>(1, loops + 1));
+  return loops != 0 && type.getRank() == loops + 1 &&
+         type.getElementTypeBitWidth() >= 8 && type.isLastDimUnitStride() &&
+         memref::CollapseShapeOp::isGuaranteedCollapsible(type, {{0}, rows});
+}
+
+/// The map of such an output: the last loop, and then the others.
+static AffineMap getTransposedMap(unsigned loops, MLIRContext *context) {
+  SmallVector<unsigned> order = {loops};
+  llvm::append_range(order, llvm::seq(loops));
+  return AffineMap::getPermutationMap(order, context);
+}
+
 /// What `operand` is in `space`; nothing if a thread of a row would have to
 /// access it along other dimensions than the last.
 static std::optional<RowOperand>
@@ -102,6 +119,11 @@ getOperand(linalg::LinalgOp op, OpOperand &operand, const RowSpace &space) {
   if (!hasLoop(row.map, column))
     return row;
   row.hasColumns = true;
+  row.isTransposed = op.isDpsInit(&operand) && !row.isRead &&
+                     hasJoinedRows(type, column) &&
+                     row.map == getTransposedMap(column, op->getContext());
+  if (row.isTransposed)
+    return row;
   if (!row.map.getResults().back().isFunctionOfDim(column) ||
       !type.isLastDimUnitStride())
     return std::nullopt;
@@ -147,7 +169,42 @@ static bool readsRows(const RowOp &row) {
   });
 }
 
+/// A transposition of what has an element for all loops, or of a view of that
+/// with one dimension for all rows, as sequences and their tokens.
+static std::optional<RowOp> getTransposition(linalg::TransposeOp op,
+                                             const RowSpace &space) {
+  if (!op.hasPureBufferSemantics())
+    return std::nullopt;
+  unsigned loops = space.getColumnLoop(), dims = op.getPermutation().size() - 1;
+  Value source = op.getInput();
+  if (dims == 1 && loops > 1) {
+    auto view = source.getDefiningOp<memref::CollapseShapeOp>();
+    if (!view || view.getReassociationIndices().back().size() != 1)
+      return std::nullopt;
+    source = view.getSrc();
+  }
+  auto type = cast<MemRefType>(source.getType()),
+       output = cast<MemRefType>(op.getInit().getType());
+  MLIRContext *context = op->getContext();
+  AffineMap map = getTransposedMap(dims, context);
+  SmallVector<int64_t> shape(space.rows);
+  shape.push_back(space.columns);
+  if (type.getShape() != ArrayRef(shape) || !hasBytes(type.getElementType()) ||
+      type.getMemorySpace() || !type.isLastDimUnitStride() ||
+      output.getMemorySpace() || !hasJoinedRows(output, dims) ||
+      AffineMap::getPermutationMap(op.getPermutation(), context) != map)
+    return std::nullopt;
+  RowOperand from{source,
+                  AffineMap::getMultiDimIdentityMap(loops + 1, context)},
+      to{op.getInit(), getTransposedMap(loops, context)};
+  from.hasColumns = from.isOfRows = from.isRead = true;
+  to.hasColumns = to.isOfRows = to.isTransposed = true;
+  return RowOp{op, RowOp::Elementwise, {from}, {to}, {}};
+}
+
 std::optional<RowOp> RowOp::get(linalg::LinalgOp op, const RowSpace &space) {
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(op.getOperation()))
+    return getTransposition(transpose, space);
   std::optional<Kind> kind = getKind(op, space.rows.size());
   if (!kind || !op.hasPureBufferSemantics() ||
       op->getNumOperands() > kMaxOperands || !hasSizes(op, space) ||
@@ -177,7 +234,7 @@ std::optional<RowSpace> RowOp::findSpace(linalg::LinalgOp op) {
   space.rows.assign(sizes.begin(), sizes.end() - 1);
   space.columns = sizes.back();
   std::optional<RowOp> row = get(op, space);
-  if (!row || row->kind == Scalar)
+  if (!row || row->kind == Scalar || row->transposes())
     return std::nullopt;
   for (const SmallVector<RowOperand> &operands : {row->inputs, row->outputs})
     for (const RowOperand &operand : operands)

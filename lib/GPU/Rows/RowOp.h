@@ -33,6 +33,10 @@ struct RowOperand {
   /// Whether each row has elements of its own.
   bool isOfRows = false;
   bool isRead = false;
+  /// Whether it is an output of columns whose neighbours in memory are
+  /// neighbouring rows: [columns, rows], or with a dimension for each of
+  /// several loops over rows, between which memory has no gap.
+  bool isTransposed = false;
 
   bool isMemref() const { return isa<MemRefType>(value.getType()); }
 };
@@ -60,6 +64,10 @@ struct RowOp {
   static std::optional<RowOp> get(linalg::LinalgOp op, const RowSpace &space);
 
   Block &getBody() const { return *op.getBlock(); }
+  bool transposes() const {
+    return llvm::any_of(
+        outputs, [](const RowOperand &output) { return output.isTransposed; });
+  }
 };
 
 } // namespace mlir::nm

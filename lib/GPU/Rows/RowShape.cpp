@@ -2,6 +2,8 @@
 
 #include "GPU/Rows/RowShape.h"
 
+#include "GPU/Rows/TransposedTile.h"
+
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/Support/Warp.h"
 
@@ -35,6 +37,9 @@ static constexpr int64_t kFewRows = 16;
 static constexpr int64_t kWarpColumns = kWarpSize * kMaxKept;
 /// Threads of a row whose length is not known.
 static constexpr int64_t kUnknownThreads = 256;
+/// Shared memory of a block's rows that are stored transposed: two such blocks
+/// fit on most chips.
+static constexpr int64_t kMaxTileBytes = int64_t(96) << 10;
 /// Threads of a block that has several rows.
 static constexpr int64_t kSharedBlock = 128;
 /// Threads that a large chip has at a time: with no more of them, each has one
@@ -124,7 +129,8 @@ RowWidth mlir::nm::findWidth(OpBuilder &builder, Location loc,
     width.unknown.push_back({size, width.elements});
   }
   forEachRowOperand(group, [&](const RowOperand &operand) {
-    restrict(builder, loc, operand, width);
+    if (!operand.isTransposed)
+      restrict(builder, loc, operand, width);
   });
   // Known strides may have narrowed it since.
   for (auto &[value, factor] : width.unknown)
@@ -161,6 +167,35 @@ static int64_t chooseLanes(const RowSpace &space, int64_t width) {
       most, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kMaxKept)));
 }
 
+/// Of several rows of a block, where a warp may have one.
+static int64_t chooseTransposedLanes(int64_t columns, int64_t width) {
+  int64_t accesses = llvm::PowerOf2Ceil(llvm::divideCeil(columns, width)),
+          least = llvm::PowerOf2Ceil(llvm::divideCeil(columns, kMaxKept));
+  return std::min(accesses, std::max(least, kWarpSize));
+}
+
+std::optional<int64_t> mlir::nm::findTransposedRows(const RowGroup &group) {
+  int64_t narrowest = 0, ofRow = 0, columns = group.space.columns;
+  for (const RowOp &row : group.ops)
+    for (const RowOperand &output : row.outputs)
+      if (output.isTransposed) {
+        ofRow += TransposedTile::getBytes(output.value, /*rows=*/1);
+        narrowest =
+            std::max(narrowest, TransposedTile::countWidest(output.value));
+      }
+  if (narrowest == 0 || !group.keepsRows || !group.hasReduction())
+    return std::nullopt;
+  std::optional<int64_t> count = countRows(group.space);
+  int64_t lanes = chooseTransposedLanes(columns, /*width=*/1);
+  // Two accesses along rows are a sector of memory. With half of one a layer
+  // norm of 1576 x 1024 in f16 takes 6.7 us on an H200, and 5.8 with one.
+  int64_t rows = 2 * narrowest;
+  if (rows * lanes > kMaxThreads || rows * ofRow > kMaxTileBytes ||
+      (count && *count < rows))
+    return std::nullopt;
+  return rows;
+}
+
 /// Has the blocks of a cluster share a row: as many as it needs, or of few
 /// rows, such that each thread has one access. Of two accesses, the second
 /// takes less time than a cluster takes to meet.
@@ -188,6 +223,12 @@ RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
     shape.lanes = ShapedType::isDynamic(group.space.columns) ? kUnknownThreads
                                                              : kMaxThreads;
     shape.chunks = 0;
+    return shape;
+  }
+  if (std::optional<int64_t> rows = findTransposedRows(group)) {
+    shape.rowsOfBlock = *rows;
+    shape.lanes = chooseTransposedLanes(group.space.columns, width);
+    shape.chunks = llvm::divideCeil(group.space.columns, shape.step());
     return shape;
   }
   shape.lanes = chooseLanes(group.space, width);

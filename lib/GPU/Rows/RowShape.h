@@ -34,6 +34,10 @@ inline constexpr int64_t kElementThreads = 256;
 /// has clusters, of a cluster.
 bool fitRegisters(const RowSpace &space, bool hasClusters);
 
+/// Rows of a block whose outputs are stored transposed; none where it cannot
+/// have as many as a sector of memory has elements.
+std::optional<int64_t> findTransposedRows(const RowGroup &group);
+
 /// How wide accesses of a group are.
 RowWidth findWidth(OpBuilder &builder, Location loc, const RowGroup &group);
 

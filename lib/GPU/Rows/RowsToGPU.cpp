@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -47,10 +48,16 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
          << (shape.width == 1 ? " element" : " elements") << ", rows "
          << (shape.chunks == 0 ? "read for each reduction"
                                : "kept in registers");
+  if (findTransposedRows(group))
+    remark << " and stored transposed by blocks of " << shape.rowsOfBlock;
 }
 
-/// Erases memory that nothing uses but to free it, and views of it.
-static void eraseUnused(Value memref) {
+using Memrefs = llvm::SmallSetVector<Value, 8>;
+
+/// Erases memory that nothing uses but to free it, and views of it; takes them
+/// out of `memrefs`.
+static void eraseUnused(Value memref, Memrefs &memrefs) {
+  memrefs.remove(memref);
   Operation *op = memref.getDefiningOp();
   if (!op || !llvm::all_of(memref.getUsers(), llvm::IsaPred<memref::DeallocOp>))
     return;
@@ -63,20 +70,19 @@ static void eraseUnused(Value memref) {
     user->erase();
   op->erase();
   if (source)
-    eraseUnused(source);
+    eraseUnused(source, memrefs);
 }
 
 static void erase(const RowGroup &group) {
-  llvm::SmallSetVector<Value, 8> memrefs;
+  Memrefs memrefs;
   for (const RowOp &row : group.ops)
-    for (const SmallVector<RowOperand> &operands : {row.inputs, row.outputs})
-      for (const RowOperand &operand : operands)
-        if (operand.isMemref())
-          memrefs.insert(operand.value);
+    for (Value operand : row.op->getOperands())
+      if (isa<MemRefType>(operand.getType()))
+        memrefs.insert(operand);
   for (const RowOp &row : group.ops)
     row.op->erase();
-  for (Value memref : memrefs)
-    eraseUnused(memref);
+  while (!memrefs.empty())
+    eraseUnused(memrefs.front(), memrefs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,8 +142,11 @@ static SmallVector<Block *> collectBlocks(func::FuncOp function) {
 }
 
 /// Reductions first, which take the ops around them.
-static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters) {
+static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters,
+                         bool reductionsOnly) {
   for (bool reduces : {true, false}) {
+    if (reductionsOnly && !reduces)
+      continue;
     llvm::SmallSetVector<Operation *, 16> left;
     for (auto op : block.getOps<linalg::LinalgOp>())
       if ((op.getNumReductionLoops() != 0) == reduces)
@@ -151,22 +160,24 @@ static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters) {
   }
 }
 
-void mlir::nm::convertRowsToGPU(func::FuncOp function) {
+void mlir::nm::convertRowsToGPU(func::FuncOp function, bool reductionsOnly) {
   OpBuilder builder(function.getContext());
   // Where no chip is named, kernels are for any.
   auto module = function->getParentOfType<ModuleOp>();
   auto chip = module ? module->getAttrOfType<ChipAttr>(kChipAttr) : ChipAttr();
   bool hasClusters = chip && chip.getChip().hasClusters();
   for (Block *block : collectBlocks(function))
-    convertBlock(builder, *block, hasClusters);
+    convertBlock(builder, *block, hasClusters, reductionsOnly);
 }
 
 namespace {
 struct ConvertRowsToGPU
     : mlir::nm::impl::ConvertRowsToGPUBase<ConvertRowsToGPU> {
+  using ConvertRowsToGPUBase::ConvertRowsToGPUBase;
+
   void runOnOperation() override {
     if (!getOperation()->hasAttr(mlir::nm::kHostFunction))
-      mlir::nm::convertRowsToGPU(getOperation());
+      mlir::nm::convertRowsToGPU(getOperation(), reductionsOnly);
   }
 };
 } // namespace

@@ -15,8 +15,9 @@ namespace mlir::nm {
 #include "nm/GPU/Rows/RowsToGPU.h.inc"
 
 /// Makes the linalg ops of `function` that reduce contiguous rows of memrefs,
-/// or map their elements, launches; leaves what it does not take.
-void convertRowsToGPU(func::FuncOp function);
+/// or map their elements, launches, or reductions and what is around them
+/// alone; leaves what it does not take.
+void convertRowsToGPU(func::FuncOp function, bool reductionsOnly = false);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/GPU/Rows/RowsToGPU.h.inc"

@@ -34,6 +34,18 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
     Elementwise ops on contiguous rows that no reduction takes are kernels whose
     threads have one access each.
 
+    - **Transposed results.** An op behind the reductions may write its result
+      transposed, [columns, rows], as a product that takes A [k x m] wants it, or
+      transpose a result that others read as it is. A block has as many rows as a
+      sector of memory has elements, of f16 16. It keeps what it makes of them in
+      shared memory, and writes that by 16 bytes along rows, where it is known
+      that they are aligned. Rows of f16 are up to 2048 elements long then, those
+      of f32 3072: a block has no threads, or shared memory, for more.
+
+    With `reductions-only`, elementwise ops that no reduction takes are left; so
+    the pass is run before `convert-transpose-to-gpu`, which has a kernel for
+    ops that transpose, and once more behind it.
+
     A remark says of each reduction how many ops and threads its kernel has. All
     other ops are left to `convert-linalg-to-gpu`.
 
@@ -55,10 +67,15 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"reductionsOnly", "reductions-only", "bool", /*default=*/"false",
+           "leave elementwise ops that no reduction takes">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
