@@ -193,6 +193,33 @@ def test_few_rows_of_few_keys(target, keys):
     check(case, target)
 
 
+@pytest.mark.parametrize("target", ["sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("number", range(6))
+def test_rows_whose_keys_blocks_share(target, number):
+    """Tiles of rows of so few heads that their keys are parts: with a mask, lengths, some
+    of which end before parts begin, and causal."""
+    case = Case(np.random.default_rng([SEED, 600, number]), kernel=True)
+    case.sizes.update({"b": 2, "m": int(case.rng.integers(17, 80)),
+                       "n": int(case.rng.integers(1024, 1400))})
+    case.batches, case.groups, case.unknown = "b", "g", set()
+    case.loops = {"q": list("bgmd"), "k": list("bnd"), "v": list("bne"), "o": list("bgme")}
+    case.causal = number == 1
+    case.mask, case.lengths = "f32" if number == 2 else "", "i32" if number > 2 else ""
+    case.sizes["g"] = 1 if case.causal else max(case.sizes["g"], 1)
+    if case.causal:
+        case.sizes.update({"b": 1, "m": 1050, "d": 16, "e": 32})
+    case.arrays = {name: case.draw(case.loops[name]) for name in "qkv"}
+    if case.mask:
+        case.loops["x"] = ["m", "n"]
+        case.arrays["x"] = np.where(case.rng.random([case.sizes[loop] for loop in "mn"])
+                                    < .02, 1, -np.inf).astype(np.float32)
+    if case.lengths:
+        case.draw_lengths()
+    kernels = nm.lower(case.text(), "gpu", target.replace("sim", "cuda"))
+    assert kernels.count("gpu.launch blocks") == 2, f"NM_TEST_SEED={SEED}"
+    check(case, target)
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
 def test_rows_of_the_least_number(target):
     """All keys of such a row are as good as one another; of -infinity it is zero."""

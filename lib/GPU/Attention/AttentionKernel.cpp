@@ -101,6 +101,8 @@ private:
   const std::unique_ptr<AttentionTiles> tiles;
   AttentionScores scores;
   Value splits, blockTiles;
+  /// Where blocks, or warps, have parts of a head's keys.
+  std::optional<AttentionParts> parts;
   /// In the kernel: the block's, all i32.
   Value split, head, firstKey;
   AttentionPlace::Place ofHead;
@@ -145,15 +147,13 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 /// In how many parts blocks have the keys of a head.
 Value AttentionKernel::splitKeys() {
   if (!hasFewRows)
-    return e.index(1);
-  // Two for each of an H100's multiprocessors, which run at once.
-  constexpr int64_t kBlocks = 264;
+    return e.index(countKeyParts(place.op));
   Value one = e.index(1);
   Value heads = arith::MaxUIOp::create(builder, loc, place.heads, one);
   Value wanted =
-      builder.createOrFold<arith::DivUIOp>(loc, e.index(kBlocks), heads);
+      builder.createOrFold<arith::DivUIOp>(loc, e.index(kBlocksAtOnce), heads);
   Value most = e.ceilDiv(place.keys, kKeysOfPart);
-  Value count = e.least(e.least(wanted, most), e.index(AttentionParts::kMost));
+  Value count = e.least(e.least(wanted, most), e.index(kMostKeyParts));
   return arith::MaxUIOp::create(builder, loc, count, one);
 }
 
@@ -197,7 +197,7 @@ void AttentionKernel::findKeys() {
                          e.sub(e.toI32(place.allRows), e.i32(1)));
     rows.endKey = e.least(rows.endKey, e.add(place.putRow(unused, last), 1));
   }
-  if (!hasFewRows)
+  if (!parts)
     return;
   Value parts = e.toI32(splits);
   Value part = ceilDiv(rows.endKey, parts);
@@ -370,27 +370,33 @@ void AttentionKernel::store(const State &state) {
   int64_t pairs = place.getWidth() / kMatrixSide;
   for (int64_t row = 0; row < scores.countRows(); ++row) {
     Value total = state.totals[row];
-    Value inverse = emitInverse(e, total);
-    const Value *sums = &state.sums[row / 2 * pairs * kMmaSums + row % 2 * 2];
+    Values sums;
+    for (int64_t i = 0; i < pairs; ++i)
+      for (int64_t k : {0, 1})
+        sums.push_back(
+            state.sums[(row / 2 * pairs + i) * kMmaSums + row % 2 * 2 + k]);
+    Value inverse = parts ? Value() : emitInverse(e, total);
     e.onlyIf(e.less(rows.listed[row], e.toI32(place.allRows)), [&] {
+      if (parts)
+        return parts->storePart(*lane, split, head, rows.listed[row], sums,
+                                state.most[row], total);
       for (int64_t i = 0; i < pairs; ++i)
-        tiles->storePair(rows.places[row], i,
-                         {times(sums[i * kMmaSums], inverse),
-                          times(sums[i * kMmaSums + 1], inverse)});
+        tiles->storePair(
+            rows.places[row], i,
+            {times(sums[2 * i], inverse), times(sums[2 * i + 1], inverse)});
     });
   }
 }
 
 void AttentionKernel::launch() {
   OpBuilder::InsertionGuard guard(builder);
-  splits = splitKeys();
   blockTiles = e.ceilDiv(place.allRows, getBlockRows());
+  splits = splitKeys();
   auto multiply = [&](Value a, Value b) {
     return builder.createOrFold<arith::MulIOp>(loc, a, b);
   };
   Value blocks = multiply(multiply(splits, place.heads), blockTiles);
-  std::optional<AttentionParts> parts;
-  if (hasFewRows)
+  if (hasFewRows || getConstantIntValue(splits) != 1)
     parts.emplace(e, place, splits);
   int64_t bytes =
       std::max(tiles->getBytes(),
@@ -416,8 +422,11 @@ void AttentionKernel::launch() {
   // In exponents of two, whatever scores are.
   for (Value &most : state.most)
     most = times(most, e.f32(scores.getFactor()));
-  parts->addWarps(*lane, tiles->getMemory(), split, head, state.sums,
-                  state.most, state.totals);
+  if (hasFewRows)
+    parts->addWarps(*lane, tiles->getMemory(), split, head, state.sums,
+                    state.most, state.totals);
+  else
+    store(state);
   builder.setInsertionPointAfter(launch);
   parts->launch();
 }

@@ -189,6 +189,28 @@ void AttentionParts::addWarps(const MmaLane &lane, Value memory, Value split,
 // Blocks
 //===----------------------------------------------------------------------===//
 
+void AttentionParts::storePart(const MmaLane &lane, Value split, Value head,
+                               Value row, ArrayRef<Value> sums, Value most,
+                               Value total) {
+  OpBuilder &b = e.builder;
+  Value part = e.toIndex(split), number = numberOf(head, row);
+  Value pair = e.toIndex(e.mul(lane.pair, 2));
+  auto type = VectorType::get(2, b.getF32Type());
+  for (size_t i = 0; i < sums.size(); i += 2) {
+    Value both =
+        vector::FromElementsOp::create(b, e.loc, type, sums.slice(i, 2));
+    Value column = e.add(pair, int64_t(i / 2) * kMatrixSide);
+    vector::StoreOp::create(
+        b, e.loc, both, sumsOf, ValueRange{part, number, column},
+        /*nontemporal=*/false, llvm::MaybeAlign(2 * kFloatBytes));
+  }
+  e.onlyIf(e.less(lane.pair, e.i32(1)), [&] {
+    Values at = {part, number, e.index(0)};
+    memref::StoreOp::create(b, e.loc, most, mostOf, at);
+    memref::StoreOp::create(b, e.loc, total, totalsOf, at);
+  });
+}
+
 Value AttentionParts::findWeight(Value lane, Value row) {
   OpBuilder &b = e.builder;
   Location loc = e.loc;

@@ -8,14 +8,12 @@
 
 namespace mlir::nm {
 
-/// Results of at most 16 rows of each head, of which blocks, and a block's
-/// warps, have parts of the keys. A part is the largest score, as an exponent
-/// of two, the sum of exponentials beside it, and the sum of values.
+/// Results of rows of which several blocks have parts of the keys, and of at
+/// most 16 rows of each head, a block's warps. A part is the largest score, as
+/// an exponent of two, the sum of exponentials beside it, and the sum of
+/// values.
 class AttentionParts {
 public:
-  /// Parts of a head, as many as lanes.
-  static constexpr int64_t kMost = 32;
-
   AttentionParts(ThreadEmitter &emitter, AttentionPlace &place, Value splits);
 
   /// Shared memory for a block's warps.
@@ -25,6 +23,10 @@ public:
   void addWarps(const MmaLane &lane, Value memory, Value split, Value head,
                 ArrayRef<Value> sums, ArrayRef<Value> most,
                 ArrayRef<Value> totals);
+  /// Stores what a lane has of `row` of `head`, which a warp has all of the
+  /// part's keys of; `sums` are those of the row.
+  void storePart(const MmaLane &lane, Value split, Value head, Value row,
+                 ArrayRef<Value> sums, Value most, Value total);
   /// Launches what adds the parts up, and frees their memory. A single part is
   /// the result, which addWarps has stored.
   void launch();

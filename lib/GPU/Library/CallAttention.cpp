@@ -84,7 +84,7 @@ bool mlir::nm::isShortKernel(AttentionOp op) {
   ChipAttr chip = findChipAttr(op);
   if (!chip || !chip.getChip().hasWgmma || whyNoAttentionKernel(op))
     return false;
-  if (isOnePart(op))
+  if (isOnePart(op) || countKeyParts(op) > 1)
     return true;
   AttentionOperands operands(op);
   const AttentionLoops &loops = operands.loops;

@@ -59,6 +59,31 @@ func.func @decode(%q: memref<8x4x1x128xf16>, %k: memref<8x2048x128xf16>, %v: mem
 
 // -----
 
+// Of more rows, too, where heads are few: 32 blocks have tiles of rows, and
+// eight times as many parts of 256 keys.
+
+// CHECK-LABEL: func.func @few_heads(
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 256 : index
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 1600 : index
+// CHECK: memref.alloc
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[BLOCKS]],
+// CHECK:   vector.store {{.*}} : memref<8x1600x64xf32>, vector<2xf32>
+// CHECK-NOT: vector<2xf16>
+// CHECK:   gpu.terminator
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[ROWS]],
+// CHECK:   memref.store {{.*}} : memref<8x2x100x64xf16>
+func.func @few_heads(%q: memref<8x2x100x64xf16>, %k: memref<8x2048x64xf16>, %v: memref<8x2048x64xf16>,
+                     %o: memref<8x2x100x64xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, g, m, n, d, e) -> (h, g, m, d)>, affine_map<(h, g, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, g, m, n, d, e) -> (h, n, e)>, affine_map<(h, g, m, n, d, e) -> (h, g, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %v : memref<8x2x100x64xf16>, memref<8x2048x64xf16>, memref<8x2048x64xf16>)
+    outs(%o : memref<8x2x100x64xf16>)
+  return
+}
+
+// -----
+
 // Of at most 128 keys there is one part, and no kernel adds parts up. Warps copy
 // keys of their own, and wait for no others.
 

@@ -30,6 +30,9 @@ def ConvertAttentionToGPU
       that some rows see. A mask's elements are added, or select, as they are
       read. With lengths, tiles behind that of a block's batch are left out, and
       blocks that share the keys of few rows share those before it.
+    - **Few heads.** Where more rows have so few tiles that blocks would leave
+      most multiprocessors idle, several blocks share the keys of a tile, too, if
+      sizes are known and the keys are enough to pay for adding parts up.
     - **Few rows.** At most 16 rows, as in a step of decoding, are all of a
       block's, whose warps share the tiles of keys; and up to 32 blocks share the
       keys of a head, so that some 264 blocks run. A second kernel adds their

@@ -133,6 +133,30 @@ bool AttentionOperands::hasFewRows() {
   return rows && *rows <= kRowsOfWarp;
 }
 
+int64_t mlir::nm::countKeyParts(AttentionOp op) {
+  constexpr int64_t kBlockRows = 64, kTileKeys = 64, kLeastKeys = 4 * kTileKeys;
+  // Nanoseconds on an H200: of a block for a tile of keys, and of adding parts
+  // up, of which each row takes 6 / 5 (docs/strategies/cublas.md).
+  constexpr int64_t kTileTime = 600, kAddTime = 4000;
+  AttentionOperands operands(op);
+  const AttentionLoops &loops = operands.loops;
+  std::optional<int64_t> heads = operands.countStatic(loops.batches),
+                         ofHead = operands.countStatic(loops.rows),
+                         ofGroup = operands.countStatic(loops.rows.back()),
+                         keys = operands.countStatic(loops.keys);
+  if (operands.hasFewRows() || !heads || !ofHead || !keys ||
+      *heads * *ofHead == 0)
+    return 1;
+  int64_t blocks = *heads * int64_t(llvm::divideCeil(*ofHead, kBlockRows));
+  int64_t seen = op.getCausal() ? std::min(*keys, *ofGroup) : *keys;
+  int64_t parts =
+      std::min({kBlocksAtOnce / blocks, seen / kLeastKeys, kMostKeyParts});
+  if (parts < 2)
+    return 1;
+  int64_t saved = kTileTime * (seen / kTileKeys) * (parts - 1) / parts;
+  return saved > kAddTime + *heads * *ofHead * 6 / 5 ? parts : 1;
+}
+
 bool mlir::nm::isOnePart(AttentionOp op) {
   AttentionOperands operands(op);
   std::optional<int64_t> keys = operands.countStatic(operands.loops.keys);

@@ -71,6 +71,17 @@ private:
 /// a head.
 inline constexpr int64_t kKeysOfPart = 128;
 
+/// The most parts of a head's keys, as many as a warp has lanes.
+inline constexpr int64_t kMostKeyParts = 32;
+
+/// Blocks that run at once, two for each of an H100's multiprocessors.
+inline constexpr int64_t kBlocksAtOnce = 264;
+
+/// In how many parts blocks of a GPU's kernel have the keys of rows that are
+/// not few: several where the time that they save is more than adding them up
+/// takes.
+int64_t countKeyParts(AttentionOp op);
+
 /// Whether a GPU's kernel certainly has one block for each head of keys, whose
 /// results need not be added up.
 bool isOnePart(AttentionOp op);
