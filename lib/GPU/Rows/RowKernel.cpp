@@ -25,7 +25,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
-#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -63,7 +62,6 @@ private:
   using Pass = llvm::function_ref<Carried(Chunk &, Carried)>;
 
   void countSizes();
-  bool hasFewElements() const;
   void placeElement(Value block, Value thread);
   void placeRow(Value block, Value thread);
   void splitRow(Value row);
@@ -71,7 +69,6 @@ private:
   void loadAhead();
   void runOps();
   int64_t addTiles(int64_t firstByte);
-  void writeTiles(Value thread);
 
   SmallVector<Value> getIndices(const RowOperand &operand, Value column);
   bool isWritten(const RowOperand &operand) const;
@@ -144,19 +141,6 @@ void RowKernel::countSizes() {
   }
 }
 
-/// Whether i32, which is divided in a fourth of i64's time, counts all
-/// accesses.
-bool RowKernel::hasFewElements() const {
-  int64_t count = group.space.columns;
-  for (int64_t size : group.space.rows) {
-    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count))
-      return false;
-    count *= size;
-  }
-  return !ShapedType::isDynamic(count) &&
-         count < std::numeric_limits<int32_t>::max();
-}
-
 /// The indices of row `number`, the last of which runs fastest.
 void RowKernel::splitRow(Value number) {
   row.resize(group.space.rows.size());
@@ -180,7 +164,7 @@ void RowKernel::placeElement(Value block, Value thread) {
   Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
   auto exists = scf::IfOp::create(builder, loc, e.less(number, total));
   builder.setInsertionPointToStart(exists.thenBlock());
-  if (hasFewElements()) {
+  if (hasFewElements(group.space)) {
     number = e.toI32(number);
     accesses = e.toI32(accesses);
   }
@@ -246,11 +230,8 @@ void RowKernel::launch() {
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
                                       sharedBytes, shape.cluster);
   Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
-  if (!tiles.empty()) {
-    Value memory = getLaunchMemory(builder, loc);
-    for (auto &[output, tile] : tiles)
-      tile.first.begin(memory, tile.second);
-  }
+  for (auto &[output, tile] : tiles)
+    tile.first.begin(tile.second);
   if (shape.lanes == 0) {
     placeElement(block, thread);
   } else {
@@ -260,7 +241,10 @@ void RowKernel::launch() {
                  thread, reductions);
   }
   runOps();
-  writeTiles(thread);
+  if (!tiles.empty())
+    gpu::BarrierOp::create(builder, loc);
+  for (auto &[output, tile] : tiles)
+    tile.first.write(thread, shape.threads(), firstRow, rows);
   if (sums)
     sums->finish();
 }
@@ -276,15 +260,6 @@ int64_t RowKernel::addTiles(int64_t firstByte) {
         firstByte += TransposedTile::getBytes(output.value, shape.rowsOfBlock);
       }
   return firstByte;
-}
-
-/// Writes the tiles, when all threads have put their elements there.
-void RowKernel::writeTiles(Value thread) {
-  if (tiles.empty())
-    return;
-  gpu::BarrierOp::create(builder, loc);
-  for (auto &[output, tile] : tiles)
-    tile.first.write(thread, shape.threads(), firstRow, rows);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -48,6 +49,17 @@ static constexpr int64_t kResident = 132 * 2048;
 
 int64_t RowShape::threads() const {
   return lanes == 0 ? kElementThreads : lanes * rowsOfBlock;
+}
+
+bool mlir::nm::hasFewElements(const RowSpace &space) {
+  int64_t count = space.columns;
+  for (int64_t size : space.rows) {
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count))
+      return false;
+    count *= size;
+  }
+  return !ShapedType::isDynamic(count) &&
+         count < std::numeric_limits<int32_t>::max();
 }
 
 bool mlir::nm::fitRegisters(const RowSpace &space, bool hasClusters) {

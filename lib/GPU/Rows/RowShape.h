@@ -34,6 +34,10 @@ inline constexpr int64_t kElementThreads = 256;
 /// has clusters, of a cluster.
 bool fitRegisters(const RowSpace &space, bool hasClusters);
 
+/// Whether i32, which is divided in a fourth of i64's time, counts all
+/// accesses.
+bool hasFewElements(const RowSpace &space);
+
 /// Rows of a block whose outputs are stored transposed; none where it cannot
 /// have as many as a sector of memory has elements.
 std::optional<int64_t> findTransposedRows(const RowGroup &group);

@@ -80,7 +80,8 @@ TransposedTile::TransposedTile(ThreadEmitter &emitter, Value output,
     : e(emitter), matrix(joinRows(emitter, output)), type(typeOf(matrix)),
       rows(rows), run(chooseRun(matrix, rows)) {}
 
-void TransposedTile::begin(Value memory, int64_t offset) {
+void TransposedTile::begin(int64_t offset) {
+  Value memory = getLaunchMemory(e.builder, e.loc);
   tile = viewLaunchMemory(e.builder, e.loc, memory, offset,
                           {rows * getStride(matrix)}, type.getElementType());
 }

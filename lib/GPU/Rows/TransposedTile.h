@@ -19,8 +19,9 @@ public:
   /// Elements of an access of the widest kind.
   static int64_t countWidest(Value output);
 
-  /// Places the tile in `memory`, of a launch that the emitter is in.
-  void begin(Value memory, int64_t offset);
+  /// Places the tile at byte `offset` of the memory of the launch that the
+  /// emitter is in.
+  void begin(int64_t offset);
   /// Keeps `elements`, one or a vector of neighbours, of the block's row
   /// `slot` from `column` on.
   void put(Value elements, Value slot, Value column);
