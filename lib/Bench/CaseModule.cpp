@@ -3,6 +3,8 @@
 #include "BenchCase.h"
 #include "RandomData.h"
 
+#include "nm/Support/Hex.h"
+
 #include <cstring>
 
 using namespace nm;
@@ -44,16 +46,12 @@ private:
 };
 } // namespace
 
-/// The bytes of `tensor` as a literal of MLIR: `dense<"0x3F80...">`.
+/// The bytes of `tensor` as a literal of MLIR: `dense<"0x3f80...">`.
 static std::string literalOf(const Tensor &tensor) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  auto *bytes = static_cast<const unsigned char *>(tensor.data);
-  std::string text = "dense<\"0x";
-  for (int64_t i = 0; i < tensor.bytes(); ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text + "\">";
+  return "dense<\"0x" +
+         toHex(
+             {static_cast<const char *>(tensor.data), size_t(tensor.bytes())}) +
+         "\">";
 }
 
 /// Adds B, and gives the type of `%b`: of A's elements, which are made of

@@ -92,7 +92,8 @@ std::vector<BenchCase> nm::studyCases() {
   return cases;
 }
 
-/// Of so many images, or texts, whose pixels or tokens lie side by side.
+/// SparseRT's products for `images` images or texts at once, whose pixels or
+/// tokens are the rows of A.
 static std::vector<BenchCase> sparsertOf(int64_t images) {
   // m, the pixels or tokens; n, the output channels; k, the input channels.
   const std::vector<ProductShape> shapes = {// ResNet-50.

@@ -30,7 +30,7 @@ std::vector<BenchCase> studyCases();
 /// SparseRT (PACT 2020): its 1x1 convolutions and layers as plain products,
 /// with weights that are loaded and with constant ones.
 std::vector<BenchCase> sparsertCases();
-/// The same of 32 images or texts.
+/// SparseRT's products for 32 images or texts at once.
 std::vector<BenchCase> sparsertBatchCases();
 
 } // namespace nm

@@ -18,7 +18,7 @@ Status EllForm::verify() const {
   if (steps < 1 || steps > kMostSteps)
     return Error{"expected steps to be in 1.." + std::to_string(kMostSteps) +
                  ", but got " + std::to_string(steps)};
-  if (bits != 2 && bits != 4 && bits != 8)
+  if (std::find(kBits.begin(), kBits.end(), bits) == kBits.end())
     return Error{"expected gaps of 2, 4 or 8 bits, but got " +
                  std::to_string(bits)};
   if (parts < 1 || parts > kMostParts)

@@ -3,6 +3,7 @@
 #include "nm/Support/Seal.h"
 
 #include "nm/Support/Checksum.h"
+#include "nm/Support/Hex.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -96,12 +97,9 @@ static uint64_t readNumber(std::string_view from) {
 }
 
 std::string nm::sealedBuildId(uint64_t content) {
-  std::string bytes(kSealedMark), digits;
+  std::string bytes(kSealedMark);
   append(bytes, content);
-  for (unsigned char byte : bytes)
-    for (unsigned digit : {byte >> 4, byte & 15})
-      digits += "0123456789abcdef"[digit];
-  return digits;
+  return toHex(bytes);
 }
 
 Status nm::addSeal(const std::string &path) {

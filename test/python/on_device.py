@@ -43,25 +43,33 @@ def resolve_for_device(target):
     return "cuda:" + chip_for(target.partition(":")[2] or "sm_90")
 
 
-def bits_of(array):
-    """NumPy's array as one of a type that PyTorch takes from NumPy, and the type that it
-    is in PyTorch."""
-    names = {"bfloat16": (np.int16, torch.bfloat16),
-             "float8_e4m3fn": (np.uint8, torch.float8_e4m3fn),
-             "float8_e5m2": (np.uint8, torch.float8_e5m2)}
-    raw, element = names.get(array.dtype.name, (None, None))
-    return (array, None) if raw is None else (array.view(raw), element)
+# Of types that NumPy has not, the integers that it has their bits in.
+BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
+def host_bits(array):
+    """NumPy's array as one of a type that PyTorch takes from NumPy."""
+    bits = BITS.get(array.dtype.name)
+    return array if bits is None else array.view(bits)
+
+
+def device_bits(tensor):
+    """A tensor's elements, or their bits, as an array of NumPy."""
+    bits = BITS.get(str(tensor.dtype).partition(".")[2])
+    return (tensor if bits is None else tensor.view(getattr(torch, bits))).cpu().numpy()
 
 
 def moved(array):
     if isinstance(array, torch.Tensor):
         return array.to(DEVICE)
-    raw, element = bits_of(np.asarray(array))
+    array = np.asarray(array)
+    raw = host_bits(array)
     # PyTorch has no negative strides.
     if any(stride < 0 for stride in raw.strides):
         raw = raw.copy()
     tensor = torch.from_numpy(np.array(raw, copy=DEVICE == "cpu", order="K")).to(DEVICE)
-    return tensor if element is None else tensor.view(element)
+    name = array.dtype.name
+    return tensor.view(getattr(torch, name)) if name in BITS else tensor
 
 
 def put_back(tensor, array):
@@ -69,23 +77,18 @@ def put_back(tensor, array):
     if isinstance(array, torch.Tensor):
         array.copy_(tensor)
     else:
-        raw, element = bits_of(array)
-        raw[...] = (tensor if element is None else
-                    tensor.view(torch.int16 if raw.itemsize == 2 else torch.uint8)
-                    ).cpu().numpy()
+        host_bits(array)[...] = device_bits(tensor)
 
 
 def returned(tensor, like):
     """A result as an array of the kind of `like`."""
     if isinstance(like, torch.Tensor):
         return tensor.cpu()
-    types = {torch.bfloat16: torch.int16, torch.float8_e4m3fn: torch.uint8,
-             torch.float8_e5m2: torch.uint8}
-    if tensor.dtype not in types:
-        return tensor.cpu().numpy()
+    name = str(tensor.dtype).partition(".")[2]
+    if name not in BITS:
+        return device_bits(tensor)
     import ml_dtypes
-    return tensor.view(types[tensor.dtype]).cpu().numpy().view(
-        getattr(ml_dtypes, str(tensor.dtype).partition(".")[2]))
+    return device_bits(tensor).view(getattr(ml_dtypes, name))
 
 
 def is_on_host(array):

@@ -26,6 +26,7 @@
 #include "nm/Format/Condensed.h"
 #include "nm/Support/Error.h"
 
+#include <array>
 #include <cstdint>
 
 namespace nm {
@@ -33,6 +34,8 @@ namespace nm {
 struct EllForm {
   int64_t steps = 1, bits = 4, parts = 1;
 
+  /// The bits that a gap may have.
+  static constexpr std::array<int64_t, 3> kBits = {2, 4, 8};
   /// Columns of a slice, and weights of a column of a step.
   static constexpr int64_t kColumns = 32, kWeights = 16;
   /// Bytes of a row of lists, of a column's number in it, and of a number of

@@ -31,6 +31,16 @@ constexpr bool gainsBehindFewBlocks(int64_t blocks, int64_t before,
          blocks <= kBlocksOfMultiprocessor * multiprocessors;
 }
 
+/// Whether a kernel of `blocks` blocks gains from an early start where the
+/// kernel before is not known: that of a product of one row is often the norm
+/// of that row, one block.
+constexpr bool gainsBehindUnknown(int64_t blocks, bool isOfOneRow,
+                                  int64_t multiprocessors) {
+  return gainsFromEarlyStart(blocks, multiprocessors) ||
+         (isOfOneRow &&
+          gainsBehindFewBlocks(blocks, /*before=*/1, multiprocessors));
+}
+
 } // namespace nm
 
 #endif // NM_SUPPORT_EARLYSTART_H

@@ -98,7 +98,7 @@ Value EllPacker::countColumn(Value column) {
     Value isKept =
         emitter.isNonZero(emitter.loadOrZero(op.getValues(), {row, column}));
     Value gap = emitter.sub(row, carried[1]);
-    // Of a gap of 0, of the first row, one.
+    // A weight in row 0 has a gap of 0, and takes one place.
     Value count = arith::MaxUIOp::create(
         emitter.builder, emitter.loc, emitter.ceilDiv(gap, form.largestGap()),
         emitter.index(1));

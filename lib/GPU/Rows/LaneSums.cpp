@@ -107,14 +107,14 @@ Value LaneSums::shuffle(Value value, int64_t offset) {
   return fromWord(e, e.either(low, shifted), value.getType());
 }
 
-/// Of groups of so many lanes of a warp.
+/// Combines the values of each group of `count` lanes of a warp.
 Value LaneSums::addLanes(Operation *combiner, Value value, int64_t count) {
   for (int64_t offset = 1; offset < count; offset *= 2)
     value = combine(e.builder, e.loc, combiner, value, shuffle(value, offset));
   return value;
 }
 
-/// Of all warps of a row, each of which has a value.
+/// Combines the values of all warps of a row, of which each has one.
 Value LaneSums::addWarps(Operation *combiner, Value value) {
   Type type = value.getType();
   Value word = toWord(e, value);
@@ -135,7 +135,7 @@ Value LaneSums::addWarps(Operation *combiner, Value value) {
   ClusterBuffer::meet(e.builder, e.loc, cluster);
   int64_t warps = lanes / kWarpSize;
   place = e.rem(lane, warps);
-  // Those of the thread's row.
+  // The warps of the thread's row stand behind those of the rows before.
   if (rows > 1)
     place = e.add(place, e.mul(e.div(warp, warps), warps));
   if (cluster > 1)

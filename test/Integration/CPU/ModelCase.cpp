@@ -4,6 +4,8 @@
 
 #include "ModelWeight.h"
 
+#include "nm/Support/Hex.h"
+
 #include <numeric>
 
 using namespace nm;
@@ -231,18 +233,14 @@ std::vector<int64_t> ModelCase::weightLoops() const {
 
 /// The line that makes `%w`, of `type`, a constant.
 std::string ModelCase::constantText(const std::string &type) const {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
   Random unused(0);
   Result<Buffer> weight = drawWeight(*this, unused);
   if (!weight)
     return weight.error().message;
-  auto *bytes = static_cast<const unsigned char *>(weight->tensor().data);
-  std::string text = "  %w = arith.constant dense<\"0x";
-  for (int64_t i = 0; i < weight->tensor().bytes(); ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text + "\"> : " + type + "\n";
+  std::string_view bytes(static_cast<const char *>(weight->tensor().data),
+                         size_t(weight->tensor().bytes()));
+  return "  %w = arith.constant dense<\"0x" + nm::toHex(bytes) +
+         "\"> : " + type + "\n";
 }
 
 /// The op that makes `%r` of `%a` and `%w`, of type `weight`.

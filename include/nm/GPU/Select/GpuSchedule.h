@@ -21,9 +21,6 @@
 
 namespace nm {
 
-/// The gaps that #nm.ell may have, in bits.
-inline constexpr std::array<int64_t, 3> kEllBits = {2, 4, 8};
-
 /// Whether blocks stage only the rows of A that their columns use.
 enum class RowPacking { Never, WhereFaster, Always };
 
@@ -57,7 +54,7 @@ struct GpuProduct {
   /// How many unstructured weights are not zero, at most; 0 for other weights,
   /// and where no such number is given.
   int64_t kept = 0;
-  /// The steps that they take as #nm.ell, with gaps of each of kEllBits bits;
+  /// The steps that they take as #nm.ell, with gaps of each of EllForm::kBits;
   /// none where they are not known yet.
   std::array<EllSteps, 3> ellSteps = {};
   /// Whether A and C are vectors (nm.spmv); m is 1 then.

@@ -21,10 +21,7 @@ LogicalResult
 ColumnsAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
                            const ::nm::Pattern &pattern, Type) const {
   // (C1).
-  if (pattern == ::nm::Pattern())
-    return success();
-  return emitError() << "expected pattern 1:1 for " << *this << ", but got "
-                     << pattern.str();
+  return verifySingleWeights(emitError, *this, pattern);
 }
 
 StorageShape ColumnsAttr::getStorageShape(const ::nm::Pattern &, int64_t rows,

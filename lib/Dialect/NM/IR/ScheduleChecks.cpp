@@ -181,7 +181,7 @@ LogicalResult mlir::nm::verifyWarpsOfColumns(EmitError emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Of #nm.ell
+// Schedules whose weights are packed as #nm.ell
 //===----------------------------------------------------------------------===//
 
 LogicalResult mlir::nm::verifyEll(EmitError emitError,

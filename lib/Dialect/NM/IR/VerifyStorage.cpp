@@ -141,3 +141,12 @@ LogicalResult mlir::nm::verifyWeightType(
     return emitError() << status.error().message;
   return success();
 }
+
+LogicalResult
+mlir::nm::verifySingleWeights(function_ref<InFlightDiagnostic()> emitError,
+                              Attribute form, const ::nm::Pattern &pattern) {
+  if (pattern == ::nm::Pattern())
+    return success();
+  return emitError() << "expected pattern 1:1 for " << form << ", but got "
+                     << pattern.str();
+}

@@ -47,6 +47,11 @@ LogicalResult
 verifyWeightType(function_ref<InFlightDiagnostic()> emitError, Type elementType,
                  function_ref<::nm::Status(::nm::ElementType)> verify);
 
+/// Checks that weights of packed form `form`, which names the row of each, have
+/// pattern 1:1 in units of one weight.
+LogicalResult verifySingleWeights(function_ref<InFlightDiagnostic()> emitError,
+                                  Attribute form, const ::nm::Pattern &pattern);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H

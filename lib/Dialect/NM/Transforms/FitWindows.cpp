@@ -167,7 +167,7 @@ static void setEllSteps(SparseProductOpInterface op,
       op.getStaticK() > ::nm::EllForm::kMostRows)
     return;
   SmallVector<int64_t> steps;
-  for (int64_t bits : {2, 4, 8}) {
+  for (int64_t bits : ::nm::EllForm::kBits) {
     ::nm::EllSteps ell = ::nm::countEllSteps(constant->view, bits);
     llvm::append_values(steps, ell.most, ell.total);
   }

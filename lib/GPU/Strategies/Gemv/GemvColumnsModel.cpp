@@ -52,8 +52,8 @@ static EllSteps estimateSteps(const GpuProduct &product, int64_t bits) {
 }
 
 static EllSteps stepsOf(const GpuProduct &product, int64_t bits) {
-  for (size_t i = 0; i < kEllBits.size(); ++i)
-    if (kEllBits[i] == bits && product.ellSteps[i].most > 0)
+  for (size_t i = 0; i < EllForm::kBits.size(); ++i)
+    if (EllForm::kBits[i] == bits && product.ellSteps[i].most > 0)
       return product.ellSteps[i];
   return estimateSteps(product, bits);
 }
@@ -195,7 +195,7 @@ Result<GpuSchedule> nm::selectGemvColumnsSchedule(const GpuProduct &product,
   if (std::string reason = whyNot(product); !reason.empty())
     return Error{reason};
   std::optional<GpuSchedule> best;
-  for (int64_t bits : kEllBits) {
+  for (int64_t bits : EllForm::kBits) {
     Candidate candidate(product, chip, bits);
     for (int64_t warpsN : {1, 2, 4})
       for (int64_t sliceK : {16, 8, 4, 2, 1})

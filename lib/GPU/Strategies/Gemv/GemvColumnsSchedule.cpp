@@ -20,9 +20,8 @@ static int64_t chooseEarlyBytes(const ScheduleRequest &request,
     return 0;
   int64_t blocks =
       product.batch * int64_t(llvm::divideCeil(product.n, fields.blockN));
-  int64_t most = request.chip.earlyBlocks();
-  if (!::nm::gainsBehindFewBlocks(blocks, /*before=*/1, most) &&
-      !::nm::gainsFromEarlyStart(blocks, most))
+  if (!::nm::gainsBehindUnknown(blocks, /*isOfOneRow=*/true,
+                                request.chip.earlyBlocks()))
     return 0;
   return product.bitsOfWeight() <= 8 ? kOfBytes : kUsual;
 }

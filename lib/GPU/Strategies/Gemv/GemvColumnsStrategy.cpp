@@ -247,14 +247,6 @@ GemvColumnsExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
   return {};
 }
 
-static Value multiplyAdd(ThreadEmitter &emitter, Value a, Value b, Value sum) {
-  OpBuilder &builder = emitter.builder;
-  if (isa<FloatType>(getElementTypeOrSelf(sum)))
-    return vector::FMAOp::create(builder, emitter.loc, a, b, sum);
-  Value product = arith::MulIOp::create(builder, emitter.loc, a, b);
-  return arith::AddIOp::create(builder, emitter.loc, product, sum);
-}
-
 /// Adds the products of a step to `sums`. `place` is the byte of the words of A
 /// of the weight before the step; that of its last weight is returned.
 Value GemvColumnsExpansion::addStep(ThreadEmitter &emitter,

@@ -59,12 +59,9 @@ static int64_t chooseEarlyBytes(const ScheduleRequest &request,
   if (fields.blockM != 1 || fields.packing.panel == 0)
     return 0;
   std::optional<int64_t> blocks = countBlocks(op, fields);
-  int64_t early = request.chip.earlyBlocks();
-  // The norm of a row, which often comes before it, is one block. Several rows
-  // would ask for the same weights.
-  bool isBehindNorm = op.getStaticM() == 1 && blocks &&
-                      ::nm::gainsBehindFewBlocks(*blocks, /*before=*/1, early);
-  if (!isBehindNorm && !(blocks && ::nm::gainsFromEarlyStart(*blocks, early)))
+  // Several rows would ask for the same weights.
+  if (!blocks || !::nm::gainsBehindUnknown(*blocks, op.getStaticM() == 1,
+                                           request.chip.earlyBlocks()))
     return 0;
   ::nm::Pattern pattern = getPatternOfPanels(op, fields);
   auto packing = PackingAttr::get(op->getContext(), fields.packing);

@@ -174,14 +174,6 @@ GemvExpansion::placeOf(ThreadEmitter &emitter, const GemvWeights &weights,
   return {at, offset};
 }
 
-static Value multiplyAdd(ThreadEmitter &emitter, Value a, Value b, Value sum) {
-  OpBuilder &builder = emitter.builder;
-  if (isa<FloatType>(getElementTypeOrSelf(sum)))
-    return vector::FMAOp::create(builder, emitter.loc, a, b, sum);
-  Value product = arith::MulIOp::create(builder, emitter.loc, a, b);
-  return arith::AddIOp::create(builder, emitter.loc, product, sum);
-}
-
 /// Adds a step's products.
 SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
                                            const GemvWeights &weights,

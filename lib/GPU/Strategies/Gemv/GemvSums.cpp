@@ -132,6 +132,15 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
       });
 }
 
+Value mlir::nm::multiplyAdd(ThreadEmitter &emitter, Value a, Value b,
+                            Value sum) {
+  OpBuilder &builder = emitter.builder;
+  if (isa<FloatType>(getElementTypeOrSelf(sum)))
+    return vector::FMAOp::create(builder, emitter.loc, a, b, sum);
+  Value product = arith::MulIOp::create(builder, emitter.loc, a, b);
+  return arith::AddIOp::create(builder, emitter.loc, product, sum);
+}
+
 void GemvSums::add(ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
   int64_t rows = sums.size(),

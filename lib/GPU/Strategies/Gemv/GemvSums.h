@@ -21,6 +21,9 @@ struct GemvOffset {
   GemvOffset(ThreadEmitter &emitter, Value thread, const GpuTile &tile);
 };
 
+/// `a` times `b` plus `sum`, vectors of one type, of floats in one rounding.
+Value multiplyAdd(ThreadEmitter &emitter, Value a, Value b, Value sum);
+
 /// Adds the sums of a block's warps, in their order, to C.
 class GemvSums {
 public:

@@ -15,8 +15,8 @@ int64_t countKept(SparseProductOpInterface op);
 inline constexpr llvm::StringLiteral kKeptAttr = "nm.kept";
 
 /// On such a product of few rows, where the weights are constants: the steps
-/// that they take as #nm.ell with gaps of 2, 4 and 8 bits, for each of these of
-/// the longest slice and of all.
+/// that they take as #nm.ell with gaps of each of EllForm::kBits, of the
+/// longest slice and of all slices.
 inline constexpr llvm::StringLiteral kEllStepsAttr = "nm.ell_steps";
 
 } // namespace mlir::nm
