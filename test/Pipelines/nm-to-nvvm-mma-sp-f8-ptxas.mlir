@@ -1,10 +1,7 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 format=isa schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_89 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa propagate-layouts=false schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_100a format=isa propagate-layouts=false schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_100a | FileCheck %s
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_120 format=isa schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_120 | FileCheck %s
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 format=isa schedule=mma_sp" 2>/dev/null | FileCheck %s --check-prefix=PTX
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa propagate-layouts=false schedule=mma_sp" 2>/dev/null | FileCheck %s --check-prefix=PTX
 
 // CHECK: many_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: few_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled

@@ -41,6 +41,11 @@ func.func @f(%x: tensor<MxKxKIND>, %w: tensor<KxNxKIND, #nm.encoding<PATTERN>>)
 """
 
 
+def chip_of(schedule):
+    """A chip that has a schedule's instruction of 8-bit floats."""
+    return "sim:sm_89" if schedule == "mma_sp" else "sim:sm_90a"
+
+
 def all_of(kind):
     return np.arange(256, dtype=np.uint8).view(kind)
 
@@ -166,7 +171,7 @@ def test_products(draw, rng, name, schedule, pattern, m, k, n):
     for value in specials:
         x[rng.integers(m), rng.choice(met)] = value
     text = text_of(m, k, n, pattern, PRODUCT).replace("KIND", name)
-    module = nm.compile(text, target="sim:sm_90a", schedule=schedule,
+    module = nm.compile(text, target=chip_of(schedule), schedule=schedule,
                         dense_fallback=False)
     result = np.asarray(module(x, w))
     exact = exact_product(x.astype(np.float64), w.astype(np.float64))
@@ -187,7 +192,7 @@ def test_infinite_and_subnormal_weights(draw):
     x = np.zeros((64, 64), kind)
     x[0, :2], x[1, :2], x[2, :2] = (1, 1), (0, 1), (least, -least)
     text = text_of(64, 64, 64, "2:4", PRODUCT).replace("KIND", "f8E5M2")
-    results = [np.asarray(nm.compile(text, target="sim:sm_90a", schedule=schedule,
+    results = [np.asarray(nm.compile(text, target=chip_of(schedule), schedule=schedule,
                                      dense_fallback=False)(x, w))[:3, :3]
                for schedule in ("mma_sp", "wgmma_sp", "gemv", "loops")]
     expected = [[np.inf, np.nan, 2 * least], [np.nan, np.nan, least],

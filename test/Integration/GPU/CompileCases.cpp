@@ -28,8 +28,8 @@ struct Request {
   Part part;
   bool hasClusters = true;
   bool hasWgmma = false;
-  /// Whether its tensor cores take 8-bit floats.
-  bool hasFloat8 = true;
+  /// Whether its tensor cores take 8-bit floats by mma.sp.
+  bool hasSparseFloat8 = true;
 };
 } // namespace
 
@@ -48,21 +48,27 @@ static nm::Result<nm::GpuChip> getChip(const std::string &target) {
 static std::string compile(const GpuGroup &group, const Request &request) {
   std::string stem = request.folder + "/" + group.name;
   std::ofstream(stem + ".mlir") << group.module();
-  // The cost model chooses where the chip has not the instruction.
+  // Where the chip has not the instruction, the simulator is one that has it,
+  // and for others the cost model chooses.
   auto asksFor = [&](const char *schedule) {
     return group.options.find(schedule) != std::string::npos;
   };
-  bool isRefused = (!request.hasWgmma && asksFor("schedule=wgmma")) ||
-                   (!request.hasFloat8 && asksFor("schedule=mma_sp") &&
-                    nm::isFloat8(group.cases.front().type));
-  std::string options = request.options;
+  std::string options = request.options, target = request.target;
+  bool isSparseFloat8 =
+      asksFor("schedule=mma_sp") && nm::isFloat8(group.cases.front().type);
+  bool isRefused = !request.hasWgmma && asksFor("schedule=wgmma");
+  if (isSparseFloat8 && !request.hasSparseFloat8) {
+    bool isSimulated = target.rfind("sim", 0) == 0;
+    isRefused = !isSimulated;
+    target = isSimulated ? "sim:sm_120" : target;
+  }
   if (!isRefused)
     options = group.options + " " +
               (request.hasClusters ? group.clusterOptions + " " : "") + options;
   char *diagnostics = nullptr;
   int failed =
-      nmCompileFile((stem + ".mlir").c_str(), request.target.c_str(),
-                    options.c_str(), (stem + ".so").c_str(), &diagnostics);
+      nmCompileFile((stem + ".mlir").c_str(), target.c_str(), options.c_str(),
+                    (stem + ".so").c_str(), &diagnostics);
   std::string text = diagnostics ? diagnostics : "";
   nmFree(diagnostics);
   if (!failed)
@@ -109,7 +115,7 @@ int main(int argc, char **argv) {
   nm::Result<nm::GpuChip> chip = getChip(request.target);
   request.hasClusters = !chip || chip->hasClusters();
   request.hasWgmma = chip && chip->hasWgmma;
-  request.hasFloat8 = !chip || chip->multipliesFloat8;
+  request.hasSparseFloat8 = !chip || chip->multipliesSparseFloat8;
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")

@@ -26,20 +26,10 @@ using namespace nm;
 // What chips do
 //===----------------------------------------------------------------------===//
 
-/// Whether the instruction of 8-bit floats is one in name only: ptxas makes two
-/// of f16 of it, for which it converts operands and exchanges metadata between
-/// lanes.
-static bool convertsToHalves(const GpuProduct &product, const GpuChip &chip) {
-  return isFloat8(product.type) && !chip.multipliesSparseFloat8;
-}
-
 /// Operations of a multiprocessor and clock, zeros that are skipped included,
 /// where dense ones of f16 are `ofHalves`.
-static double operationsPerClock(const GpuProduct &product, const GpuChip &chip,
-                                 double ofHalves) {
-  bool isByHalves =
-      sparseBytes(product) == 2 || convertsToHalves(product, chip);
-  return isByHalves ? 2 * ofHalves : 4 * ofHalves;
+static double operationsPerClock(const GpuProduct &product, double ofHalves) {
+  return sparseBytes(product) == 2 ? 2 * ofHalves : 4 * ofHalves;
 }
 
 /// Registers that a thread has beside its sums, for fragments and addresses.
@@ -47,36 +37,16 @@ static constexpr int64_t kOtherRegisters = 100;
 /// The rows of k that share a scale of quantized weights: an instruction's at
 /// least, and at most as many as a tile can well have, unless all share one.
 static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
-/// What ptxas makes of an instruction that converts to f16: on a Hopper 12
-/// exchanges between lanes, one a clock, and some 70 other instructions, four a
-/// clock (counted in ptxas 13.0's code).
-static constexpr int64_t kExchanges = 12, kOtherInstructions = 70;
 /// Sums of a thread at most, of 8-bit floats, which beside them has those of
-/// instructions in flight, and where these convert, their operands in f16:
-/// more of them ptxas 13.0 spills.
-static constexpr int64_t kMostFloat8Sums = 64, kMostConvertedSums = 16;
+/// instructions in flight: more of them ptxas 13.0 spills.
+static constexpr int64_t kMostFloat8Sums = 64;
 /// Rows of A up to which a block has all, in multiples of those of an
 /// instruction, and registers of a thread that such blocks take at least.
 static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
 static constexpr int64_t kLeastStreamRegisters = 40;
 
-/// The clocks in which the instructions of a tile [m, n, k] convert to f16.
-static double conversionClocks(const GpuProduct &product, const GpuChip &chip,
-                               const GpuSchedule &tile) {
-  constexpr int64_t kRows = 8, kColumns = 16, kRowsOfK = 64;
-  if (!convertsToHalves(product, chip))
-    return 0;
-  return (kExchanges + double(kOtherInstructions) / 4) *
-         double(tile.blockM / kRows * (tile.blockN / kColumns) *
-                (tile.blockK / kRowsOfK));
-}
-
 /// Whether a thread has registers for the sums of `shape`.
-static bool hasRegisters(const GpuProduct &product, const GpuChip &chip,
-                         const MmaTileShape &shape) {
-  if (convertsToHalves(product, chip) &&
-      shape.sumsOfThread() > kMostConvertedSums)
-    return false;
+static bool hasRegisters(const GpuProduct &product, const MmaTileShape &shape) {
   if (isFloat8(product.type) && shape.sumsOfThread() > kMostFloat8Sums)
     return false;
   return shape.hasRegisters(product.k / 2);
@@ -124,8 +94,7 @@ private:
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
-             operationsPerClock(product, chip, chip.rates.mma) +
-         conversionClocks(product, chip, tile);
+         operationsPerClock(product, chip.rates.mma);
 }
 
 /// Each warp reads its weights, and its rows of A, of its slice of k.
@@ -340,7 +309,7 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
                                                       sparseTileRows(product));
     tile.sliceK = stream.slices;
     setSparseFloors(product, chip,
-                    operationsPerClock(product, chip, chip.rates.tensor), tile);
+                    operationsPerClock(product, chip.rates.tensor), tile);
     StreamTile parts;
     parts.activationBytes = rows * tile.blockK * sparseBytes(product);
     parts.valueBytes = columns * tile.blockK / 2 * product.bitsOfWeight() / 8;
@@ -350,8 +319,7 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
     parts.registers = std::max<int64_t>(
         kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
     parts.clocks =
-        double(parts.activationBytes + parts.valueBytes) / chip.rates.shared +
-        conversionClocks(product, chip, tile);
+        double(parts.activationBytes + parts.valueBytes) / chip.rates.shared;
     std::optional<GpuSchedule> found = chooseStages(
         product, chip, parts, tile, stream.mostStages, stream.leastStages);
     bool isLong = product.weightBits != 0 && product.rows() > kMatrixRows;
@@ -360,7 +328,7 @@ chooseStream(const GpuProduct &product, const GpuChip &chip,
       found->microseconds =
           std::max({share * found->microseconds, found->memoryFloor,
                     found->multiplyFloor});
-    if (found && hasRegisters(product, chip, shape) &&
+    if (found && hasRegisters(product, shape) &&
         (!best || found->microseconds < best->microseconds))
       best = found;
   }
@@ -388,8 +356,7 @@ static std::optional<GpuSchedule> chooseStreamOfPairs(const GpuProduct &product,
     found->splitK = found->clusterK = parts;
     found->microseconds += parts == 1 ? 0 : microsecondsOfLatency(chip);
     setSparseFloors(product, chip,
-                    operationsPerClock(product, chip, chip.rates.tensor),
-                    *found);
+                    operationsPerClock(product, chip.rates.tensor), *found);
     if (!best || found->microseconds < best->microseconds)
       best = found;
   }
@@ -440,8 +407,7 @@ static void visitWarpgroups(const GpuProduct &product, const GpuChip &chip,
             !shape.hasRegisters(product.k / 2))
           continue;
         setSparseFloors(product, chip,
-                        operationsPerClock(product, chip, chip.rates.tensor),
-                        tile);
+                        operationsPerClock(product, chip.rates.tensor), tile);
         for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
           choice.consider(tile, WarpgroupEstimate(product, chip, tile));
       }
@@ -464,23 +430,23 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
                                          const GpuChip &chip, bool pairs) {
   MmaChoice choice(product, chip);
   for (const MmaTileShape &shape : kShapes) {
-    if (!hasRegisters(product, chip, shape) ||
+    if (!hasRegisters(product, shape) ||
         (pairs && shape.blockN % kPairColumns != 0))
       continue;
     GpuSchedule tile =
         shape.makeSchedule(SourceKind::MmaSparse, countTileRows(product));
     setSparseFloors(product, chip,
-                    operationsPerClock(product, chip, chip.rates.tensor), tile);
+                    operationsPerClock(product, chip.rates.tensor), tile);
     choice.visit<Estimate>(tile);
   }
   if (product.weightBits != 0 && product.rows() <= kSlicedShape.blockM &&
-      hasRegisters(product, chip, kSlicedShape)) {
+      hasRegisters(product, kSlicedShape)) {
     GpuSchedule tile = kSlicedShape.makeSchedule(
         SourceKind::MmaSparse,
         std::max(countTileRows(product), kSlices * sparseTileRows(product)));
     tile.sliceK = kSlices;
     setSparseFloors(product, chip,
-                    operationsPerClock(product, chip, chip.rates.tensor), tile);
+                    operationsPerClock(product, chip.rates.tensor), tile);
     // Parts of k were measured where blocks are few.
     bool areMany = ceilDiv(product.n, tile.blockN) >= chip.multiprocessors;
     choice.visit<Estimate>(tile, areMany ? 1 : kMaxMmaSplitK);
@@ -501,10 +467,8 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip, bool pairs) {
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
-  if (isFloat8(product.type) && !chip.multipliesFloat8)
-    return Error{"strategy mma_sp expected a chip of sm_89 or later for " +
-                 std::string(elementName(product.type)) + ", but got " +
-                 std::string(chip.name)};
+  if (std::optional<std::string> reason = whyNoMmaSp(product.type, chip))
+    return Error{"strategy mma_sp expected " + *reason};
   if (std::optional<std::string> reason = whyNoGroups(product))
     return Error{"strategy mma_sp expected " + *reason};
   if (pairs && product.weightBits != 0)

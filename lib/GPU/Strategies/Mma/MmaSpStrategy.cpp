@@ -12,13 +12,13 @@
 // Sums of 8-bit floats start at zero in each instruction, of 32 kept rows, and
 // are added to the lane's by the CUDA cores: an Ada's tensor cores cut the sums
 // that they are given off after 13 bits of mantissa, as a Hopper's wgmma does
-// (SageAttention2, arXiv 2411.10958, measured both). A Hopper's mma.sp does
-// not, for ptxas has it convert to f16 first, and add the sums the same way.
+// (SageAttention2, arXiv 2411.10958, measured both).
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Strategies/Mma/DequantizeWords.h"
 #include "GPU/Strategies/Mma/MmaSpWarpgroups.h"
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Mma/SparseSteps.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -262,12 +262,12 @@ void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
 
 static LogicalResult verifyChip(SparseProductOpInterface op,
                                 const ::nm::GpuChip &chip) {
-  Type element = op.getAType().getElementType();
-  if (!isFloat8(element) || chip.multipliesFloat8)
-    return success();
-  return op->emitOpError() << "expected a chip of sm_89 or later for "
-                           << element << " by strategy mma_sp, but got "
-                           << chip.name;
+  std::optional<::nm::ElementType> type =
+      getElementType(op.getAType().getElementType());
+  std::optional<std::string> reason =
+      type ? ::nm::whyNoMmaSp(*type, chip) : std::nullopt;
+  return reason ? op->emitOpError("strategy mma_sp expected ") << *reason
+                : success();
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>

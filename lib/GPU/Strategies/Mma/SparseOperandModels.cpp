@@ -30,6 +30,16 @@ std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product,
   return std::nullopt;
 }
 
+std::optional<std::string> nm::whyNoMmaSp(ElementType type,
+                                          const GpuChip &chip) {
+  if (!isFloat8(type) || chip.multipliesSparseFloat8)
+    return std::nullopt;
+  std::string name(elementName(type));
+  return "a chip whose tensor cores skip zeros of " + name +
+         " by mma.sp, as those of sm_89 and sm_120, but got " +
+         std::string(chip.name);
+}
+
 int64_t nm::sparseBytes(const GpuProduct &product) {
   return elementSize(product.type);
 }

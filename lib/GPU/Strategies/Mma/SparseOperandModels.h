@@ -16,6 +16,11 @@ namespace nm {
 std::optional<std::string> whyNoSparseOperand(const GpuProduct &product,
                                               int64_t splits = 1);
 
+/// The same where `chip` has no mma.sp of `type`: PTX has one of 8-bit floats
+/// for Hoppers and data centers' Blackwells, too, of which ptxas makes two of
+/// f16 and some 80 other instructions.
+std::optional<std::string> whyNoMmaSp(ElementType type, const GpuChip &chip);
+
 /// Whether `schedule` has a block tile that is more than 64 wide and at least
 /// twice as large as the product, along m or n.
 bool isTooLarge(const GpuProduct &product, const GpuSchedule &schedule);

@@ -34,9 +34,9 @@ func.func @vector(%a: memref<64xf16>, %v: memref<8x1x512xf16>, %i: memref<8x1x12
 
 // -----
 
-func.func @f8_before_sm_89(%a: memref<64x64xf8E4M3FN>, %v: memref<8x1x512xf8E4M3FN>, %i: memref<8x1x128xi8>, %c: memref<64x128xf32>) {
+func.func @f8_of_other_chips(%a: memref<64x64xf8E4M3FN>, %v: memref<8x1x512xf8E4M3FN>, %i: memref<8x1x128xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected a chip of sm_89 or later for 'f8E4M3FN' by strategy mma_sp, but got sm_80}}
+    // expected-error @+1 {{strategy mma_sp expected a chip whose tensor cores skip zeros of f8E4M3FN by mma.sp, as those of sm_89 and sm_120, but got sm_80}}
     nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [64, 128, 64], warp = [32, 64]>
       ins(%a, %v, %i : memref<64x64xf8E4M3FN>, memref<8x1x512xf8E4M3FN>, memref<8x1x128xi8>) outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
