@@ -224,11 +224,11 @@ TURN = """%flat = tensor.collapse_shape %y [[0, 1], [2]]
   return %y, %z : tensor<ROWSxKxE>, tensor<KxFLATxE>"""
 
 
-def norm_text(rows, length, element, both, dynamic):
+def norm_text(rows, length, element, both, dynamic, behind=TURN):
     """Returns a transposed norm, or it and the norm as it is."""
     shape = f"?x{rows[1]}" if dynamic else f"{rows[0]}x{rows[1]}"
     wide = element == "f32"
-    text = NORM.replace("RETURN", TURN if both else "return %y : tensor<OUT>")
+    text = NORM.replace("RETURN", behind if both else "return %y : tensor<OUT>")
     text = text.replace("RESULTS", "(tensor<ROWSxKxE>, tensor<KxFLATxE>)" if both
                         else "tensor<OUT>").replace("MAP", "#x" if both else "#t")
     text = text.replace("OUT", "ROWSxKxE" if both else "KxROWSxE")
@@ -274,3 +274,72 @@ def test_transposed_norm(target, element, both):
             turned = turned.reshape(length, -1)
             assert error_of(np.asarray(kept, np.float64), exact) < LIMITS[element], place
         assert error_of(np.asarray(results, np.float64), turned) < LIMITS[element], place
+
+
+# Splits of a norm, or of what transposes it, where OF is [k x m].
+SPLIT = """%flat = tensor.collapse_shape %y [[0, 1], [2]]
+    : tensor<ROWSxKxE> into tensor<FLATxKxE>
+  TURN
+  %unsplit = tensor.empty() : tensor<KxCOLUMNSxbf16>
+  %z = nm.split_floats SPLITS ins(%given : tensor<OFxf32>)
+    outs(%unsplit : tensor<KxCOLUMNSxbf16>) -> tensor<KxCOLUMNSxbf16>
+  return %y, %z : tensor<ROWSxKxE>, tensor<KxCOLUMNSxbf16>"""
+
+
+def splits_of(x, splits):
+    """The bits that nm/Format/SplitFloats.h says of `x`, [m x k]: [k x splits of 64 m]."""
+    bf16 = pytest.importorskip("ml_dtypes").bfloat16
+    bits, huge = x.view(np.uint32), ~(np.abs(x) < 2.0 ** 44)
+    rest = np.where(huge, 0, x * np.float32(2 ** 16))
+    parts = []
+    for split in range(splits):
+        parts.append(rest.astype(bf16).view(np.uint16))
+        rest = rest - parts[-1].view(bf16).astype(np.float32)
+    of_huge = [0x7fc0, np.where(np.isnan(x), 0x7fc0, bits >> 16), bits & 0xffff]
+    parts = [np.where(huge, other, part) for part, other in zip(parts, of_huge)]
+    m, k = x.shape
+    filled = np.zeros((splits, -(-m // 64) * 64, k), np.uint16)
+    filled[:, :m] = parts
+    return filled.reshape(splits, -1, 64, k).transpose(3, 1, 0, 2).reshape(k, -1)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("splits", [2, 3])
+def test_norm_stores_splits(target, splits, turned):
+    """Of rows that are no multiple of 64, of a block's 16 and 8, and of more bytes than it
+    has room for; bit for bit, with values that are no splits."""
+    for i, (rows, length, taken) in enumerate([
+            ((1, 16), 40, True), ((5, 13), 64, True), ((2, 40), 1000, True),
+            ((7, 5), 33, True), ((1, 35), 1536, True), ((2, 9), 2052, True),
+            ((1, 12), 40, True), ((1, 7), 40, False), ((1, 17), 3100, False)]):
+        draw = np.random.default_rng([SEED, i])
+        count = rows[0] * rows[1]
+        of = f"{length}x{count}" if turned else f"{count}x{length}"
+        text = SPLIT.replace("TURN", f"""%e = tensor.empty() : tensor<{of}xf32>
+  %given = linalg.transpose ins(%flat : tensor<{count}x{length}xf32>)
+    outs(%e : tensor<{of}xf32>) permutation = [1, 0]""" if turned else "")
+        text = text.replace("%given", "%given" if turned else "%flat")
+        text = text.replace("OF", of).replace("SPLITS", f"{splits}" if turned
+                                              else f"{splits} transpose")
+        columns = -(-count // 64) * 64 * splits
+        text = norm_text(rows, length, "f32", True, False, text).replace(
+            f"{length}xCOLUMNS", f"{length}x{columns}").replace(
+            f"tensor<{length}x{count}xf32>)", f"tensor<{length}x{columns}xbf16>)", 1)
+        module = nm.compile(text, target=target, cache=False)
+        lines = [str(line) for line in module.diagnostics]
+        assert any("as splits, by blocks" in line for line in lines) == taken, lines
+        assert any("split a tile" in line for line in lines) != taken, lines
+        x, add = (draw.standard_normal((*rows, length)).astype(np.float32)
+                  for _ in range(2))
+        w = draw.standard_normal(length).astype(np.float32)
+        w[draw.integers(length, size=4)] = 1e20, -3e30, np.inf, 1e-39
+        place = f"NM_TEST_SEED={SEED}, {rows} x {length}"
+        kept, parts = (np.asarray(result) for result in module(x, add, w))
+        h = (x + add).astype(np.float64)
+        h = h - h.mean(-1, keepdims=True)
+        exact = h / np.sqrt((h * h).mean(-1, keepdims=True) + 1) * w.astype(np.float64)
+        np.testing.assert_allclose(kept, exact, rtol=2e-4, atol=1e-5, err_msg=place)
+        np.testing.assert_array_equal(parts.view(np.uint16),
+                                      splits_of(kept.reshape(count, length), splits), place)

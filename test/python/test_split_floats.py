@@ -292,3 +292,62 @@ func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,
     biased, added = module(x, w, b, c)
     np.testing.assert_allclose(biased, np.maximum(exact + b, 0), atol=1e-5)
     np.testing.assert_allclose(added, exact + c, atol=1e-5)
+
+
+NORM = """
+#x = affine_map<(m, k) -> (m, k)>
+#r = affine_map<(m, k) -> (m)>
+func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    -> tensor<MxNxf32> {
+  %zero = arith.constant 0.0 : f32
+  %count = arith.constant K.0 : f32
+  %least = arith.constant 0.001 : f32
+  SIZE
+  %unset = tensor.empty(DYNAMIC) : tensor<Mxf32>
+  %clear = linalg.fill ins(%zero : f32) outs(%unset : tensor<Mxf32>) -> tensor<Mxf32>
+  %squares = linalg.generic {indexing_maps = [#x, #r], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<MxKxf32>) outs(%clear : tensor<Mxf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %p = arith.mulf %a, %a : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<Mxf32>
+  %to = tensor.empty(DYNAMIC) : tensor<MxKxf32>
+  %y = linalg.generic {indexing_maps = [#x, #r, #x], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %squares : tensor<MxKxf32>, tensor<Mxf32>) outs(%to : tensor<MxKxf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %mean = arith.divf %b, %count : f32
+    %safe = arith.addf %mean, %least : f32
+    %root = math.rsqrt %safe : f32
+    %p = arith.mulf %a, %root : f32
+    linalg.yield %p : f32
+  } -> tensor<MxKxf32>
+  %e = tensor.empty(DYNAMIC) : tensor<MxNxf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
+  %z = linalg.matmul
+    ins(%y, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    outs(%c : tensor<MxNxf32>) -> tensor<MxNxf32>
+  return %z : tensor<MxNxf32>
+}
+"""
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "2:4"])
+def test_norm_before(draw, pattern, known):
+    """It stores the splits, and no kernel makes them."""
+    for m, k, n in [(130, 200, 70), (33, 1030, 64), (64, 1600, 64)]:
+        text = NORM if known else NORM.replace("Mx", "?x").replace(
+            "SIZE", "%c0 = arith.constant 0 : index\n"
+            "  %m = tensor.dim %x, %c0 : tensor<?xKxf32>").replace("DYNAMIC", "%m")
+        text = text.replace("SIZE", "").replace("DYNAMIC", "").replace("K.0", f"{k}.0")
+        text = text_of(m, k, n, pattern, text)
+        module = compile_terms(m, k, n, pattern, text=text)
+        lines = [str(line) for line in module.diagnostics]
+        assert any("stored transposed, as splits" in line for line in lines)
+        assert not any("split a tile" in line for line in lines)
+        for rows in [m] if known else [1, 15, 64, 100]:
+            w, x = draw.weight((k, n), pattern, axis=0), draw.array(rows, k)
+            exact = x.astype(np.float64)
+            exact = exact / np.sqrt((exact ** 2).mean(-1, keepdims=True) + 0.001) @ w
+            assert relative_error(module(x, w), exact) < 5e-7, (rows, k, n)

@@ -58,6 +58,8 @@ static void cloneWidened(OpBuilder &builder, Operation &inner,
 SmallVector<Value> mlir::nm::inlineRowBody(OpBuilder &builder, const RowOp &row,
                                            ArrayRef<Value> arguments,
                                            const RowPlace &place) {
+  if (!row.hasBody())
+    return SmallVector<Value>(arguments.take_front());
   Block &body = row.getBody();
   unsigned columnLoop = place.indices.size() - 1;
   IRMapping mapping;

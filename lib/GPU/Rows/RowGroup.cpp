@@ -53,9 +53,8 @@ static bool isUsedOutside(const RowGroup &group, Value memref) {
       return llvm::any_of(user->getResults(), [&](Value view) {
         return isUsedOutside(group, view);
       });
-    return llvm::none_of(group.ops, [&](const RowOp &row) {
-      return row.op.getOperation() == user;
-    });
+    return llvm::none_of(group.ops,
+                         [&](const RowOp &row) { return row.op == user; });
   });
 }
 
@@ -90,6 +89,7 @@ private:
   bool areOfRows(const RowOp &first, const RowOp &second) const;
   bool mayReadAgain(const RowOp &first, const RowOp &second) const;
   bool isReadBefore(const RowOp &row) const;
+  bool readsTransposedAsMade() const;
   bool tryOp(Operation *op);
   std::pair<int64_t, int64_t> getBounds() const;
 
@@ -198,9 +198,18 @@ bool GroupBuilder::mayReadAgain(const RowOp &first, const RowOp &second) const {
   return true;
 }
 
+/// Whether what is read transposed is what an op of the group has made.
+bool GroupBuilder::readsTransposedAsMade() const {
+  for (auto [index, row] : llvm::enumerate(group.ops))
+    for (const RowOperand &input : row.inputs)
+      if (input.isTransposed && !group.findWriter(index, input.value))
+        return false;
+  return true;
+}
+
 std::pair<int64_t, int64_t> GroupBuilder::getBounds() const {
   auto position = [&](const RowOp &row) {
-    return int64_t(llvm::find(order, row.op.getOperation()) - order.begin());
+    return int64_t(llvm::find(order, row.op) - order.begin());
   };
   return {position(group.ops.front()), position(group.ops.back())};
 }
@@ -237,12 +246,9 @@ bool GroupBuilder::mayStandTogether() const {
 
 /// Adds `op` if it fits.
 bool GroupBuilder::tryOp(Operation *op) {
-  auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured || llvm::any_of(group.ops, [&](const RowOp &row) {
-        return row.op.getOperation() == op;
-      }))
+  if (llvm::any_of(group.ops, [&](const RowOp &row) { return row.op == op; }))
     return false;
-  std::optional<RowOp> row = RowOp::get(structured, group.space);
+  std::optional<RowOp> row = RowOp::get(op, group.space);
   if (!row || !isLinked(*row) || !hasSharedSizes(*row))
     return false;
   // Without a reduction, rows that have no columns have no threads either.
@@ -257,7 +263,8 @@ bool GroupBuilder::tryOp(Operation *op) {
     return op->isBeforeInBlock(member.op);
   });
   group.ops.insert(place, *row);
-  if (mayStandTogether() && (!row->transposes() || findTransposedRows(group)))
+  if (mayStandTogether() && readsTransposedAsMade() &&
+      (!row->transposes() || findTransposedRows(group)))
     return true;
   group = std::move(before);
   return false;

@@ -224,7 +224,9 @@ void RowKernel::launch() {
     Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
     blocks = e.ceilDiv(total, kElementThreads);
   } else {
-    blocks = e.mul(e.ceilDiv(rows, shape.rowsOfBlock), shape.cluster);
+    Value groups = e.ceilDiv(rows, shape.rowMultiple);
+    blocks =
+        e.mul(groups, shape.rowMultiple / shape.rowsOfBlock * shape.cluster);
     sharedBytes = addTiles(LaneSums::getBytes(shape.lanes, reductions));
   }
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
@@ -255,9 +257,9 @@ int64_t RowKernel::addTiles(int64_t firstByte) {
   for (auto [index, op] : llvm::enumerate(group.ops))
     for (const RowOperand &output : op.outputs)
       if (output.isTransposed && group.isStored(index, output.value)) {
-        TransposedTile tile(e, output.value, shape.rowsOfBlock);
+        TransposedTile tile(e, output, shape.rowsOfBlock);
         tiles.insert({output.value, {tile, firstByte}});
-        firstByte += TransposedTile::getBytes(output.value, shape.rowsOfBlock);
+        firstByte += TransposedTile::getBytes(output, shape.rowsOfBlock);
       }
   return firstByte;
 }
@@ -274,10 +276,6 @@ SmallVector<Value> RowKernel::getIndices(const RowOperand &operand,
       return e.index(0);
     return loop.getPosition() < row.size() ? row[loop.getPosition()] : column;
   });
-}
-
-static Type getElementType(const RowOperand &operand) {
-  return cast<MemRefType>(operand.value.getType()).getElementType();
 }
 
 static llvm::MaybeAlign getAlignment(Type element, int64_t width) {
@@ -319,7 +317,7 @@ void RowKernel::orderStores(const RowOperand &output) {
 }
 
 Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
-  Type type = getElementType(operand);
+  Type type = operand.getElementType();
   if (shape.width != 1)
     type = VectorType::get(shape.width, type);
   return loadIf(e.both(chunk.exists, rowExists), operand, type,
@@ -327,7 +325,7 @@ Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
 }
 
 Value RowKernel::loadElements(const RowOperand &operand, Chunk &chunk) {
-  Type element = getElementType(operand);
+  Type element = operand.getElementType();
   auto loadOne = [&](int64_t i) -> Value {
     return memref::LoadOp::create(builder, loc, operand.value,
                                   getIndices(operand, e.add(chunk.column, i)));
@@ -348,8 +346,8 @@ Value RowKernel::loadElements(const RowOperand &operand, Chunk &chunk) {
 void RowKernel::store(const RowOperand &operand, Value elements, Value column) {
   if (auto *tile = tiles.find(operand.value); tile != tiles.end())
     return tile->second.first.put(widen(builder, loc, elements, shape.width),
-                                  slot, column);
-  Type element = getElementType(operand);
+                                  slot, column, rowExists);
+  Type element = operand.getElementType();
   if (shape.width == 1) {
     memref::StoreOp::create(builder, loc, elements, operand.value,
                             getIndices(operand, column));
@@ -374,10 +372,11 @@ Value RowKernel::getScalar(size_t index, const RowOperand &operand) {
   auto writer = group.findWriter(index, operand.value);
   Value &known = scalars[getVersion(operand, writer)];
   if (!known)
-    known = loadIf(rowExists, operand, getElementType(operand), [&]() -> Value {
-      return memref::LoadOp::create(builder, loc, operand.value,
-                                    getIndices(operand, Value()));
-    });
+    known =
+        loadIf(rowExists, operand, operand.getElementType(), [&]() -> Value {
+          return memref::LoadOp::create(builder, loc, operand.value,
+                                        getIndices(operand, Value()));
+        });
   return known;
 }
 

@@ -52,8 +52,9 @@ static Operation *findCombiner(Block &body, BlockArgument argument,
 
 static bool findCombiners(RowOp &row) {
   Block &body = row.getBody();
-  for (auto [argument, result] : llvm::zip(
-           row.op.getRegionOutputArgs(), body.getTerminator()->getOperands())) {
+  for (auto [argument, result] :
+       llvm::zip(cast<linalg::LinalgOp>(row.op).getRegionOutputArgs(),
+                 body.getTerminator()->getOperands())) {
     row.combiners.push_back(findCombiner(body, argument, result));
     if (!row.combiners.back())
       return false;
@@ -169,42 +170,101 @@ static bool readsRows(const RowOp &row) {
   });
 }
 
+/// An op without a body of its own, which reads what has an element for all
+/// loops and writes it transposed; each may have one dimension for all rows.
+static RowOp getRearrangement(Operation *op, Value from, Value to,
+                              const RowSpace &space) {
+  MLIRContext *context = op->getContext();
+  unsigned loops = space.getColumnLoop();
+  RowOperand input{from, AffineMap::getMultiDimIdentityMap(loops + 1, context)},
+      output{to, getTransposedMap(loops, context)};
+  input.hasColumns = input.isOfRows = input.isRead = true;
+  output.hasColumns = output.isOfRows = output.isTransposed = true;
+  return RowOp{op, RowOp::Elementwise, {input}, {output}, {}};
+}
+
+/// What `view`, with one dimension for all of several loops over rows, is a
+/// view of; `view` itself where it is none.
+static Value findSource(Value view, const RowSpace &space) {
+  auto collapse = view.getDefiningOp<memref::CollapseShapeOp>();
+  if (!collapse || collapse.getType().getRank() != 2 ||
+      space.getColumnLoop() == 1 ||
+      collapse.getReassociationIndices().back().size() != 1)
+    return view;
+  return collapse.getSrc();
+}
+
+/// The view of `memref`, [columns, rows], that has a dimension for each of
+/// several loops over rows; `memref` itself where there is none.
+static Value findExpanded(Value memref, const RowSpace &space) {
+  for (Operation *user : memref.getUsers())
+    if (auto expand = dyn_cast<memref::ExpandShapeOp>(user);
+        expand && expand.getType().getRank() == space.getColumnLoop() + 1 &&
+        expand.getReassociationIndices().front().size() == 1)
+      return expand.getResult();
+  return memref;
+}
+
+/// Whether `memref` has an element for all loops of `space`, and its rows are
+/// contiguous.
+static bool hasRows(Value memref, const RowSpace &space) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> shape(space.rows);
+  shape.push_back(space.columns);
+  return type.getShape() == ArrayRef(shape) &&
+         hasBytes(type.getElementType()) && !type.getMemorySpace() &&
+         type.isLastDimUnitStride();
+}
+
 /// A transposition of what has an element for all loops, or of a view of that
 /// with one dimension for all rows, as sequences and their tokens.
 static std::optional<RowOp> getTransposition(linalg::TransposeOp op,
                                              const RowSpace &space) {
   if (!op.hasPureBufferSemantics())
     return std::nullopt;
-  unsigned loops = space.getColumnLoop(), dims = op.getPermutation().size() - 1;
-  Value source = op.getInput();
-  if (dims == 1 && loops > 1) {
-    auto view = source.getDefiningOp<memref::CollapseShapeOp>();
-    if (!view || view.getReassociationIndices().back().size() != 1)
-      return std::nullopt;
-    source = view.getSrc();
-  }
-  auto type = cast<MemRefType>(source.getType()),
-       output = cast<MemRefType>(op.getInit().getType());
+  unsigned dims = op.getPermutation().size() - 1;
+  Value source = findSource(op.getInput(), space);
+  auto output = cast<MemRefType>(op.getInit().getType());
   MLIRContext *context = op->getContext();
-  AffineMap map = getTransposedMap(dims, context);
-  SmallVector<int64_t> shape(space.rows);
-  shape.push_back(space.columns);
-  if (type.getShape() != ArrayRef(shape) || !hasBytes(type.getElementType()) ||
-      type.getMemorySpace() || !type.isLastDimUnitStride() ||
-      output.getMemorySpace() || !hasJoinedRows(output, dims) ||
-      AffineMap::getPermutationMap(op.getPermutation(), context) != map)
+  if (!hasRows(source, space) || output.getMemorySpace() ||
+      !hasJoinedRows(output, dims) ||
+      AffineMap::getPermutationMap(op.getPermutation(), context) !=
+          getTransposedMap(dims, context))
     return std::nullopt;
-  RowOperand from{source,
-                  AffineMap::getMultiDimIdentityMap(loops + 1, context)},
-      to{op.getInit(), getTransposedMap(loops, context)};
-  from.hasColumns = from.isOfRows = from.isRead = true;
-  to.hasColumns = to.isOfRows = to.isTransposed = true;
-  return RowOp{op, RowOp::Elementwise, {from}, {to}, {}};
+  return getRearrangement(op, source, op.getInit(), space);
 }
 
-std::optional<RowOp> RowOp::get(linalg::LinalgOp op, const RowSpace &space) {
-  if (auto transpose = dyn_cast<linalg::TransposeOp>(op.getOperation()))
+/// Splits of what has an element for all loops, or of what an op has made
+/// transposed of that; each may have one dimension for all rows.
+static std::optional<RowOp> getSplits(SplitFloatsOp op, const RowSpace &space) {
+  // Rows of windows are written more than once.
+  if (!op.hasPureBufferSemantics() || op.getWindows() ||
+      op.getAType().getRank() != 2)
+    return std::nullopt;
+  bool isTransposed = !op.getTranspose();
+  Value source = isTransposed ? findExpanded(op.getA(), space)
+                              : findSource(op.getA(), space);
+  auto output = cast<MemRefType>(op.getOutput().getType());
+  if (output.getMemorySpace() || !output.isLastDimUnitStride() ||
+      (!isTransposed && !hasRows(source, space)))
+    return std::nullopt;
+  RowOp row = getRearrangement(op, source, op.getOutput(), space);
+  row.outputs.front().splits = int64_t(op.getSplits());
+  if (isTransposed) {
+    row.inputs.front().isTransposed = true;
+    row.inputs.front().map = row.outputs.front().map;
+  }
+  return row;
+}
+
+std::optional<RowOp> RowOp::get(Operation *operation, const RowSpace &space) {
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(operation))
     return getTransposition(transpose, space);
+  if (auto split = dyn_cast<SplitFloatsOp>(operation))
+    return getSplits(split, space);
+  auto op = dyn_cast<linalg::LinalgOp>(operation);
+  if (!op)
+    return std::nullopt;
   std::optional<Kind> kind = getKind(op, space.rows.size());
   if (!kind || !op.hasPureBufferSemantics() ||
       op->getNumOperands() > kMaxOperands || !hasSizes(op, space) ||

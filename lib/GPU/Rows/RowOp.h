@@ -3,6 +3,8 @@
 #ifndef NM_LIB_GPU_ROWS_ROWOP_H
 #define NM_LIB_GPU_ROWS_ROWOP_H
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::nm {
@@ -35,15 +37,24 @@ struct RowOperand {
   bool isRead = false;
   /// Whether it is an output of columns whose neighbours in memory are
   /// neighbouring rows: [columns, rows], or with a dimension for each of
-  /// several loops over rows, between which memory has no gap.
+  /// several loops over rows, between which memory has no gap. An input that is
+  /// transposed is read where an op of the same kernel has made it.
   bool isTransposed = false;
+  /// Of an output of nm.split_floats, which is transposed, splits of an
+  /// element.
+  int64_t splits = 1;
 
   bool isMemref() const { return isa<MemRefType>(value.getType()); }
+  /// Of a memref.
+  Type getElementType() const {
+    return cast<MemRefType>(value.getType()).getElementType();
+  }
 };
 
-/// A linalg op on memrefs, whose loops are those of a RowSpace.
+/// A linalg op on memrefs, whose loops are those of a RowSpace; or
+/// nm.split_floats, which has no body: its output has what it reads.
 struct RowOp {
-  mutable linalg::LinalgOp op;
+  Operation *op;
   enum Kind {
     /// Makes an element for each column of a row.
     Elementwise,
@@ -61,9 +72,10 @@ struct RowOp {
   /// op, if it has one by itself.
   static std::optional<RowSpace> findSpace(linalg::LinalgOp op);
   /// What `op` does in `space`, if all of its loops are of it.
-  static std::optional<RowOp> get(linalg::LinalgOp op, const RowSpace &space);
+  static std::optional<RowOp> get(Operation *op, const RowSpace &space);
 
-  Block &getBody() const { return *op.getBlock(); }
+  bool hasBody() const { return !isa<SplitFloatsOp>(op); }
+  Block &getBody() const { return *cast<linalg::LinalgOp>(op).getBlock(); }
   bool transposes() const {
     return llvm::any_of(
         outputs, [](const RowOperand &output) { return output.isTransposed; });

@@ -17,6 +17,8 @@ struct RowShape {
   /// one access each, wherever it is.
   int64_t lanes = 0;
   int64_t rowsOfBlock = 1;
+  /// All blocks have a multiple of so many rows, which outputs may have.
+  int64_t rowMultiple = 1;
   /// Blocks of a cluster, which share a row; each has so many lanes.
   int64_t cluster = 1;
   /// 0 where rows are read again for each pass, in loops.

@@ -48,8 +48,12 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
          << (shape.width == 1 ? " element" : " elements") << ", rows "
          << (shape.chunks == 0 ? "read for each reduction"
                                : "kept in registers");
-  if (findTransposedRows(group))
-    remark << " and stored transposed by blocks of " << shape.rowsOfBlock;
+  if (!findTransposedRows(group))
+    return;
+  bool hasSplits = llvm::any_of(
+      group.ops, [](const RowOp &row) { return isa<SplitFloatsOp>(row.op); });
+  remark << " and stored transposed" << (hasSplits ? ", as splits," : "")
+         << " by blocks of " << shape.rowsOfBlock;
 }
 
 using Memrefs = llvm::SmallSetVector<Value, 8>;

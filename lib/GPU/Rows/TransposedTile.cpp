@@ -11,6 +11,9 @@
 // eight, and of which eight columns. Lane 4 r + p then has all of these eight
 // of column r, which it writes.
 //
+// What nm.split_floats makes splits of is kept as it is, in f32: a thread reads
+// eight rows of a column, and writes each split of them, 16 bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Rows/TransposedTile.h"
@@ -18,6 +21,8 @@
 #include "GPU/Strategies/Mma/MmaFragments.h"
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
+#include "nm/Format/SplitFloats.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/Support/Warp.h"
 
@@ -43,14 +48,29 @@ int64_t TransposedTile::countWidest(Value output) {
   return kMaxAccessBytes * 8 / typeOf(output).getElementTypeBitWidth();
 }
 
-/// Elements that a row takes.
-static int64_t getStride(Value output) {
-  return llvm::alignTo(typeOf(output).getDimSize(0),
-                       kBankWords * TransposedTile::countWidest(output));
+/// Of a tile, whose output is of `output`, or of splits.
+static Type getTileElement(Type output, int64_t splits) {
+  return splits > 1 ? Float32Type::get(output.getContext()) : output;
 }
 
-int64_t TransposedTile::getBytes(Value output, int64_t rows) {
-  return rows * getStride(output) * typeOf(output).getElementTypeBitWidth() / 8;
+/// Elements of 16 bytes.
+static int64_t countInWord(Type element) {
+  return kMaxAccessBytes * 8 / element.getIntOrFloatBitWidth();
+}
+
+/// Elements of a tile that a row takes.
+static int64_t getStride(MemRefType output, Type element) {
+  return llvm::alignTo(output.getDimSize(0), kBankWords * countInWord(element));
+}
+
+int64_t TransposedTile::getBytes(const RowOperand &output, int64_t rows) {
+  MemRefType type = typeOf(output.value);
+  Type element = getTileElement(type.getElementType(), output.splits);
+  return rows * getStride(type, element) * element.getIntOrFloatBitWidth() / 8;
+}
+
+int64_t TransposedTile::getRowMultiple(const RowOperand &output) {
+  return output.splits > 1 ? ::nm::kSplitColumns : 1;
 }
 
 /// `output` with one dimension for all rows.
@@ -75,30 +95,40 @@ static int64_t chooseRun(Value matrix, int64_t rows) {
   return isAligned ? widest : 1;
 }
 
-TransposedTile::TransposedTile(ThreadEmitter &emitter, Value output,
+TransposedTile::TransposedTile(ThreadEmitter &emitter, const RowOperand &output,
                                int64_t rows)
-    : e(emitter), matrix(joinRows(emitter, output)), type(typeOf(matrix)),
-      rows(rows), run(chooseRun(matrix, rows)) {}
+    : e(emitter), matrix(joinRows(emitter, output.value)), type(typeOf(matrix)),
+      splits(output.splits),
+      element(getTileElement(type.getElementType(), splits)), rows(rows),
+      // Where 64 rows start, all their splits do.
+      run(hasSplits() ? countWidest(matrix) : chooseRun(matrix, rows)) {}
+
+int64_t TransposedTile::countInWord() const { return ::countInWord(element); }
 
 void TransposedTile::begin(int64_t offset) {
   Value memory = getLaunchMemory(e.builder, e.loc);
   tile = viewLaunchMemory(e.builder, e.loc, memory, offset,
-                          {rows * getStride(matrix)}, type.getElementType());
+                          {rows * getStride(type, element)}, element);
 }
 
 /// In the tile.
 Value TransposedTile::placeOf(Value slot, Value column) const {
-  int64_t widest = countWidest(matrix);
-  Value odd = e.rem(slot, 2), next = e.rem(e.div(slot, widest), 2);
+  int64_t widest = countInWord();
+  // Neighbouring threads read neighbouring runs.
+  Value odd = e.rem(slot, 2), next = e.rem(e.div(slot, countWidest(matrix)), 2);
   Value ofRow =
       hasMatrices() ? e.add(e.mul(odd, 4), e.mul(next, 2)) : e.mul(next, 4);
   Value word =
       arith::XOrIOp::create(e.builder, e.loc, e.div(column, widest), ofRow);
-  return e.add(e.mul(slot, getStride(matrix)),
+  return e.add(e.mul(slot, getStride(type, element)),
                e.add(e.mul(word, widest), e.rem(column, widest)));
 }
 
-void TransposedTile::put(Value elements, Value slot, Value column) {
+void TransposedTile::put(Value elements, Value slot, Value column,
+                         Value exists) {
+  if (hasSplits())
+    elements = arith::SelectOp::create(e.builder, e.loc, exists, elements,
+                                       e.zero(elements.getType()));
   Value at = placeOf(slot, column);
   auto vector = dyn_cast<VectorType>(elements.getType());
   if (!vector) {
@@ -106,7 +136,7 @@ void TransposedTile::put(Value elements, Value slot, Value column) {
     return;
   }
   // Of narrower elements beside, one access may be of several words.
-  int64_t widest = countWidest(matrix), count = vector.getNumElements();
+  int64_t widest = countInWord(), count = vector.getNumElements();
   for (int64_t first = 0; first < count; first += widest) {
     int64_t width = std::min(widest, count - first);
     Value part = elements;
@@ -117,7 +147,7 @@ void TransposedTile::put(Value elements, Value slot, Value column) {
     Value to = first == 0 ? at : placeOf(slot, e.add(column, first));
     vector::StoreOp::create(
         e.builder, e.loc, part, tile, to, /*nontemporal=*/false,
-        llvm::MaybeAlign(width * type.getElementTypeBitWidth() / 8));
+        llvm::MaybeAlign(width * element.getIntOrFloatBitWidth() / 8));
   }
 }
 
@@ -136,16 +166,30 @@ void TransposedTile::writeOneByOne(Value elements, Value column, Value row,
 /// The elements of `column` from the block's row `slot` on, one by one.
 Value TransposedTile::readRun(Value column, Value slot) {
   return vector::FromElementsOp::create(
-      e.builder, e.loc, VectorType::get(run, type.getElementType()),
+      e.builder, e.loc, VectorType::get(run, element),
       llvm::map_to_vector(llvm::seq(run), [&](int64_t i) -> Value {
         return memref::LoadOp::create(e.builder, e.loc, tile,
                                       placeOf(e.add(slot, i), column));
       }));
 }
 
+/// Writes the splits of `elements`, which are of `column` from `row` on.
+void TransposedTile::writeSplits(Value elements, Value column, Value row) {
+  auto [group, inGroup] = e.split(row, ::nm::kSplitColumns);
+  Value first = e.add(e.mul(group, splits * ::nm::kSplitColumns), inGroup);
+  for (auto [split, value] :
+       llvm::enumerate(emitSplitFloats(e.builder, e.loc, elements, splits)))
+    vector::StoreOp::create(
+        e.builder, e.loc, value, matrix,
+        ValueRange{column, e.add(first, int64_t(split) * ::nm::kSplitColumns)},
+        /*nontemporal=*/false, llvm::MaybeAlign(kMaxAccessBytes));
+}
+
 /// Writes `elements` to `column` from the output's `row` on.
 void TransposedTile::writeRun(Value elements, Value column, Value row,
                               Value count) {
+  if (hasSplits())
+    return writeSplits(elements, column, row);
   if (run == 1)
     return writeOneByOne(elements, column, row, count);
   auto writeAll = [&] {
@@ -216,8 +260,9 @@ void TransposedTile::inTurns(Value worker, int64_t workers, int64_t items,
 
 /// Whether a warp reads elements as matrices.
 bool TransposedTile::hasMatrices() const {
-  return type.getElementTypeBitWidth() == 16 && run == kMatrixSide &&
-         rows <= kQuad * run && type.getDimSize(0) % kMatrixSide == 0;
+  return !hasSplits() && type.getElementTypeBitWidth() == 16 &&
+         run == kMatrixSide && rows <= kQuad * run &&
+         type.getDimSize(0) % kMatrixSide == 0;
 }
 
 /// The first row and column of pair `pair` of rows of the matrices, of which

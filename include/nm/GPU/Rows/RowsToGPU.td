@@ -41,6 +41,10 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
       shared memory, and writes that by 16 bytes along rows, where it is known
       that they are aligned. Rows of f16 are up to 2048 elements long then, those
       of f32 3072: a block has no threads, or shared memory, for more.
+    - **Splits.** `nm.split_floats` of what the kernel makes, without windows,
+      joins it. Shared memory has the rows in f32, and the block writes splits of
+      eight rows at a time: of 16 rows that are up to 1536 elements long, or of 8
+      of up to 3072. Rows that fill m up to a multiple of 64 are zeros.
 
     With `reductions-only`, elementwise ops that no reduction takes are left; so
     the pass is run before `convert-transpose-to-gpu`, which has a kernel for
