@@ -2,6 +2,7 @@
 
 #include "GPU/Copies/ExpandTileCopies.h"
 
+#include "GPU/Expand/EmittedOps.h"
 #include "GPU/Tile/TileOffsets.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -65,22 +66,23 @@ static std::optional<RowList> getRows(Value list, RowListAttr attr,
   return RowList(list, attr, kDim);
 }
 
-/// The ops that `emit` puts in front of `op`, those that access memory or have
-/// such in them.
+/// Those of `emitted` that access memory, or have such ops in them.
+static SmallVector<Operation *> findAccesses(const EmittedOps &emitted) {
+  return llvm::filter_to_vector(emitted.get(), [](Operation *op) {
+    return isa<nvgpu::DeviceAsyncCopyOp, nvgpu::LdMatrixOp, vector::StoreOp,
+               memref::StoreOp>(op) ||
+           (isa<scf::IfOp>(op) && op->getNumResults() == 0);
+  });
+}
+
+/// The accesses of what `emit` puts in front of `op`.
 static SmallVector<Operation *> emitBefore(RewriterBase &rewriter,
                                            Operation *op,
                                            llvm::function_ref<void()> emit) {
-  Operation *before = op->getPrevNode();
   rewriter.setInsertionPoint(op);
+  EmittedOps emitted(rewriter);
   emit();
-  SmallVector<Operation *> emitted;
-  Operation *first = before ? before->getNextNode() : &op->getBlock()->front();
-  for (; first != op; first = first->getNextNode())
-    if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::LdMatrixOp, vector::StoreOp,
-            memref::StoreOp>(first) ||
-        (isa<scf::IfOp>(first) && first->getNumResults() == 0))
-      emitted.push_back(first);
-  return emitted;
+  return findAccesses(emitted);
 }
 
 /// Moves `op`, and before it what its operands are computed by, in front of
@@ -109,16 +111,12 @@ static bool areSame(Value lhs, Value rhs) {
              /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
 }
 
-/// The loads from `list` behind `before`, or from the start of the block, up to
-/// `end`; not those that some threads alone make. Accesses to one row share a
-/// load.
-static SmallVector<memref::LoadOp> findEntries(RewriterBase &rewriter,
-                                               Value list, Operation *before,
-                                               Operation *end) {
+/// Those of `emitted` that are loads from `list`; not those that some threads
+/// alone make. Accesses to one row share a load.
+static SmallVector<memref::LoadOp>
+findEntries(RewriterBase &rewriter, Value list, const EmittedOps &emitted) {
   SmallVector<memref::LoadOp> entries;
-  Operation *first = before ? before->getNextNode() : &end->getBlock()->front();
-  for (Operation &op : llvm::make_early_inc_range(
-           llvm::make_range(first->getIterator(), end->getIterator()))) {
+  for (Operation *op : llvm::to_vector(emitted.get())) {
     auto load = dyn_cast<memref::LoadOp>(op);
     if (!load || load.getMemRef() != list)
       continue;
@@ -155,19 +153,19 @@ void CopyExpansion::expandDirect(CopyOp op) {
   if (!op.getPart()) {
     copy.extents = SmallVector<int64_t>(type.getShape());
     copy.width = getAccessWidth(op);
-    Operation *before = op->getPrevNode();
     bool loadsFirst = copy.rows && copy.layout.panelColumns != 0;
     if (loadsFirst && !entryOffset) {
       rewriter.setInsertionPoint(op);
       entryOffset = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
       done.push_back(entryOffset);
     }
-    llvm::append_range(accesses.copies, emitBefore(rewriter, op, [&] {
-                         emitDirectCopy(rewriter, op.getLoc(), copy, threads);
-                       }));
+    rewriter.setInsertionPoint(op);
+    EmittedOps emitted(rewriter);
+    emitDirectCopy(rewriter, op.getLoc(), copy, threads);
+    llvm::append_range(accesses.copies, findAccesses(emitted));
     if (!copy.rows)
       return;
-    auto loads = findEntries(rewriter, copy.rows->list, before, op);
+    auto loads = findEntries(rewriter, copy.rows->list, emitted);
     if (!loadsFirst)
       return takeAhead(loads, kMostEntriesOfCopies);
     // They take long to come, and no load moves past a copy by itself.
@@ -221,7 +219,7 @@ void CopyExpansion::expand(LoadTileOp op) {
                       /*kDim=*/op.getTranspose() ? 1 : 0);
   std::unique_ptr<RegisterCopy> &fragment = fragments[op.getFragment()];
   rewriter.setInsertionPoint(op);
-  Operation *before = op->getPrevNode();
+  EmittedOps emitted(rewriter);
   fragment = createPixelsCopy(rewriter, op.getLoc(), copy, threads);
   if (!fragment)
     fragment = op.getKind() == CopyKind::Squares
@@ -230,7 +228,7 @@ void CopyExpansion::expand(LoadTileOp op) {
                                         op.getTranspose());
   fragment->load();
   if (copy.rows)
-    takeAhead(findEntries(rewriter, copy.rows->list, before, op),
+    takeAhead(findEntries(rewriter, copy.rows->list, emitted),
               kMostEntriesOfLoads);
   done.push_back(op);
 }

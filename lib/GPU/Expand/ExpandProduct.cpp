@@ -107,14 +107,15 @@ Value mlir::nm::nextOfLoop(OpBuilder &builder, scf::ForOp loop) {
   return arith::MinUIOp::create(builder, loc, next, lastOfLoop(builder, loop));
 }
 
-/// The loop in front of `place`, if what `expansion` prefetches of the first
-/// tile behind that loop is to be loaded in front of it.
-static scf::ForOp findLoopBefore(Operation *place,
+/// The loop that carried one of `values` to the tile behind it, whose copies
+/// are on the way by then, if what `expansion` prefetches of that tile is to be
+/// loaded in front of the loop.
+static scf::ForOp findLoopBefore(ValueRange values,
                                  const TileExpansion &expansion) {
   if (expansion.prefetchesBeforeLoop())
-    for (Operation *before = place->getPrevNode(); before;
-         before = before->getPrevNode())
-      if (auto loop = dyn_cast<scf::ForOp>(before))
+    for (Value value : values)
+      if (auto loop = value.getDefiningOp<scf::ForOp>();
+          loop && isa<TokenType>(value.getType()))
         return loop;
   return {};
 }
@@ -158,7 +159,10 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
   llvm::append_range(carried, sums.drop_front(chained));
   llvm::append_range(carried, first.promoted);
   size_t inTile = carried.size();
-  if (scf::ForOp before = findLoopBefore(loop, expansion);
+  SmallVector<Value> awaited;
+  for (AwaitOp wait : loop.getBody()->getOps<AwaitOp>())
+    llvm::append_range(awaited, wait->getOperands());
+  if (scf::ForOp before = findLoopBefore(awaited, expansion);
       before && hoistBounds(before, loop))
     rewriter.setInsertionPoint(before);
   llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
@@ -236,7 +240,7 @@ SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     return expandInLoop(rewriter, loop, op, expansion, sums);
   Operation *wait = findWait(op);
-  scf::ForOp before = findLoopBefore(wait, expansion);
+  scf::ForOp before = findLoopBefore(wait->getOperands(), expansion);
   rewriter.setInsertionPoint(before ? before.getOperation() : wait);
   IRMapping mapping;
   expansion.prefetched = expansion.prefetch(rewriter, op, [&](Value operand) {

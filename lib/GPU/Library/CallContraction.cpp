@@ -114,15 +114,14 @@ static bool hasOneName(Value memref, Operation *op) {
          });
 }
 
-/// The fill of C with zeros before `op`, where C is not used in between.
-static linalg::FillOp findZeroFill(ContractOp op) {
-  Value c = op.getC();
+linalg::FillOp mlir::nm::findZeroFill(Operation *op, Value c) {
   bool isOwn = hasOneName(c, op);
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode()) {
     if (auto fill = dyn_cast<linalg::FillOp>(before);
         fill && fill.output() == c) {
-      bool isZero = matchPattern(fill.value(), m_AnyZeroFloat());
+      bool isZero = matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                    matchPattern(fill.value(), m_Zero());
       return isZero ? fill : linalg::FillOp();
     }
     bool usesC = before->getNumRegions() != 0 ||
@@ -323,7 +322,7 @@ Value ContractionCall::create(bool accumulate, DeclareFunction declare) {
 void mlir::nm::callContraction(ContractOp op, DeclareFunction declare) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  linalg::FillOp fill = findZeroFill(op);
+  linalg::FillOp fill = findZeroFill(op, op.getC());
   Value loaded = HasCublasOp::create(builder, loc);
   auto attempt =
       scf::IfOp::create(builder, loc, builder.getIndexType(), loaded,

@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/Contractions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 
@@ -18,6 +19,10 @@ using DeclareFunction =
 /// Makes a call of cuBLAS of `op`, on memrefs, and loops for where the library
 /// cannot be loaded or refuses the product.
 void callContraction(ContractOp op, DeclareFunction declare);
+
+/// The fill of `c`, which `op` adds to, with zeros before `op`, where `c` is
+/// not used in between.
+linalg::FillOp findZeroFill(Operation *op, Value c);
 
 /// The address of the first element of `memref`, which `metadata` is of, as an
 /// index.

@@ -102,16 +102,6 @@ static void makeRowsContiguous(OpOperand &operand, bool isWritten) {
   memref::DeallocOp::create(builder, loc, copy);
 }
 
-/// The fill of C with zeros right before `op`, if there is one.
-static linalg::FillOp findZeroFill(SpMMOp op) {
-  auto fill = dyn_cast_or_null<linalg::FillOp>(op->getPrevNode());
-  if (!fill || fill.output() != op.getC() ||
-      !(matchPattern(fill.value(), m_AnyZeroFloat()) ||
-        matchPattern(fill.value(), m_Zero())))
-    return {};
-  return fill;
-}
-
 namespace {
 /// Builds the arguments of one call, all of them index.
 class CallBuilder {
@@ -392,7 +382,7 @@ LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
     forbidLibrary(branches);
     return success();
   }
-  linalg::FillOp fill = findZeroFill(op);
+  linalg::FillOp fill = findZeroFill(op, op.getC());
   makeRowsContiguous(op.getAMutable(), /*isWritten=*/false);
   makeRowsContiguous(op.getCMutable(), /*isWritten=*/true);
   func::CallOp call = createCall(op, /*canRefuse=*/bool(branches),

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPU/Expand/EmittedOps.h"
 #include "GPU/Strategies/Mma/MmaSyncExpansion.h"
 
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
@@ -34,7 +35,7 @@ MmaSyncExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
                            llvm::function_ref<Value(Value)> viewOf) {
   ThreadEmitter emitter{builder, product.getLoc()};
   SmallVector<Value> loaded;
-  Operation *before = &*std::prev(builder.getInsertionPoint());
+  std::optional<EmittedOps> emitted(std::in_place, builder);
   if (pattern.m > 1) {
     Value indices = viewOf(product.getIndices());
     loaded = packing.indexRows > 1 ? loadIndexRows(emitter, indices)
@@ -43,13 +44,10 @@ MmaSyncExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   if (isInPlace) {
     Value values = viewOf(product.getValues());
     // Index rows are few registers, and stay in front.
-    before = &*std::prev(builder.getInsertionPoint());
+    emitted.emplace(builder);
     llvm::append_range(loaded, loadChunks(emitter, values, /*group=*/0));
   }
-  loadsAhead.clear();
-  for (Operation *op = before->getNextNode();
-       op && op != &*builder.getInsertionPoint(); op = op->getNextNode())
-    loadsAhead.push_back(op);
+  loadsAhead = llvm::to_vector(emitted->get());
   return loaded;
 }
 
