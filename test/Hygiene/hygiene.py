@@ -30,12 +30,15 @@ NOT_A_PREFIX = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES",
                 "DEFINE", "REDEFINE", "END", "COM", "NOTE"}
 
 
-# Folders of passes after nm-select-gpu-schedule; models and selection in them;
-# and what reads a chip or a model.
-AFTER_SELECTION = tuple(f"lib/GPU/{folder}/" for folder in (
-    "Copies", "Expand", "Stage", "Strategies", "Sums", "Tile"))
+# Folders of passes; models and selection in them, and what runs before; and what
+# reads a chip or a model.
+PASSES = ("lib/Conversion/", "lib/Dialect/NM/Transforms/", "lib/GPU/", "lib/Transforms/")
 SELECTION = re.compile(
-    r"(?:Models?\.(?:cpp|h)|Schedule\.cpp|/Simt(?:Copies|Tiles)\.cpp)$")
+    r"^lib/GPU/Select/|(?:Models?\.(?:cpp|h)|Schedule\.cpp|/Simt(?:Copies|Tiles)\.cpp"
+    r"|/(?:PropagateLayouts|LayoutCosts)\.(?:cpp|h))$")
+# What a strategy's class of selection does after it.
+STAGE = re.compile(r"\bLogicalResult\s+(?:\w+::)?stage\([^;{]*\{")
+MODEL_HEADER = re.compile(r"Models?\.h$")
 CHIP_OR_MODEL = re.compile(
     r"\b(?:GpuChip|getChip|GpuProduct|GpuSchedule|\w+Models?\.h|"
     r"chooseGpuSchedule|select\w+Schedule|estimate[A-Z]\w*)\b")
@@ -55,6 +58,16 @@ READS_CHIP_OR_MODEL = {
     "lib/GPU/Strategies/Gemv/GemvWeights.cpp",
     "lib/GPU/Strategies/Mma/MmaSyncOperands.cpp",
     "lib/GPU/Strategies/Warpgroup/GatherUnits.cpp",
+    # Kernels of no product, which have no schedule: what the chip has.
+    "lib/GPU/Attention/AttentionKernel.cpp",
+    "lib/GPU/Library/CallAttention.cpp",
+    "lib/GPU/Rows/RowsToGPU.cpp",
+    "lib/Transforms/LoadEarly.cpp",
+    "lib/Transforms/OverlapKernels.cpp",
+    # The shared memory that the simulator has.
+    "lib/Conversion/KernelsToSim/KernelsToSim.cpp",
+    # Products that nothing selected a schedule for.
+    "lib/Conversion/NMToVector/NMToVector.cpp",
 }
 
 
@@ -379,14 +392,37 @@ def check_named_files_are_there(tree):
                 yield f"{name}: no file {path}"
 
 
+def block_of(text):
+    """What is before the brace that closes the block that `text` begins in."""
+    depth = 1
+    for at, letter in enumerate(text):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if depth == 0:
+            return text[:at]
+    return text
+
+
 def check_passes_after_selection_decide_nothing(tree):
     """What the schedule does not say, they do not ask a chip or a model."""
-    for name in tree.ending(".cpp", ".h", under="lib/GPU/"):
-        if not name.startswith(AFTER_SELECTION) or SELECTION.search(name):
+    functions = {function for name in tree.ending(".h", under=("include/nm/GPU/", "lib/GPU/"))
+                 if MODEL_HEADER.search(name)
+                 for function in re.findall(r"\b(\w+)\(", tree.read(name))}
+
+    def find(text):
+        read = CHIP_OR_MODEL.search(text)
+        return read.group() if read else next(
+            (f for f in re.findall(r"::nm::(\w+)\(", text) if f in functions), None)
+
+    for name in tree.ending(".cpp", ".h", under="lib/"):
+        text = tree.read(name)
+        if not name.startswith(PASSES):
+            if "GEN_PASS_DEF_" in text:
+                yield f"{name}: a pass outside of {', '.join(PASSES)}"
             continue
-        found = CHIP_OR_MODEL.search(tree.read(name))
+        is_selection = SELECTION.search(name)
+        found = find("".join(map(block_of, STAGE.split(text)[1:])) if is_selection else text)
         if found and name not in READS_CHIP_OR_MODEL:
-            yield (f"{name}: reads {found.group()} after the choice of a "
+            yield (f"{name}: reads {found} after the choice of a "
                    "schedule, which is to have a field for what that decides")
         elif not found and name in READS_CHIP_OR_MODEL:
             yield f"{name}: reads no chip or model, so is not to be listed"

@@ -119,6 +119,19 @@ class Violations(unittest.TestCase):
                  {"lib/GPU/Stage/Roles.cpp":
                   "bool isLarge(GpuChip chip);\n"}, "reads GpuChip after"),
             Case(hygiene.check_passes_after_selection_decide_nothing,
+                 {"lib/Transforms/PadRows.cpp":
+                  "int64_t chunk = chooseGpuSchedule();\n"}, "reads chooseGpuSchedule after"),
+            Case(hygiene.check_passes_after_selection_decide_nothing,
+                 {"lib/GPU/Strategies/Mma/MmaModel.h": "bool copies(int64_t rows);\n",
+                  "lib/GPU/Strategies/Mma/MmaSchedule.cpp":
+                  "void choose(GpuChip chip) {}\n"
+                  "LogicalResult stage(OpBuilder &b, SpMMOp op) const override {\n"
+                  "  if (op) { op.walk(); }\n  return to(::nm::copies(16));\n}\n"},
+                 "MmaSchedule.cpp: reads copies after"),
+            Case(hygiene.check_passes_after_selection_decide_nothing,
+                 {"lib/Runtime/Pad.cpp": "#define GEN_PASS_DEF_NMPAD\n"},
+                 "a pass outside of"),
+            Case(hygiene.check_passes_after_selection_decide_nothing,
                  {"lib/GPU/Tile/NMToGPU.cpp": "int tile();\n"},
                  "not to be listed"),
             Case(hygiene.check_nothing_is_unfinished,

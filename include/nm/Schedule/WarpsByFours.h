@@ -35,6 +35,18 @@ inline bool haveProductsInFlight(const ScheduleFields &fields) {
          fields.blockM <= kMostRows && fields.stages >= kLeastStages;
 }
 
+/// Whether strategy mma_sp copies metadata and scales of `fields`, of quantized
+/// weights, ahead with these. Loaded to registers one tile ahead, they come
+/// later than a short tile is made: 64 rows of 4 bits, k x n of 4096 x 11008,
+/// take 25.2 us so and 29.6 else, 16 rows 12.0 and 12.8. One row and 32 rows
+/// take longer, 9.6 and 21.1 beside 8.6 and 17.9, for fewer of their blocks fit
+/// (one H200, 2026-11-28).
+inline bool copiesMetadata(const ScheduleFields &fields) {
+  constexpr int64_t kFewRows = 16, kManyRows = 64;
+  bool areFaster = fields.blockM == kFewRows || fields.blockM >= kManyRows;
+  return fields.bits != 0 && (areFaster || haveWarpsByFours(fields));
+}
+
 } // namespace nm
 
 #endif // NM_SCHEDULE_WARPSBYFOURS_H

@@ -65,8 +65,11 @@ public:
     completed.producerRegisters = whole.producerRegisters;
     completed.consumerRegisters = whole.consumerRegisters;
     completed.overlap = whole.overlap;
+    if (statesPromotion())
+      completed.promote = whole.promote;
     bool isWhole = completed.consumerRegisters == fields.consumerRegisters &&
-                   completed.overlap == fields.overlap;
+                   completed.overlap == fields.overlap &&
+                   completed.promote == fields.promote;
     return isWhole ? request.given : make(request.op, completed);
   }
 
@@ -92,6 +95,9 @@ protected:
                                     const ::nm::GpuSchedule &fields) const {
     return success();
   }
+
+  /// Whether `promote` is what the product's type and arithmetic ask for.
+  virtual bool statesPromotion() const { return false; }
 
   /// Sets the fields that follow from others and from the op, where they are
   /// not given.

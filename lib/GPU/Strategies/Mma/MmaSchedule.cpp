@@ -12,6 +12,7 @@
 #include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 #include "nm/Schedule/SumChains.h"
+#include "nm/Schedule/WarpsByFours.h"
 #include "nm/Support/Warp.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -178,12 +179,9 @@ public:
   /// Lanes load metadata, and scales of quantized weights, to registers, or
   /// from where they are copied ahead.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
-    bool areByFours = multipliesByWarpgroups(op);
-    int64_t rows = getFields(op.getScheduleAttr()).blockM;
     return SparseOperandStaging{
-        /*hasMetadata=*/areByFours ||
-            (op.getQuantizationAttr() && ::nm::copiesMetadata(rows)),
-        /*isAsyncProxy=*/areByFours}
+        ::nm::copiesMetadata(getFields(op.getScheduleAttr())),
+        /*isAsyncProxy=*/multipliesByWarpgroups(op)}
         .stage(builder, op);
   }
 

@@ -60,8 +60,9 @@ bool nm::isTooLarge(const GpuProduct &product, const GpuSchedule &schedule) {
 
 int64_t nm::copiedMetadataBytes(const GpuProduct &product,
                                 const GpuSchedule &schedule) {
-  if (product.weightBits == 0 ||
-      (!copiesMetadata(schedule.blockM) && !haveWarpsByFours(schedule)))
+  ScheduleFields fields = schedule;
+  fields.bits = product.weightBits;
+  if (!copiesMetadata(fields))
     return 0;
   return schedule.blockN *
          (schedule.blockK / 8 +

@@ -33,17 +33,8 @@ Result<GpuSchedule> selectWgmmaSpSplitFloats(const GpuProduct &product,
 int64_t sparseBytes(const GpuProduct &product);
 int64_t sparseTileRows(const GpuProduct &product);
 
-/// Whether blocks of `rows` rows of A copy metadata and scales ahead with
-/// quantized weights. Loaded to registers one tile ahead, they come later than
-/// a short tile is made: 64 rows of 4 bits, k x n of 4096 x 11008, take 25.2 us
-/// so and 29.6 else, 16 rows 12.0 and 12.8. One row and 32 rows take
-/// longer, 9.6 and 21.1 beside 8.6 and 17.9, for fewer of their blocks fit (one
-/// H200, 2026-11-28).
-inline constexpr bool copiesMetadata(int64_t rows) {
-  return rows == 16 || rows >= 64;
-}
-
-/// The bytes of these of a tile of `schedule`, 0 where they are not copied.
+/// The bytes of metadata and scales that blocks of `schedule` copy with a tile
+/// of quantized weights; 0 where they copy none.
 int64_t copiedMetadataBytes(const GpuProduct &product,
                             const GpuSchedule &schedule);
 

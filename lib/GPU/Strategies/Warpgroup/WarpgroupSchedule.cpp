@@ -196,6 +196,9 @@ private:
     return ::nm::Status::success();
   }
 
+  bool statesPromotion() const override { return true; }
+
+  /// The tensor cores cut sums of 8-bit floats and of splits off.
   static bool promotes(const ScheduleRequest &request,
                        const ::nm::ScheduleFields &fields) {
     return fields.splits > 1 || request.product.promotesFloat8();

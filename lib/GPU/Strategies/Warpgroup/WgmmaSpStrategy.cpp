@@ -57,15 +57,7 @@ private:
   static SumsKept getKept(SpMMOp op) {
     if (countSplits(op) > 1)
       return getKeptOfSplits(getSchedule(op).compensated);
-    return isPromoted(op) ? SumsKept::Promoted : SumsKept::InPlace;
-  }
-  /// Whether each tile has sums of its own, which are added to promoted sums:
-  /// the tensor cores cut sums of 8-bit floats and of splits off.
-  static bool isPromoted(SpMMOp op) {
-    bool byType = isFloat8(getElementTypeOrSelf(op.getA())) &&
-                  op.getArithmetic() != Arithmetic::FastAccum;
-    return getGivenFields(op.getScheduleAttr())
-        .promote.value_or(byType || countSplits(op) > 1);
+    return getSchedule(op).promote ? SumsKept::Promoted : SumsKept::InPlace;
   }
   int64_t stepsOfTile() const { return tile.k / kStepRows; }
   /// The bytes of the values of 64 columns and a step, or of a split of each.
@@ -100,7 +92,13 @@ LogicalResult SparseOperandSource::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, isPromoted(op) ? 2 : 1);
+  Type element = getElementTypeOrSelf(op.getA());
+  if (isFloat8(element) && op.getArithmetic() != Arithmetic::FastAccum &&
+      !getSchedule(op).promote)
+    return op.emitOpError()
+           << "expected 'promote = true' for sums of " << element
+           << ", as selection states it, but got " << op.getScheduleAttr();
+  return verifySums(op, tile, getKept(op) == SumsKept::InPlace ? 1 : 2);
 }
 
 /// The thread's metadata of 64 columns and a step.

@@ -58,7 +58,7 @@ func.func @floats(%a: memref<64x512xf8E4M3FN>, %v: memref<1x8x2048xf8E4M3FN>, %i
       %at = memref.subview %a[0, %k] [64, 128] [1, 1] : memref<64x512xf8E4M3FN> to memref<64x128xf8E4M3FN, strided<[512, 1], offset: ?>>
       %vt = memref.subview %v[0, %step, 0] [1, 2, 2048] [1, 1, 1] : memref<1x8x2048xf8E4M3FN> to memref<1x2x2048xf8E4M3FN, strided<[16384, 2048, 1], offset: ?>>
       %it = memref.subview %i[0, %step, 0] [1, 2, 512] [1, 1, 1] : memref<1x8x512xi8> to memref<1x2x512xi8, strided<[4096, 512, 1], offset: ?>>
-      nm.spmm <2:4> packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3>
+      nm.spmm <2:4> packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, promote = true>
         ins(%at, %vt, %it : memref<64x128xf8E4M3FN, strided<[512, 1], offset: ?>>, memref<1x2x2048xf8E4M3FN, strided<[16384, 2048, 1], offset: ?>>, memref<1x2x512xi8, strided<[4096, 512, 1], offset: ?>>)
         outs(%c : memref<64x64xf32>)
     }

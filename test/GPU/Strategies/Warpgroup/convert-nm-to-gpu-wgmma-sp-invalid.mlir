@@ -42,3 +42,14 @@ func.func @vector(%a: memref<64xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1x5
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @without_promotion(%a: memref<64x128xf8E4M3FN, #nm.tile_layout<[128, 1], panels = [128, 8192], xor = [1:4 with 0:0 for 3]>, #gpu.address_space<workgroup>>, %v: memref<1x2x2048xf8E4M3FN, #gpu.address_space<workgroup>>, %i: memref<1x2x512xi8, #gpu.address_space<workgroup>>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected 'promote = true' for sums of 'f8E4M3FN', as selection states it, but got #nm.wgmma_sp<}}
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3>
+      ins(%a, %v, %i : memref<64x128xf8E4M3FN, #nm.tile_layout<[128, 1], panels = [128, 8192], xor = [1:4 with 0:0 for 3]>, #gpu.address_space<workgroup>>, memref<1x2x2048xf8E4M3FN, #gpu.address_space<workgroup>>, memref<1x2x512xi8, #gpu.address_space<workgroup>>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
