@@ -29,7 +29,7 @@ public:
   PartSums(OpBuilder &builder, Location loc, const GpuTile &tile, Value slice,
            Value thread)
       : IndexEmitter{builder, loc}, blocks(tile.clusterK), slices(tile.sliceK),
-        threads(tile.threads() / tile.sliceK), slice(slice), thread(thread) {}
+        threads(tile.threads / tile.sliceK), slice(slice), thread(thread) {}
 
   /// Puts a thread's lines, vectors of four f32, where all can read them. Takes
   /// the place of the tiles in shared memory.

@@ -96,7 +96,7 @@ TileLine SharedSums::load(Value number, int64_t perLine, bool combinesHalves) {
 void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
                          int64_t perLine) {
   OpBuilder &builder = emitter.builder;
-  int64_t threads = tile.threads();
+  int64_t threads = tile.threads;
   if (Value rank = cluster->getRank()) {
     thread = emitter.add(emitter.mul(rank, threads), thread);
     threads *= blocks;

@@ -29,8 +29,7 @@ static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
                            << part;
 }
 
-static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
-                                bool leavesLanes) {
+static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
   if (failed(verifyMultiple(op, "the block tile's m", tile.m, "the warp's",
                             tile.warpM)) ||
       failed(verifyMultiple(op, "the block tile's n, in whole panels,", tile.n,
@@ -40,15 +39,15 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
       failed(verifyMultiple(op, "the warp tile's n", tile.warpN, "the thread's",
                             tile.threadN)))
     return failure();
-  bool fewer = leavesLanes && tile.warpsN() == 1;
-  int64_t lanes = tile.lanesM() * tile.lanesN();
+  bool fewer = tile.leavesLanes && tile.warpsN() == 1;
+  int64_t lanes = tile.lanesM * tile.lanesN();
   if (fewer ? lanes > kWarpSize : lanes != kWarpSize)
     return op->emitOpError()
            << "expected a warp tile of " << kWarpSize << " thread tiles, but "
-           << tile.lanesM() << " x " << tile.lanesN() << " fit";
+           << tile.lanesM << " x " << tile.lanesN() << " fit";
   // Each factor first, for products that would not fit 64 bits.
   if (tile.warpsM() > kMaxThreads || tile.warpsN() > kMaxThreads ||
-      tile.threads() > kMaxThreads)
+      tile.warpsM() * tile.warpsN() * tile.sliceK * kWarpSize > kMaxThreads)
     return op->emitOpError()
            << "expected at most " << kMaxThreads << " threads a block, but got "
            << tile.warpsM() << " x " << tile.warpsN() << " warps of "
@@ -56,30 +55,28 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
   return success();
 }
 
-/// Sets the tiles of warps and threads, which fit one another.
-static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
-                              GpuTile &tile) {
-  if (tiling.threads == 0) {
-    tile.warpM = tiling.warpM;
-    tile.warpN = tiling.warpN;
-    if (tiling.lanesM == 0) {
-      tile.threadM = tiling.threadM;
-      tile.threadN = tiling.threadN;
-    } else {
-      int64_t lanesN = kWarpSize / tiling.lanesM;
-      tile.threadM = std::max<int64_t>(1, tile.warpM / tiling.lanesM);
+/// Sets the tiles of warps and threads, and how many there are.
+static LogicalResult setWarps(Operation *op, GpuTile &tile) {
+  if (tile.threads == 0) {
+    if (tile.lanesM != 0) {
+      int64_t lanesN = kWarpSize / tile.lanesM;
+      tile.threadM = std::max<int64_t>(1, tile.warpM / tile.lanesM);
       tile.threadN = std::max<int64_t>(1, tile.warpN / lanesN);
     }
-    return verifyTile(op, tile, tiling.leavesLanes);
+    tile.lanesM = tile.warpM / tile.threadM;
+    if (failed(verifyTile(op, tile)))
+      return failure();
+    tile.threads = tile.warpsM() * tile.warpsN() * tile.sliceK * kWarpSize;
+    return success();
   }
   tile.warpM = tile.threadM = tile.m;
   tile.warpN = tile.threadN = tile.n;
-  tile.blockThreads = tiling.threads;
-  if (tiling.threads % kWarpSize == 0 && tiling.threads <= kMaxThreads)
+  tile.lanesM = 1;
+  if (tile.threads % kWarpSize == 0 && tile.threads <= kMaxThreads)
     return success();
   return op->emitOpError() << "expected a multiple of " << kWarpSize
                            << " threads a block, at most " << kMaxThreads
-                           << ", but got " << tiling.threads;
+                           << ", but got " << tile.threads;
 }
 
 /// The rows of k that a tile has a multiple of: whole windows, in strategies
@@ -103,7 +100,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
                              << schedule;
-  GpuTile tile;
+  GpuTile tile{tiling};
   tile.m = tiling.blockM;
   tile.n = llvm::alignTo(tiling.blockN,
                          getColumnStep(op.getPattern(), op.getPackingAttr()));
@@ -111,10 +108,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   tile.k = llvm::alignTo(tiling.blockK, rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
     tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));
-  tile.stages = tiling.stages;
-  tile.clusterK = tiling.clusterK;
-  tile.sliceK = tiling.sliceK;
-  if (failed(setWarps(op, tiling, tile)))
+  if (failed(setWarps(op, tile)))
     return failure();
   return tile;
 }

@@ -215,9 +215,9 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
     (*cluster)->erase(rewriter);
   if (*epilogue)
     (*epilogue)->erase(rewriter);
-  expandAllCopies(rewriter, blocks, tile->threads(), places);
+  expandAllCopies(rewriter, blocks, tile->threads, places);
   unrollTurns(*blocks.getBody(), (*expansion)->countTurnsAtOnce());
-  return launchTiles(rewriter, blocks, tile->threads(), schedule,
+  return launchTiles(rewriter, blocks, tile->threads, schedule,
                      maxSharedMemory);
 }
 

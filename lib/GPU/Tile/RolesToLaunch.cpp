@@ -180,8 +180,8 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
   unrollTurns(*consumers->tile, (*expansion)->countTurnsAtOnce());
   barriers->lower(rewriter, blocks);
   for (WarpsOp role : roles)
-    lowerRole(rewriter, role, tile->threads());
+    lowerRole(rewriter, role, tile->threads);
   lowerBuffers(rewriter, blocks);
-  return launchTiles(rewriter, blocks, tile->threads(), schedule,
+  return launchTiles(rewriter, blocks, tile->threads, schedule,
                      maxSharedMemory);
 }

@@ -327,7 +327,7 @@ SmallVector<Value> GemvColumnsExpansion::expand(OpBuilder &builder,
   for (int64_t i = 0; i < tile.stages; ++i)
     llvm::append_range(
         ahead, steps.loadIfAny(emitter, emitter.add(steps.getFirst(), i)));
-  activations->stage(emitter, op, thread, tile.threads());
+  activations->stage(emitter, op, thread, tile.threads);
   gpu::BarrierOp::create(builder, op.getLoc());
   return walk(emitter, steps, ahead, sums);
 }

@@ -61,7 +61,7 @@ static void prefetchPanels(ThreadEmitter &emitter, Value weights,
   Value address = getElementAddress(emitter, weights);
   Value bytes = emitter.mul(size(1), strides[1] * elementBytes);
   int64_t warpsOfPanel =
-      std::max<int64_t>(1, tile.threads() / mlir::nm::kWarpSize / panels);
+      std::max<int64_t>(1, tile.threads / mlir::nm::kWarpSize / panels);
   Value panel = emitter.div(warp, warpsOfPanel);
   emitter.onlyIf(emitter.less(panel, size(0)), [&] {
     Value begin = emitter.mul(panel, strides[0] * elementBytes);

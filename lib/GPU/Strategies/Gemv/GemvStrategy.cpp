@@ -347,7 +347,7 @@ GemvExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
   if (!isa<scf::ForOp>(op->getParentOp()))
     return {};
   SmallVector<Value> loaded = activations->loadAhead(
-      emitter, op, viewOf(op.getA()), thread, tile.threads());
+      emitter, op, viewOf(op.getA()), thread, tile.threads);
   if (loaded.empty() || tile.stages == 1)
     return loaded;
   GemvWeights weights = getWeights(emitter, op, values, indices);
@@ -378,9 +378,9 @@ SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
   if (isInLoop)
     gpu::BarrierOp::create(builder, op.getLoc());
   if (lines.empty())
-    activations->stage(emitter, op, thread, tile.threads());
+    activations->stage(emitter, op, thread, tile.threads);
   else
-    activations->storeLoaded(emitter, lines, thread, tile.threads());
+    activations->storeLoaded(emitter, lines, thread, tile.threads);
   gpu::BarrierOp::create(builder, op.getLoc());
   bool isLong = hasLongSums(weights, steps, isInLoop);
   return walk(emitter, weights, steps, first, isLong, sums);

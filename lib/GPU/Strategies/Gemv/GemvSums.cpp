@@ -116,7 +116,7 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
   int64_t stored = combinesHalves ? tile.n / 2 : tile.n;
   scf::ForOp::create(
       builder, loc, thread, emitter.index(count * stored),
-      emitter.index(tile.threads()), ValueRange(),
+      emitter.index(tile.threads), ValueRange(),
       [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
         ThreadEmitter body{inner, loc};
         Value row = body.div(element, stored),

@@ -293,7 +293,7 @@ SmallVector<Value> SimtColumnsExpansion::expand(OpBuilder &builder,
   walk.takePart(emitter, slice, tile.sliceK);
   int64_t words = kWarpSize * countWords(*rows);
   Value shared =
-      allocShared(builder, emitter.loc, {tile.threads() / kWarpSize * words},
+      allocShared(builder, emitter.loc, {tile.threads / kWarpSize * words},
                   builder.getI32Type());
   return walk.add(emitter, shared, emitter.mul(warp, words), sums);
 }

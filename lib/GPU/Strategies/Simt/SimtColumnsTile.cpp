@@ -75,7 +75,7 @@ void SimtColumnsTile::storeShared(ThreadEmitter &emitter, SpMMOp op,
   bool alongM = op.getTransposeC();
   scf::ForOp::create(
       builder, loc, thread, emitter.index(tile.n * tile.m),
-      emitter.index(tile.threads()), ValueRange(),
+      emitter.index(tile.threads), ValueRange(),
       [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
         ThreadEmitter body{inner, loc};
         auto [first, along] = body.split(element, alongM ? tile.m : tile.n);

@@ -127,7 +127,7 @@ private:
   /// Whether copies are spread over the rows of a tile: there must be some, and
   /// with many rows and warps they cost little where they are.
   bool spreads(SpMMOp op) const {
-    return !hasFewRows(op) && (tile.threads() <= kMaxThreadsToSpread ||
+    return !hasFewRows(op) && (tile.threads <= kMaxThreadsToSpread ||
                                WeightTile(op).rows() <= ::nm::kMaxRowsToDefer);
   }
   int64_t operandCount() const {

@@ -148,7 +148,7 @@ bool Staging::hasFullTiles() {
   block.warpN = tile.warpN;
   block.threadM = tile.threadM;
   block.threadN = tile.threadN;
-  block.threads = tile.threads();
+  block.threads = tile.threads;
   block.stages = tile.stages;
   block.sliceK = tile.sliceK;
   block.isMMajor = op.getTransposeA();

@@ -32,7 +32,7 @@ SimtTileExpansion::SimtTileExpansion(SpMMOp op, const GpuTile &tile)
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     if (std::optional<APInt> count = loop.getStaticTripCount())
       tiles = count->getSExtValue();
-  promoted.emplace(countSums(), tile.threads(),
+  promoted.emplace(countSums(), tile.threads,
                    WeightTile(op).rows() / tile.sliceK, tiles);
 }
 
@@ -44,13 +44,13 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
   slice = constant(0);
   if (tile.sliceK > 1)
     std::tie(slice, thread) =
-        split(builder, loc, thread, tile.threads() / tile.sliceK);
+        split(builder, loc, thread, tile.threads / tile.sliceK);
   auto [warp, lane] = split(builder, loc, thread, kWarpSize);
   auto [warpN, warpM] = split(builder, loc, warp, tile.warpsM());
   // Lanes run along m first: the eight of a quarter-warp then read one word of
   // the weights, which shared memory delivers in half the time of eight words,
   // and eight neighbouring words of A.
-  auto [laneN, laneM] = split(builder, loc, lane, tile.lanesM());
+  auto [laneN, laneM] = split(builder, loc, lane, tile.lanesM);
   auto append = [&](SmallVector<Value> &firsts, Value warp, int64_t warpSize,
                     Value lane, int64_t lanes, int64_t chunks, bool adjacent) {
     int64_t lanesApart = adjacent ? chunks * kChunk : kChunk;
@@ -62,7 +62,7 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
       firsts.push_back(builder.createOrFold<arith::AddIOp>(
           loc, first, constant(i * chunksApart)));
   };
-  append(rows, warpM, tile.warpM, laneM, tile.lanesM(), tile.threadM / kChunk,
+  append(rows, warpM, tile.warpM, laneM, tile.lanesM, tile.threadM / kChunk,
          /*adjacent=*/false);
   append(columns, warpN, tile.warpN, laneN, tile.lanesN(),
          tile.threadN / kChunk, hasAdjacentColumns());
@@ -156,7 +156,7 @@ std::pair<Value, Value> SimtTileExpansion::placeLine(OpBuilder &builder,
   auto [chunk, line] = split(builder, loc, number, kChunk);
   auto [rowChunk, columnChunk] =
       split(builder, loc, chunk, int64_t(columns.size()));
-  Value row = advance(rows[0], rowChunk, tile.lanesM() * kChunk),
+  Value row = advance(rows[0], rowChunk, tile.lanesM * kChunk),
         column =
             advance(columns[0], columnChunk,
                     hasAdjacentColumns() ? kChunk : tile.lanesN() * kChunk);

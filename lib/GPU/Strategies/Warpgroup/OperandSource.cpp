@@ -18,8 +18,7 @@ LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
   int64_t m = schedule.warpgroupM, n = schedule.warpgroupN,
           elements = m + (sumsOfElement - 1) * rows.value_or(m),
           sums = elements * n / ::nm::kWarpgroupThreads;
-  int64_t most =
-      std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
+  int64_t most = std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads);
   if (auto role = op->getParentOfType<WarpsOp>()) {
     most = role.getRegisters().value_or(most);
     if (role.getOrdered() && sumsOfElement == 1)
@@ -31,7 +30,7 @@ LogicalResult OperandSource::verifySums(SpMMOp op, const GpuTile &tile,
     return success();
   return op.emitOpError() << "expected at most "
                           << most - ::nm::kLeastOtherRegisters
-                          << " sums of a thread of " << tile.threads()
+                          << " sums of a thread of " << tile.threads
                           << ", but a warpgroup's tile of " << m << " x " << n
                           << " has " << sums;
 }
