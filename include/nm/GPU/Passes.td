@@ -316,7 +316,7 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     weights (N = M), in the condensed form that is the dense matrix itself, and
     becomes a call of the runtime's `nmCublasMultiply`, which queues cuBLAS'
     product on the current stream, in f32 throughout where the operands are. A
-    fill of C with zeros right before it goes. `nm.has_cublas` becomes a call of
+    fill of C with zeros before it goes, if C is not used in between. `nm.has_cublas` becomes a call of
     `nmCublasIsLoaded`, which loads the library at first.
 
     Where the product is the one branch under `nm.has_cublas`, the other branch

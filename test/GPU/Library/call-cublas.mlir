@@ -1,7 +1,8 @@
 // RUN: nm-opt %s --canonicalize --cse --nm-call-cublas --canonicalize | FileCheck %s
 // RUN: nm-opt %s --nm-call-cublas=available=false | FileCheck %s --check-prefix=WITHOUT
 
-// C is overwritten where it was filled with zeros right before, else added to.
+// C is overwritten where it was filled with zeros before, and is not used in
+// between, else added to.
 // CHECK-DAG: func.func private @nmCublasMultiply(index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index)
 // CHECK-DAG: func.func private @nmCublasTryMultiply({{.*}}) -> index
 // CHECK-DAG: func.func private @nmCublasIsLoaded() -> index
@@ -111,6 +112,37 @@ func.func @two_branches(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<
     nm.spmm <1:1, block = 1x32> schedule #nm.loops
       ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%d : memref<4x96xf32>)
   }
+  return
+}
+
+// CHECK-LABEL: func.func @fill_in_front
+// CHECK: memref.alloc() : memref<4x96xf32>
+// CHECK-NOT: linalg.fill
+// CHECK: memref.store %{{.*}} : memref<8xf32>
+// CHECK: call @nmCublasMultiply(
+func.func @fill_in_front(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %other: memref<8xf32>) -> memref<4x96xf32> {
+  %first = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc() : memref<4x96xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
+  memref.store %zero, %other[%first] : memref<8xf32>
+  nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+    ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
+  return %c : memref<4x96xf32>
+}
+
+// An argument may be the memory that is written in between.
+// CHECK-LABEL: func.func @fill_of_an_argument
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<4x96xf32>)
+// CHECK: memref.store %{{.*}} : memref<8xf32>
+// CHECK: call @nmCublasMultiply(
+func.func @fill_of_an_argument(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %c: memref<4x96xf32>, %other: memref<8xf32>) {
+  %first = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
+  memref.store %zero, %other[%first] : memref<8xf32>
+  nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+    ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
   return
 }
 
