@@ -13,6 +13,8 @@
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Config/Targets.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -274,6 +276,18 @@ static bool usesTiles(const llvm::Module &module, StringRef feature) {
          module.getFunction(("llvm.x86." + intrinsic + ".internal").str());
 }
 
+/// Whether `module` has code that pairs of bf16 are multiplied by, which LLVM
+/// does not know to be of AVX512_BF16.
+static bool multipliesPairs(const llvm::Module &module) {
+  for (const llvm::Function &function : module)
+    for (const llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = dyn_cast<llvm::CallInst>(&instruction))
+        if (auto *code = dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
+          if (StringRef(code->getAsmString()).starts_with("vdpbf16ps"))
+            return true;
+  return false;
+}
+
 /// Whether LLVM calls instructions of x86 so, and not a way to tune code or to
 /// harden it, which runs anywhere.
 static bool isInstructionSet(StringRef feature) {
@@ -305,6 +319,8 @@ HostTarget::getCheckedFeatures(const llvm::Module &module) const {
         (!name.starts_with("amx-") || usesTiles(module, name)))
       features.push_back(name.str());
   }
+  if (multipliesPairs(module))
+    features.push_back("avx512bf16");
   return features;
 }
 

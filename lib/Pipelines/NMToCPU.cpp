@@ -41,6 +41,7 @@ getVectorOptions(const NMToCPUOptions &options) {
     vector.vectorBits = cpu->vectorBits;
     vector.x86Permutes = cpu->permutes;
     vector.i8mm = cpu->multipliesMatrices(::nm::ElementType::I8);
+    vector.bf16Pairs = cpu->bf16Pairs;
   }
   return vector;
 }

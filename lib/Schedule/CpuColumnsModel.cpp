@@ -70,6 +70,7 @@ static double countCycles(const CpuProduct &product, int64_t kept,
          lines = double(bytes) / kLineBytes;
   // Cycles for a line of A that is laid out across rows of k, that is copied
   // along them, as for sums behind L2, and that L1 lacks.
+  double share = target.multipliesPairs(product.type) ? 0.5 : 1;
   double transpose = kLayOutCycles * kLineBytes / 8, copy = transpose / 2,
          miss = copy / 2;
   bool areSumsNear = choice.blockN * choice.vectors * bytes <= kSumsBytes;
@@ -81,12 +82,13 @@ static double countCycles(const CpuProduct &product, int64_t kept,
                           choice.vectors * bytes, rowsOf(product) * 4);
   double perCopy = isInPlace ? miss : product.isMMajor ? copy : transpose;
   auto countGroup = [&](int64_t count) {
-    double size = double(std::min(choice.tileRows, product.k) * count * bytes);
+    double size =
+        share * double(std::min(choice.tileRows, product.k) * count * bytes);
     double misses = std::max(0.0, 1 - double(kL1Bytes) / size);
     double all = double(count);
     double sums =
         columns * all * lines * perSum * double(areStored ? 1 : 2 * tiles + 2);
-    return weights * (all * (perVector + misses * lines * miss) + 1) +
+    return weights * share * (all * (perVector + misses * lines * miss) + 1) +
            columns * double(tiles) * kColumnCycles + sums +
            double(product.k * tasks) * all * lines * perCopy;
   };
@@ -128,8 +130,10 @@ static Choice choose(const CpuProduct &product, int64_t kept,
     best = choice;
     least = cycles;
   };
-  for (int64_t count = most; count > 0; --count) {
-    int64_t inL1 = kL1Bytes / (count * target.vectorBits / 8);
+  // Of pairs two vectors of rows are one of A.
+  int64_t together = target.multipliesPairs(product.type) ? 2 : 1;
+  for (int64_t count = roundUp(most, together); count > 0; count -= together) {
+    int64_t inL1 = kL1Bytes / (count / together * target.vectorBits / 8);
     for (int64_t rows : {inL1, inL1 * 4 / 3, inL1 * 2, product.k}) {
       rows = std::min({roundUp(rows, lanes), roundUp(product.k, lanes),
                        ColumnsForm::kMostRows});

@@ -64,8 +64,9 @@ int64_t nm::choosePanel(const CpuProduct &product, const CpuTarget &target,
   // Where columns share no index, many rows read a few columns of all rows of
   // k, and then the next columns: a panel of a cache line leaves no gaps
   // between what is read one after the other.
-  bool isOneLine = packs && pattern.bn == 1 && target.vectorBits >= 512 &&
-                   elementSize(product.type) == 4;
+  bool isOneLine =
+      packs && pattern.bn == 1 && target.vectorBits >= 512 &&
+      (elementSize(product.type) == 4 || target.multipliesPairs(product.type));
   int64_t vectors = isOneLine ? 1 : accumulators(target) * kRowsOfSums / lanes;
   if (product.n > 0)
     vectors = std::min(vectors, ceilDiv(product.n, lanes));
@@ -119,19 +120,23 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   // beside more columns; otherwise each multiplication loads A, and a weight
   // should be used often.
   bool shared = pattern.bn > 1;
+  bool isOfPairs = target.multipliesPairs(product.type);
   int64_t vectors =
       std::min(vectorsOfRows(target, shared), ceilDiv(rowsOf(product), lanes));
+  if (isOfPairs)
+    vectors = roundUp(vectors, 2);
   int64_t columns = std::min<int64_t>(8, accumulators(target) /
                                              std::max<int64_t>(vectors, 1));
 
   schedule.alongM = true;
   schedule.threadM = vectors * lanes;
   schedule.threadN = std::min(columns, schedule.threadM);
-  int64_t rowBytes = schedule.threadM * 4;
+  int64_t rowBytes = schedule.threadM * 4,
+          rowBytesOfA = isOfPairs ? rowBytes / 2 : rowBytes;
   // Rows of A that a whole unit of columns shares may come from L2.
   int64_t tileBytes = pattern.bn >= 8 ? 2 * kL1Bytes : kL1Bytes;
-  schedule.blockK =
-      roundUp(std::max<int64_t>(1, tileBytes / rowBytes), pattern.windowRows());
+  schedule.blockK = roundUp(std::max<int64_t>(1, tileBytes / rowBytesOfA),
+                            pattern.windowRows());
   schedule.packing = choosePacking(product, target);
   chooseTasksAlongM(product, target,
                     std::min<int64_t>(1024, kL2Bytes / rowBytes), schedule);
@@ -147,10 +152,14 @@ static double cyclesOfVector(const CpuTarget &target) {
 /// for each vector of rows loads A where no other column of the tile has the
 /// same index, behind loads of the weight and its index. Columns that share an
 /// index share loads of A, beside which a weight is loaded as it is multiplied,
-/// but one of 16 bits before, to be converted.
+/// but one of 16 bits before, to be converted. Of pairs, weights of four
+/// columns are loaded together; what a vector of rows takes was measured on a
+/// Zen 5, which interleaves rows beside the products.
 static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
   double cycles = cyclesOfVector(target), multiply = cycles * double(vectors);
+  if (target.multipliesPairs(product.type))
+    return multiply * 2 / 3 + (product.pattern.bn > 1 ? 0 : cycles);
   double load = elementSize(product.type) < 4 ? 2 * cycles : cycles;
   // A core whose vectors take longer loads in as many more cycles, too.
   return target.vectorCycles *

@@ -14,6 +14,12 @@ from conftest import ROOT, reference, relative_error
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64",
                                 reason="lists processors of x86-64")
 
+PAIRS = """
+func.func @f(%x: tensor<64x64xT>, %w: tensor<64x64xT, #nm.encoding<2:4>>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = linalg.matmul ins(%x, %w : tensor<64x64xT>, tensor<64x64xT, #nm.encoding<2:4>>)
+    outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}"""
 TEXT = """
 func.func @f(%a: tensor<?x64xf16>, %w: tensor<64x48xf16, #nm.encoding<2:4>>,
              %c: tensor<?x48xf32>) -> tensor<?x48xf32> {
@@ -78,6 +84,15 @@ def test_manifest_has_what_code_may_use(processor, some):
     # Ways to tune code, and instructions that nm never asks for, are no demands.
     assert not {name for name in features if name.startswith((
         "fast", "slow", "prefer", "tuning", "false-deps", "sgx", "xsave", "amx"))}
+
+
+@pytest.mark.parametrize("processor, element, mattr, wanted", [
+    ("znver5", "bf16", "", True), ("znver5", "bf16", "-avx512bf16", False),
+    ("znver5", "f32", "", False), ("sapphirerapids", "bf16", "-amx-tile", False)])
+def test_manifest_has_what_pairs_ask_for(processor, element, mattr, wanted):
+    text = PAIRS.replace("T", element)
+    features = manifest_features(nm.lower(text, "so", mcpu=processor, mattr=mattr))
+    assert ("avx512bf16" in features) == wanted
 
 
 @pytest.mark.skipif(not FEATURES.exists(), reason="needs LLVM's headers")

@@ -54,6 +54,9 @@ struct CpuTarget {
   /// i8 by smmla, of bf16 by bfmmla.
   bool i8Matrices = false;
   bool bf16Matrices = false;
+  /// Whether vectors of 512 bits sum products of pairs of bf16 (AVX512_BF16) at
+  /// the rate of f32's, which are twice as many: on AMD's.
+  bool bf16Pairs = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -64,6 +67,10 @@ struct CpuTarget {
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
   double denseRate(ElementType type) const;
+  /// Whether vectors along m multiply pairs of `type`.
+  bool multipliesPairs(ElementType type) const {
+    return bf16Pairs && type == ElementType::BF16;
+  }
   bool multipliesMatrices(ElementType type) const {
     return type == ElementType::BF16 ? bf16Matrices
                                      : type == ElementType::I8 && i8Matrices;

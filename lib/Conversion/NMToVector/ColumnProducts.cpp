@@ -8,12 +8,16 @@
 // with the rows that their indices name, the sums of all rows in registers, and
 // added to a scratch tile until all of k is done.
 //
+// bf16 may be multiplied by pairs of a column's weights (PairsOfBF16.h), the
+// last of an odd number with zero.
+//
 // Few rows: a vector has as many weights of a column, and what they are
 // multiplied with is gathered of a row of A.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ImageTile.h"
+#include "PairsOfBF16.h"
 #include "ProductTile.h"
 #include "SumsTile.h"
 #include "TileOfA.h"
@@ -41,7 +45,9 @@ public:
   ColumnProducts(VectorEmitter &emitter, const ProductTile &tile,
                  ColumnsForm form, int64_t rows)
       : e(emitter), tile(tile), form(form), tiles(form.tiles(tile.k)),
-        maxVectors(std::max<int64_t>(1, rows / emitter.lanes)) {}
+        vectorsOfUnit(multipliesPairs(emitter, tile) ? 2 : 1),
+        maxVectors(llvm::alignTo(std::max<int64_t>(1, rows / emitter.lanes),
+                                 vectorsOfUnit)) {}
 
   void expandMany();
   void expandFew();
@@ -94,6 +100,10 @@ private:
               int64_t vector);
   SmallVector<Value> addWeight(Value place, const Corner &corner,
                                const Scratch &scratch, ArrayRef<Value> sums);
+  bool isOfPairs() const { return vectorsOfUnit > 1; }
+  Value loadWeight(Value place);
+  SmallVector<Value> addPair(Value place, bool isWhole, const Scratch &scratch,
+                             ArrayRef<Value> sums);
 
   /// A row of A, as accumulators, in a scratch array of all rows.
   struct ScratchRow {
@@ -108,6 +118,8 @@ private:
   const ProductTile &tile;
   ColumnsForm form;
   int64_t tiles;
+  /// Vectors that are laid out together.
+  int64_t vectorsOfUnit;
   int64_t maxVectors;
 };
 } // namespace
@@ -175,7 +187,8 @@ ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors, bool isWhole,
   int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
   Value width = e.index(vectors * e.lanes);
   bool inPlace = isWhole && isReadInPlace(vectors);
-  return {vectors, inPlace ? Value() : e.allocate({e.index(kRows), width}),
+  Value widthOfA = e.index(vectors / vectorsOfUnit * e.lanes);
+  return {vectors, inPlace ? Value() : e.allocate({e.index(kRows), widthOfA}),
           sumsAtOnce() ? Value() : e.allocate({columns, width}), imageRows,
           isWhole};
 }
@@ -204,8 +217,9 @@ void ColumnProducts::expandMany() {
     return expandImage();
   int64_t vectors = maxVectors;
   if (!ShapedType::isDynamic(tile.staticM))
-    vectors =
-        std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
+    vectors = std::min<int64_t>(
+        vectors, llvm::divideCeil(tile.staticM, vectorsOfUnit * e.lanes) *
+                     vectorsOfUnit);
   auto expandRange = [&](Value begin, Value end, int64_t vectors,
                          bool isWhole) {
     Scratch scratch = allocate(vectors, isWhole);
@@ -217,19 +231,24 @@ void ColumnProducts::expandMany() {
   if (getConstantIntValue(whole).value_or(1) > 0)
     expandRange(e.index(0), whole, vectors, /*isWhole=*/true);
   if (!ShapedType::isDynamic(tile.staticM)) {
+    int64_t unitRows = vectorsOfUnit * e.lanes;
     if (int64_t rest = tile.staticM % (vectors * e.lanes))
-      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes),
-                  /*isWhole=*/rest % e.lanes == 0);
+      expandRange(whole, tile.m,
+                  llvm::divideCeil(rest, unitRows) * vectorsOfUnit,
+                  /*isWhole=*/rest % unitRows == 0);
     return;
   }
   // Where the rest is not known, in halves, and the last rows by a vector.
-  for (int64_t count = vectors / 2; count > 0; count /= 2) {
+  auto halve = [&](int64_t count) {
+    return count / 2 / vectorsOfUnit * vectorsOfUnit;
+  };
+  for (int64_t count = halve(vectors); count > 0; count = halve(count)) {
     Value end =
         e.add(whole, e.roundDown(e.sub(tile.m, whole), count * e.lanes));
     expandRange(whole, end, count, /*isWhole=*/true);
     whole = end;
   }
-  expandRange(whole, tile.m, 1, /*isWhole=*/false);
+  expandRange(whole, tile.m, vectorsOfUnit, /*isWhole=*/false);
 }
 
 void ColumnProducts::expandRows(Value firstRow, Value endRow,
@@ -240,7 +259,7 @@ void ColumnProducts::expandRows(Value firstRow, Value endRow,
     if (scratch.a)
       layOutA(e, tile,
               {firstRow, firstK, kRows, scratch.vectors, scratch.a,
-               scratch.imageRows, scratch.isWhole});
+               scratch.imageRows, scratch.isWhole, isOfPairs()});
     // A column's weights begin where those of the column before end.
     e.loop(e.index(0), tile.n, 1, {loadFirst(e.index(0), kTile)},
            [&](Value column, ArrayRef<Value> first) -> SmallVector<Value> {
@@ -275,6 +294,33 @@ SmallVector<Value> ColumnProducts::addWeight(Value place, const Corner &corner,
   return results;
 }
 
+/// The weight at `place`, as it is in memory.
+Value ColumnProducts::loadWeight(Value place) {
+  Value zero = e.index(0);
+  return memref::LoadOp::create(e.b, tile.values,
+                                ValueRange{zero, zero, place});
+}
+
+/// Adds the products of the weights at `place` and, of a whole pair, behind it.
+SmallVector<Value> ColumnProducts::addPair(Value place, bool isWhole,
+                                           const Scratch &scratch,
+                                           ArrayRef<Value> sums) {
+  Value next = e.add(place, 1);
+  Value left = loadIndex(place), right = isWhole ? loadIndex(next) : Value();
+  Value weights =
+      broadcastPair(e, loadWeight(place), isWhole ? loadWeight(next) : Value());
+  SmallVector<Value> results;
+  for (int64_t unit = 0; unit < scratch.vectors / vectorsOfUnit; ++unit) {
+    auto load = [&](Value row) {
+      return e.load(scratch.a, {row, e.index(unit * e.lanes)});
+    };
+    for (Value a :
+         interleavePairs(e, load(left), isWhole ? load(right) : Value()))
+      results.push_back(multiplyPairs(e, a, weights, sums[results.size()]));
+  }
+  return results;
+}
+
 /// Adds the sums of a tile of k to those before, or writes them to C.
 void ColumnProducts::storeSums(Value column, Value kTile,
                                const Scratch &scratch, const Rows &rows,
@@ -303,6 +349,17 @@ Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
   Corner corner = {rows.first, e.mul(kTile, form.tileRows)};
   auto count = static_cast<size_t>(scratch.vectors);
   SmallVector<Value> sums(count, e.zeroVector());
+  if (isOfPairs()) {
+    Value even = e.add(first, e.roundDown(e.sub(end, first), 2));
+    sums = e.loop(first, even, 2, sums, [&](Value place, ArrayRef<Value> sums) {
+      return addPair(place, /*isWhole=*/true, scratch, sums);
+    });
+    sums = e.loop(even, end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
+      return addPair(place, /*isWhole=*/false, scratch, sums);
+    });
+    storeSums(column, kTile, scratch, rows, sums);
+    return end;
+  }
   if (scratch.vectors <= kFewVectors) {
     // Two weights at a time, whose sums do not wait for each other, then one.
     sums.append(count, e.zeroVector());

@@ -303,7 +303,7 @@ struct ConvertNMToVector
           << vectorBits.getValue();
       return signalPassFailure();
     }
-    VectorTarget target = {vectorBits, x86Permutes, i8mm};
+    VectorTarget target = {vectorBits, x86Permutes, i8mm, bf16Pairs};
     expandWindows(getOperation(), target);
     RewritePatternSet patterns(&getContext());
     populateNMToVectorPatterns(patterns, target);

@@ -3,11 +3,22 @@
 #include "TileOfA.h"
 
 #include "ImageTile.h"
+#include "PairsOfBF16.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+
+/// Stores vector `vector` of row `row`, and of pairs the next one beside it.
+static void storeVector(VectorEmitter &e, const TileOfA &tile, Value row,
+                        int64_t vector, ArrayRef<Value> values) {
+  if (!tile.isOfPairs)
+    return e.store(values.front(), tile.scratch,
+                   {row, e.index(vector * e.lanes)});
+  e.store(packPair(e, values[0], values[1]), tile.scratch,
+          {row, e.index(vector / 2 * e.lanes)});
+}
 
 /// Copies rows `row` to `row` + lanes of k of a row-major A: for each vector a
 /// square block, transposed in registers.
@@ -16,15 +27,25 @@ static void layOutRowMajor(VectorEmitter &e, const ProductTile &product,
   Value k = e.add(tile.firstK, row);
   Value width = e.sub(e.index(product.k), k);
   Value lastRow = e.sub(product.m, e.index(1));
-  for (int64_t vector = 0; vector < tile.vectors; ++vector) {
+  auto layOut = [&](int64_t vector) {
     SmallVector<Value> block;
     for (int64_t lane = 0; lane < e.lanes; ++lane) {
       Value m = e.min(e.add(tile.firstRow, vector * e.lanes + lane), lastRow);
       block.push_back(e.maskedLoad(product.a, product.indicesOfA(m, k), width));
     }
-    for (auto [lane, column] : llvm::enumerate(e.transpose(block)))
-      e.store(column, tile.scratch,
-              {e.add(row, lane), e.index(vector * e.lanes)});
+    return e.transpose(block);
+  };
+  int64_t together = tile.isOfPairs ? 2 : 1;
+  for (int64_t vector = 0; vector < tile.vectors; vector += together) {
+    SmallVector<SmallVector<Value>> blocks;
+    for (int64_t i = 0; i < together; ++i)
+      blocks.push_back(layOut(vector + i));
+    for (int64_t lane = 0; lane < e.lanes; ++lane) {
+      SmallVector<Value> values;
+      for (ArrayRef<Value> block : blocks)
+        values.push_back(block[size_t(lane)]);
+      storeVector(e, tile, e.add(row, lane), vector, values);
+    }
   }
 }
 
@@ -33,10 +54,13 @@ static void layOutRowMajor(VectorEmitter &e, const ProductTile &product,
 static void layOutColumnMajor(VectorEmitter &e, const ProductTile &product,
                               const TileOfA &tile) {
   Value end = e.min(tile.kRows, e.sub(e.index(product.k), tile.firstK));
+  int64_t together = tile.isOfPairs ? 2 : 1;
   auto forEachVector = [&](Value row, llvm::function_ref<Value(Value)> make) {
-    for (int64_t vector = 0; vector < tile.vectors; ++vector) {
-      Value offset = e.index(vector * e.lanes);
-      e.store(make(offset), tile.scratch, {row, offset});
+    for (int64_t vector = 0; vector < tile.vectors; vector += together) {
+      SmallVector<Value> values;
+      for (int64_t i = 0; i < together; ++i)
+        values.push_back(make(e.index((vector + i) * e.lanes)));
+      storeVector(e, tile, row, vector, values);
     }
   };
   e.loop(e.index(0), end, 1, [&](Value row) {

@@ -17,6 +17,8 @@ struct TileOfA {
   int64_t imageRows = 0;
   /// Whether A has all of the rows.
   bool isWhole = false;
+  /// Whether two vectors are one of bf16: see PairsOfBF16.h.
+  bool isOfPairs = false;
 };
 
 /// Copies the tile from A to its scratch array, from a row-major A by square

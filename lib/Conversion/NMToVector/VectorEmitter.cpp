@@ -75,6 +75,24 @@ Value VectorEmitter::broadcast(Value scalar) {
   return vector::BroadcastOp::create(b, vectorType, scalar);
 }
 
+SmallVector<Value> VectorEmitter::broadcastEach(Value quarter) {
+  int64_t count = lanes / 4;
+  SmallVector<int64_t> repeated;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    repeated.push_back(lane % count);
+  Value all = keepInRegister(
+      vector::ShuffleOp::create(b, quarter, quarter, repeated).getResult());
+  SmallVector<Value> results;
+  for (int64_t element = 0; element < count; ++element) {
+    // Of each part its own, which a shuffle within parts does.
+    SmallVector<int64_t> same;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      same.push_back(lane / count * count + element);
+    results.push_back(vector::ShuffleOp::create(b, all, all, same));
+  }
+  return results;
+}
+
 Value VectorEmitter::loadScalar(Value memref, ArrayRef<Value> indices) {
   return extend(memref::LoadOp::create(b, memref, indices));
 }
@@ -383,11 +401,13 @@ Value VectorEmitter::advance(Value address, Value elements) {
   return b.createOrFold<arith::AddIOp>(address, bytes);
 }
 
-Value VectorEmitter::keepInRegister(Value address) {
-  // Empty assembly, behind which LLVM does not see a sum.
+Value VectorEmitter::keepInRegister(Value value) {
+  // Empty assembly, behind which LLVM sees neither a sum nor a load.
+  Type type = value.getType();
   return LLVM::InlineAsmOp::create(
-             b, b.getI64Type(), ValueRange{address}, /*asm_string=*/"",
-             /*constraints=*/"=r,0", /*has_side_effects=*/false,
+             b, type, ValueRange{value}, /*asm_string=*/"",
+             /*constraints=*/isa<VectorType>(type) ? "=v,0" : "=r,0",
+             /*has_side_effects=*/false,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              LLVM::AsmDialectAttr{}, ArrayAttr{})
       .getResult(0);

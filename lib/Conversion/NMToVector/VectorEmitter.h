@@ -52,6 +52,8 @@ public:
 
   Value zeroVector();
   Value broadcast(Value scalar);
+  /// Each of a quarter of `lanes` elements of 32 bits in all lanes.
+  SmallVector<Value> broadcastEach(Value quarter);
   Value loadScalar(Value memref, ArrayRef<Value> indices);
   /// Whether a lane is one of the first `width`.
   Value mask(Value width);
@@ -100,8 +102,9 @@ public:
   Value address(Value memref, ArrayRef<Value> indices);
   /// The address `elements` behind another.
   Value advance(Value address, Value elements);
-  /// An address that is in a register of its own where it is loaded from.
-  Value keepInRegister(Value address);
+  /// A value that is in a register of its own where it is used: an address, or
+  /// what LLVM would load again for each of its elements.
+  Value keepInRegister(Value value);
   /// The vector that begins `element` elements behind an address.
   Value loadAt(Value address, int64_t element);
 

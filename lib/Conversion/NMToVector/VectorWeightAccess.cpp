@@ -1,6 +1,7 @@
 //===- VectorWeightAccess.cpp - Reads packed and condensed weights --------===//
 
 #include "VectorWeightAccess.h"
+#include "PairsOfBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -31,13 +32,44 @@ WeightAccess::WeightAccess(VectorEmitter &emitter, const ProductTile &tile,
 }
 
 Value WeightAccess::value(Value panelIndex, Value row, Value column) {
+  return e.extend(loadValue(panelIndex, row, column));
+}
+
+/// The value as it is in memory.
+Value WeightAccess::loadValue(Value panelIndex, Value row, Value column) {
   if (packed)
-    return e.loadScalar(valuesMemref, {panelIndex, row, column});
+    return memref::LoadOp::create(e.b, valuesMemref,
+                                  ValueRange{panelIndex, row, column});
   // Columns that the last panel lacks repeat the last one: none of them is
   // part of C.
   Value last = e.sub(columns, e.index(1));
   Value inMatrix = e.min(e.add(firstColumn(panelIndex), column), last);
-  return e.loadScalar(valuesMemref, {row, inMatrix});
+  return memref::LoadOp::create(e.b, valuesMemref, ValueRange{row, inMatrix});
+}
+
+SmallVector<Value> WeightAccess::pairs(Value panelIndex, Value first,
+                                       Value second, Value column,
+                                       int64_t count) {
+  constexpr int64_t kTogether = 4;
+  auto type = VectorType::get({kTogether}, e.b.getBF16Type());
+  SmallVector<Value> results;
+  for (int64_t i = 0; packed && i + kTogether <= count; i += kTogether) {
+    auto load = [&](Value row) -> Value {
+      return vector::LoadOp::create(
+          e.b, type, valuesMemref,
+          ValueRange{panelIndex, row, e.add(column, i)});
+    };
+    results.append(
+        broadcastPairs(e, load(first), second ? load(second) : Value()));
+  }
+  for (int64_t i = int64_t(results.size()); i < count; ++i) {
+    auto load = [&](Value row) {
+      return loadValue(panelIndex, row, e.add(column, i));
+    };
+    results.push_back(
+        broadcastPair(e, load(first), second ? load(second) : Value()));
+  }
+  return results;
 }
 
 Value WeightAccess::values(Value panelIndex, Value row, int64_t column,

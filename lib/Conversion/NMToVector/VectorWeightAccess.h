@@ -24,6 +24,10 @@ public:
 
   /// The value at `row` of the condensed form and `column` of the panel.
   Value value(Value panelIndex, Value row, Value column);
+  /// Pairs of the values at rows `first` and `second` of `count` columns from
+  /// `column` on, each in all lanes; of one row where `second` is null.
+  SmallVector<Value> pairs(Value panelIndex, Value first, Value second,
+                           Value column, int64_t count);
   /// Values of the `used` columns from `column` on; the lanes behind are
   /// unspecified numbers of the panel, or zero.
   Value values(Value panelIndex, Value row, int64_t column, int64_t used);
@@ -38,6 +42,7 @@ public:
 private:
   /// Columns of the condensed form, from the first one of the panel on.
   Value firstColumn(Value panelIndex) { return e.mul(panelIndex, panel); }
+  Value loadValue(Value panelIndex, Value row, Value column);
   Value loadIndexBytes(Value panelIndex, Value unit, int64_t firstByte,
                        int64_t count);
 

@@ -13,9 +13,15 @@
 // may be larger where many columns share them. The scratch tile of C is read
 // and written once for each tile of k, from L2.
 //
+// bf16 may be multiplied by pairs of kept rows (PairsOfBF16.h): those of two
+// units of a window or, where it has an odd number of them, of two windows. The
+// last window has none beside it where windows are odd, and is paired with
+// zeros.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ImageTile.h"
+#include "PairsOfBF16.h"
 #include "ProductTile.h"
 #include "SumsTile.h"
 #include "TileOfA.h"
@@ -43,6 +49,7 @@ public:
   AlongM(VectorEmitter &emitter, const ProductTile &tile,
          const VectorSchedule &schedule)
       : e(emitter), tile(tile), weights(emitter, tile, schedule),
+        vectorsOfUnit(multipliesPairs(emitter, tile) ? 2 : 1),
         windows(tile.pattern.windows(tile.k)),
         windowsPerTile(std::clamp<int64_t>(
             kRowsOf(schedule) / tile.pattern.windowRows(), 1, windows)),
@@ -50,7 +57,9 @@ public:
         windowsPerGroup(windowsOf(::nm::kChainRows * ::nm::kChainRows,
                                   windowsPerTile, windows)),
         registerColumns(std::max<int64_t>(1, schedule.columns)),
-        maxVectors(std::max<int64_t>(1, schedule.rows / emitter.lanes)) {}
+        maxVectors(
+            llvm::alignTo(std::max<int64_t>(1, schedule.rows / emitter.lanes),
+                          vectorsOfUnit)) {}
 
   void expand();
 
@@ -80,6 +89,10 @@ private:
     Value firstGroup;
     int64_t columns;
     int64_t columnsPerGroup;
+  };
+  /// A unit of a window of a tile of k.
+  struct Unit {
+    Value window, unit;
   };
   /// A tile of k.
   struct KTile {
@@ -127,20 +140,43 @@ private:
     bool isOne = windowsPerTile * tile.pattern.keptRows() <= most;
     return isOne ? windowsPerTile : windowsOf(most, 1, windowsPerTile);
   }
+  bool isOfPairs() const { return vectorsOfUnit > 1; }
   void sumChain(const RegisterTile &registers, const KTile &kTile, Value first,
                 Value end, const Scratch &scratch);
-  SmallVector<Value> addWindow(const RegisterTile &registers,
-                               const KTile &kTile, Value window,
-                               const Scratch &scratch, ArrayRef<Value> sums);
-  SmallVector<Value> addUnit(const RegisterTile &registers, const KTile &kTile,
-                             Value window, Value unitOfWindow,
-                             const Scratch &scratch, ArrayRef<Value> sums);
+  SmallVector<Value> addChain(const RegisterTile &registers, const KTile &kTile,
+                              Value first, Value end, const Scratch &scratch,
+                              ArrayRef<Value> sums);
+  SmallVector<Value> addWindows(const RegisterTile &registers,
+                                const KTile &kTile, Value window, Value second,
+                                const Scratch &scratch, ArrayRef<Value> sums);
+  SmallVector<Value> addUnits(const RegisterTile &registers, const KTile &kTile,
+                              ArrayRef<Unit> units, const Scratch &scratch,
+                              ArrayRef<Value> sums);
+  SmallVector<Value> addPair(const RegisterTile &registers,
+                             ArrayRef<Value> weightRows,
+                             ArrayRef<SmallVector<Value>> aRows,
+                             ArrayRef<Value> sums);
+  Value unitOf(const KTile &kTile, const Unit &unit) {
+    return e.add(e.mul(e.add(kTile.firstWindow, unit.window), tile.pattern.n),
+                 unit.unit);
+  }
+  /// Elements of the scratch tile from one row of k to the next, where two
+  /// vectors of bf16 have the place of one of accumulators.
+  int64_t elementsOfRow(const Scratch &scratch) const {
+    return scratch.vectors / vectorsOfUnit * e.lanes;
+  }
+  SmallVector<Value> startsOf(const RegisterTile &registers, const KTile &kTile,
+                              const Unit &unit, const Scratch &scratch);
+  SmallVector<Value> advanceAll(ArrayRef<Value> starts, Value rowOfUnit,
+                                const Scratch &scratch);
   SmallVector<Value> addRow(const RegisterTile &registers, Value weightRow,
                             ArrayRef<Value> aRows, ArrayRef<Value> sums);
 
   VectorEmitter &e;
   const ProductTile &tile;
   WeightAccess weights;
+  /// Vectors that are laid out together.
+  int64_t vectorsOfUnit;
   int64_t windows;
   int64_t windowsPerTile;
   /// That are summed in registers, and in the scratch tile.
@@ -168,9 +204,10 @@ void AlongM::expand() {
     return expandImage();
   int64_t vectors = maxVectors;
   if (!ShapedType::isDynamic(tile.staticM))
-    vectors =
-        std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
-  int64_t rows = std::max<int64_t>(1, vectors) * e.lanes;
+    vectors = std::min<int64_t>(
+        vectors, llvm::divideCeil(tile.staticM, vectorsOfUnit * e.lanes) *
+                     vectorsOfUnit);
+  int64_t rows = std::max<int64_t>(vectorsOfUnit, vectors) * e.lanes;
   auto expandRange = [&](Value begin, Value end, int64_t vectors,
                          bool isWhole) {
     Scratch scratch = allocate(vectors);
@@ -184,19 +221,25 @@ void AlongM::expand() {
     expandRange(e.index(0), whole, rows / e.lanes, /*isWhole=*/true);
   if (!ShapedType::isDynamic(tile.staticM)) {
     // The rest of the rows in as few vectors as they need.
+    int64_t unitRows = vectorsOfUnit * e.lanes;
     if (int64_t rest = tile.staticM % rows)
-      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes),
-                  /*isWhole=*/rest % e.lanes == 0);
+      expandRange(whole, tile.m,
+                  llvm::divideCeil(rest, unitRows) * vectorsOfUnit,
+                  /*isWhole=*/rest % unitRows == 0);
     return;
   }
   // Where that is not known, in halves, and the last rows by single vectors.
-  for (int64_t vectors = rows / e.lanes / 2; vectors > 1; vectors /= 2) {
+  auto halve = [&](int64_t count) {
+    return count / 2 / vectorsOfUnit * vectorsOfUnit;
+  };
+  for (int64_t vectors = halve(rows / e.lanes); vectors > vectorsOfUnit;
+       vectors = halve(vectors)) {
     Value end =
         e.add(whole, e.roundDown(e.sub(tile.m, whole), vectors * e.lanes));
     expandRange(whole, end, vectors, /*isWhole=*/true);
     whole = end;
   }
-  expandRange(whole, tile.m, 1, /*isWhole=*/false);
+  expandRange(whole, tile.m, vectorsOfUnit, /*isWhole=*/false);
 }
 
 AlongM::Scratch AlongM::allocate(int64_t vectors, int64_t imageRows) {
@@ -207,7 +250,7 @@ AlongM::Scratch AlongM::allocate(int64_t vectors, int64_t imageRows) {
       llvm::alignTo(windowsPerTile * tile.pattern.windowRows(), e.lanes);
   Value columns =
       e.mul(e.ceilDiv(e.mul(weights.panels, weights.panel), e.lanes), e.lanes);
-  Value a = e.allocate({e.index(kRows), e.index(width)}),
+  Value a = e.allocate({e.index(kRows), e.index(width / vectorsOfUnit)}),
         sums = e.allocate({columns, e.index(width)});
   Value promoted =
       windowsPerGroup < windows ? e.allocate({columns, e.index(width)}) : sums;
@@ -244,7 +287,7 @@ void AlongM::sumGroup(Value firstRow, Value first, Value end,
     layOutA(e, tile,
             {firstRow, e.mul(firstWindow, windowRows),
              e.mul(kTile.windows, windowRows), scratch.vectors, scratch.a,
-             scratch.imageRows, scratch.isWhole});
+             scratch.imageRows, scratch.isWhole, isOfPairs()});
     e.loop(e.index(0), weights.panels, 1,
            [&](Value panel) { sumPanel(panel, kTile, scratch); });
   });
@@ -351,10 +394,7 @@ void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
                       Value first, Value end, const Scratch &scratch) {
   int64_t count = registers.columns * registers.vectors;
   SmallVector<Value> sums(count, e.zeroVector());
-  sums = e.loop(
-      first, end, 1, sums, [&](Value window, ArrayRef<Value> windowSums) {
-        return addWindow(registers, kTile, window, scratch, windowSums);
-      });
+  sums = addChain(registers, kTile, first, end, scratch, sums);
   keepRolled(sums);
 
   Value firstSum =
@@ -371,50 +411,104 @@ void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
   }
 }
 
-SmallVector<Value> AlongM::addWindow(const RegisterTile &registers,
-                                     const KTile &kTile, Value window,
-                                     const Scratch &scratch,
-                                     ArrayRef<Value> sums) {
+/// Adds the products of the windows from `first` to `end`.
+SmallVector<Value> AlongM::addChain(const RegisterTile &registers,
+                                    const KTile &kTile, Value first, Value end,
+                                    const Scratch &scratch,
+                                    ArrayRef<Value> sums) {
+  auto addOne = [&](Value window, ArrayRef<Value> before) {
+    return addWindows(registers, kTile, window, Value(), scratch, before);
+  };
+  if (!isOfPairs() || tile.pattern.n % 2 == 0)
+    return e.loop(first, end, 1, sums, addOne);
+  Value whole = e.add(first, e.roundDown(e.sub(end, first), 2));
+  SmallVector<Value> results =
+      e.loop(first, whole, 2, sums, [&](Value window, ArrayRef<Value> before) {
+        return addWindows(registers, kTile, window, e.add(window, 1), scratch,
+                          before);
+      });
+  keepRolled(results);
+  return e.loop(whole, end, 1, results, addOne);
+}
+
+/// Adds the products of a window, and of a second one where that is not null.
+SmallVector<Value> AlongM::addWindows(const RegisterTile &registers,
+                                      const KTile &kTile, Value window,
+                                      Value second, const Scratch &scratch,
+                                      ArrayRef<Value> sums) {
   const ::nm::Pattern &pattern = tile.pattern;
+  // A pair has units of one window, or of two.
+  int64_t step = isOfPairs() && pattern.n % 2 == 0 ? 2 : 1;
   return e.sumItems(
-      e.index(0), pattern.n, pattern.bk, pattern.bk == 1 ? kUnroll / 2 : 1,
-      sums, [&](Value unit, ArrayRef<Value> unitSums) {
-        return addUnit(registers, kTile, window, unit, scratch, unitSums);
+      e.index(0), pattern.n / step, vectorsOfUnit * pattern.bk,
+      pattern.bk == 1 ? kUnroll / 2 : 1, sums,
+      [&](Value item, ArrayRef<Value> itemSums) {
+        SmallVector<Unit, 2> units = {{window, e.mul(item, step)}};
+        if (step == 2)
+          units.push_back({window, e.add(units[0].unit, 1)});
+        else if (second)
+          units.push_back({second, units[0].unit});
+        return addUnits(registers, kTile, units, scratch, itemSums);
       });
 }
 
-SmallVector<Value> AlongM::addUnit(const RegisterTile &registers,
-                                   const KTile &kTile, Value window,
-                                   Value unitOfWindow, const Scratch &scratch,
-                                   ArrayRef<Value> sums) {
-  const ::nm::Pattern &pattern = tile.pattern;
-  Value unit =
-      e.add(e.mul(e.add(kTile.firstWindow, window), pattern.n), unitOfWindow);
-  // The index is scaled by itself: what it is added to is one addition for all
-  // units of a window.
-  int64_t rowElements = scratch.vectors * e.lanes;
-  Value windowStart =
-      e.address(scratch.a, {e.mul(window, pattern.windowRows()),
-                            e.mul(registers.firstVector, e.lanes)});
-  SmallVector<Value> unitStarts;
-  for (int64_t group = 0; group < registers.columns / registers.columnsPerGroup;
-       ++group) {
-    Value position = weights.unitIndex(registers.panel, unit,
-                                       e.add(registers.firstGroup, group));
-    unitStarts.push_back(
-        e.advance(windowStart, e.mul(position, pattern.bk * rowElements)));
+/// Adds the products of a unit, or of a pair of them.
+SmallVector<Value> AlongM::addUnits(const RegisterTile &registers,
+                                    const KTile &kTile, ArrayRef<Unit> units,
+                                    const Scratch &scratch,
+                                    ArrayRef<Value> sums) {
+  int64_t bk = tile.pattern.bk;
+  SmallVector<Value> numbers;
+  SmallVector<SmallVector<Value>> starts;
+  for (const Unit &unit : units) {
+    numbers.push_back(unitOf(kTile, unit));
+    starts.push_back(startsOf(registers, kTile, unit, scratch));
   }
   return e.sumItems(
-      e.index(0), pattern.bk, /*rowsPerItem=*/1, kUnroll, sums,
-      [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
-        SmallVector<Value> aRows = unitStarts;
-        if (pattern.bk > 1)
-          aRows = llvm::map_to_vector(unitStarts, [&](Value start) {
-            return e.advance(start, e.mul(rowOfUnit, rowElements));
-          });
-        Value weightRow = e.add(e.mul(unit, pattern.bk), rowOfUnit);
-        return addRow(registers, weightRow, aRows, rowSums);
+      e.index(0), bk, /*rowsPerItem=*/vectorsOfUnit, kUnroll / vectorsOfUnit,
+      sums, [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
+        SmallVector<Value> weightRows;
+        SmallVector<SmallVector<Value>> aRows;
+        for (auto [number, start] : llvm::zip_equal(numbers, starts)) {
+          weightRows.push_back(e.add(e.mul(number, bk), rowOfUnit));
+          aRows.push_back(advanceAll(start, rowOfUnit, scratch));
+        }
+        if (isOfPairs())
+          return addPair(registers, weightRows, aRows, rowSums);
+        return addRow(registers, weightRows.front(), aRows.front(), rowSums);
       });
+}
+
+/// Where the rows of A begin that the groups of columns choose for a unit.
+SmallVector<Value> AlongM::startsOf(const RegisterTile &registers,
+                                    const KTile &kTile, const Unit &unit,
+                                    const Scratch &scratch) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  // The index is scaled by itself: what it is added to is one addition for all
+  // units of a window.
+  Value windowStart = e.address(
+      scratch.a,
+      {e.mul(unit.window, pattern.windowRows()),
+       e.mul(e.floorDiv(registers.firstVector, vectorsOfUnit), e.lanes)});
+  SmallVector<Value> starts;
+  for (int64_t group = 0; group < registers.columns / registers.columnsPerGroup;
+       ++group) {
+    Value position = weights.unitIndex(registers.panel, unitOf(kTile, unit),
+                                       e.add(registers.firstGroup, group));
+    starts.push_back(e.advance(
+        windowStart, e.mul(position, pattern.bk * elementsOfRow(scratch))));
+  }
+  return starts;
+}
+
+/// Row `rowOfUnit` of each unit that begins at one of `starts`.
+SmallVector<Value> AlongM::advanceAll(ArrayRef<Value> starts, Value rowOfUnit,
+                                      const Scratch &scratch) {
+  if (tile.pattern.bk == 1)
+    return SmallVector<Value>(starts);
+  return llvm::map_to_vector(starts, [&](Value start) {
+    return e.advance(start, e.mul(rowOfUnit, elementsOfRow(scratch)));
+  });
 }
 
 /// Adds the products of a row of weights and the rows of A whose addresses
@@ -440,6 +534,36 @@ SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
         registers.panel, weightRow, e.add(registers.firstColumn, column)));
     for (int64_t vector = 0; vector < registers.vectors; ++vector)
       results.push_back(e.multiplyAdd(a[vector], weight, sums[results.size()]));
+  }
+  return results;
+}
+
+/// Adds the products of one or two rows of weights and the rows of A whose
+/// addresses `aRows` has, for each of them one for each group of columns.
+SmallVector<Value> AlongM::addPair(const RegisterTile &registers,
+                                   ArrayRef<Value> weightRows,
+                                   ArrayRef<SmallVector<Value>> aRows,
+                                   ArrayRef<Value> sums) {
+  bool isPair = weightRows.size() == 2;
+  SmallVector<Value> pairs = weights.pairs(
+      registers.panel, weightRows[0], isPair ? weightRows[1] : Value(),
+      registers.firstColumn, registers.columns);
+  SmallVector<Value> a, results;
+  for (int64_t column = 0; column < registers.columns; ++column) {
+    if (column % registers.columnsPerGroup == 0) {
+      a.clear();
+      int64_t group = column / registers.columnsPerGroup;
+      for (int64_t place = 0; place < registers.vectors / 2; ++place) {
+        auto load = [&](ArrayRef<Value> rows) {
+          return e.loadAt(rows[size_t(group)], place * e.lanes);
+        };
+        a.append(interleavePairs(e, load(aRows[0]),
+                                 isPair ? load(aRows[1]) : Value()));
+      }
+    }
+    for (Value vector : a)
+      results.push_back(multiplyPairs(e, vector, pairs[size_t(column)],
+                                      sums[results.size()]));
   }
   return results;
 }

@@ -22,6 +22,9 @@ struct VectorTarget {
   /// Whether smmla of Arm multiplies i8 in the packed form of #nm.amx, where
   /// vectors have 128 bits; else sdot does.
   bool i8mm = false;
+  /// Whether vdpbf16ps of AVX512_BF16 multiplies pairs of bf16 as fast as f32
+  /// is multiplied, where vectors have 512 bits.
+  bool bf16Pairs = false;
 
   /// Lanes of 32 bits.
   int64_t lanes() const { return bits / 32; }

@@ -16,6 +16,8 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     * Along m: A is re-laid m-major in a scratch tile, weights are broadcast
       into a register tile of whole vectors along m, and C is kept in a scratch
       tile until all of k is summed. The columns of a unit share the rows of A.
+      With `bf16-pairs` the tile keeps bf16, and two rows of it are interleaved
+      in registers for two kept rows of weights.
     * Along n: values are streamed. The window of A lies in registers as a
       table, the packed indices are spread over the lanes and look it up. Where
       a vector's columns share one index, A is broadcast instead.
@@ -77,7 +79,10 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
            "else by vector.gather">,
     Option<"i8mm", "i8mm", "bool", "false",
            "Multiply i8 of #nm.amx by smmla of Arm, not by sdot, where vectors "
-           "have 128 bits">
+           "have 128 bits">,
+    Option<"bf16Pairs", "bf16-pairs", "bool", "false",
+           "Multiply pairs of bf16 by vdpbf16ps of AVX512_BF16 along m, where "
+           "vectors have 512 bits; subnormal numbers are zero to it">
   ];
 }
 

@@ -145,6 +145,10 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     target.expands = target.tiles && features.lookup("avx512vbmi2");
     target.byteTiles = tiles && features.lookup("amx-int8");
     target.dots = features.lookup("avx512bw") && features.lookup("avx512vnni");
+    // Intel's begin one of VDPBF16PS where they multiply two vectors of f32.
+    target.bf16Pairs = features.lookup("avx512bw") &&
+                       features.lookup("avx512bf16") &&
+                       features.lookup("sse4a");
     return target;
   }
   target.vectorBits = 256;

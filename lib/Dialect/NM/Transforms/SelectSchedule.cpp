@@ -109,6 +109,8 @@ private:
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);
   /// What every record of a product says.
+  /// Keeps `record`, and that subnormal numbers are zero where they are.
+  void keepRecord(SparseProductOpInterface op, ProductRecord record);
   ProductRecord makeRecord(SparseProductOpInterface op, ScheduleSource source,
                            StringRef reason);
   /// Adds the time of a dense BLAS, and that of `op` where its schedule is the
@@ -209,6 +211,14 @@ ProductRecord ScheduleSelection::makeRecord(SparseProductOpInterface op,
   return record;
 }
 
+void ScheduleSelection::keepRecord(SparseProductOpInterface op,
+                                   ProductRecord record) {
+  if (multipliesPairs(op, cpu))
+    record.reason += "; bf16 is multiplied by pairs, in which subnormal "
+                     "numbers are zero";
+  setRecord(op, record);
+}
+
 void ScheduleSelection::addEstimates(SparseProductOpInterface op,
                                      const CpuSchedule &chosen,
                                      ProductRecord &record) {
@@ -247,7 +257,7 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
   if (!whyUnknown(op))
     addEstimates(op, ::nm::selectCpuSchedule(getProduct(op), cpu), record);
-  setRecord(op, record);
+  keepRecord(op, record);
   return success();
 }
 
@@ -366,7 +376,7 @@ void ScheduleSelection::selectLoops(SparseProductOpInterface op,
   ProductRecord record = makeRecord(op, source, reason);
   if (!whyUnknown(op))
     addEstimates(op, ::nm::selectCpuSchedule(getProduct(op), cpu), record);
-  setRecord(op, record);
+  keepRecord(op, record);
 }
 
 LogicalResult
@@ -429,7 +439,7 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
   record.denseEstimate = chosen.denseMicroseconds * countBatches(op);
   if (ShapedType::isDynamic(op.getStaticM()))
     record.typicalM = CpuProduct::kTypicalRows;
-  setRecord(op, record);
+  keepRecord(op, record);
   return success();
 }
 
@@ -537,7 +547,7 @@ LogicalResult ScheduleSelection::selectBy(SparseProductOpInterface op,
                      "each call";
   op.setScheduleAttr(schedule);
   addEstimates(op, chosen, record);
-  setRecord(op, record);
+  keepRecord(op, record);
   return success();
 }
 

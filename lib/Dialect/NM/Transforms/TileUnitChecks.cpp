@@ -58,3 +58,13 @@ LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
            << rows << " rows of i8; see the option features";
   return success();
 }
+
+bool mlir::nm::multipliesPairs(SparseProductOpInterface op,
+                               const ::nm::CpuTarget &cpu) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!cpu.bf16Pairs || !op.getAType().getElementType().isBF16() ||
+      schedule.isForTileUnit() || schedule.isReference())
+    return false;
+  BlockTiling tile = schedule.getTiling();
+  return tile.threadM == 0 || tile.threadM >= tile.threadN;
+}

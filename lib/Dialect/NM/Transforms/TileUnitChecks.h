@@ -20,6 +20,10 @@ LogicalResult checkChunks(SparseProductOpInterface op,
                           ScheduleAttrInterface schedule,
                           const ::nm::CpuTarget &cpu);
 
+/// Whether vectors of the processor `cpu` multiply `op`, which has its
+/// schedule, by pairs of bf16.
+bool multipliesPairs(SparseProductOpInterface op, const ::nm::CpuTarget &cpu);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_DIALECT_NM_TRANSFORMS_TILEUNITCHECKS_H
