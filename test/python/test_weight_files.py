@@ -7,6 +7,7 @@ import sys
 import nm
 import numpy as np
 import pytest
+from conftest import relative_error
 from conftest import write_tensors as write
 from nm import _safetensors
 from nm.cli import main
@@ -279,6 +280,74 @@ def test_sparse_and_constant_weights(draw, onnx, tmp_path, capsys, linear):
         source, W24)
     report = run_json(capsys, "convert", path, "-o", tmp_path / "o.safetensors")[1]
     assert set(report["weights"]) == set(source)
+
+
+@pytest.mark.parametrize("op,attributes,axis", [
+    ("MatMul", {}, 0), ("Gemm", {}, 0), ("Gemm", {"transB": 1}, 1)])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("dtype,limit", [(np.float32, 1e-5), (np.float16, 2e-3)])
+def test_products_of_unstructured_weights(rng, onnx, tmp_path, capsys, op, attributes,
+                                          axis, kind, dtype, limit):
+    """From the file to the product, in the simulator, too."""
+    w = rng.standard_normal((330, 41) if axis == 0 else (41, 330)).astype(dtype)
+    w[rng.random(w.shape) < 0.8] = 0
+    given = {"dense": {"initializers": [tensor("w", w)]},
+             "sparse": {"sparse_initializers": [sparse("w", w)]}}[kind]
+    path = onnx(node(op, ["x", "w"], ["y"], **attributes), **given)
+    kept = f"unstructured, kept = {np.count_nonzero(w)}"
+    assert run_json(capsys, "check", path, "--pattern=unstructured")[1]["w"]["holds"]
+    assert not run_json(capsys, "check", path,
+                        "--pattern=unstructured, kept = 9")[1]["w"]["holds"]
+    out = tmp_path / "out.safetensors"
+    code, report = run_json(capsys, "convert", path, "--pattern=unstructured", "-o", out)
+    assert code == 0 and report["weights"]["w"]["pattern"].startswith(kept)
+    assert report["weights"]["w"]["bytes"] < 0.4 * report["weights"]["w"]["dense_bytes"]
+    condensed = nm.load_weights(out)["w"]
+    assert condensed.pattern.axis == axis
+    np.testing.assert_array_equal(condensed.decompress(), w)
+    w64 = w.astype(np.float64) if axis == 0 else w.astype(np.float64).T
+    for rows in (1, 5, 40):
+        x = rng.standard_normal((rows, 330)).astype(dtype)
+        assert relative_error(nm.matmul(x, condensed), x.astype(np.float64) @ w64) < limit
+    # What the file keeps goes on as it is, and less is pruned.
+    pruned = tmp_path / "pruned.safetensors"
+    assert main(["prune", str(path), "--pattern=unstructured", "--sparsity=0.9", "-o",
+                 str(pruned)]) == 0
+    capsys.readouterr()
+    less = nm.io.open_weights(pruned)["w"]
+    assert np.count_nonzero(less) == round(0.1 * w.size)
+    np.testing.assert_array_equal(less[less != 0], w[less != 0])
+    assert main(["prune", str(path), "--pattern=unstructured", "-o", str(pruned)]) == 1
+    assert "expected --sparsity=SHARE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pattern", ["unstructured", "2:4"])
+def test_filters_of_pruned_convolutions(rng, onnx, tmp_path, capsys, pattern):
+    """A Conv's filter is the matrix [out, taps and channels] of its product."""
+    w = rng.standard_normal((24, 16, 3, 2)).astype(np.float32)
+    if pattern == "2:4":
+        w[np.argsort(np.abs(w.reshape(24, 4, 4, 6)), axis=2).argsort(axis=2).reshape(
+            w.shape) < 2] = 0
+    else:
+        w[rng.random(w.shape) < 0.85] = 0
+    path = onnx(node("Conv", ["x", "w"], ["y"], kernel_shape=(3, 2)),
+                initializers=[tensor("w", w)])
+    assert run_json(capsys, "check", path, f"--pattern={pattern}")[1]["w"]["holds"]
+    out = tmp_path / "out.safetensors"
+    report = run_json(capsys, "convert", path, f"--pattern={pattern}", "-o", out)[1]
+    assert report["weights"]["w"]["pattern"].startswith(pattern)
+    condensed = nm.load_weights(out)["w"]
+    matrix = w.transpose(0, 2, 3, 1).reshape(24, -1)
+    np.testing.assert_array_equal(condensed.decompress(), matrix)
+    # Of the patches of an image.
+    image = rng.standard_normal((2, 16, 7, 6)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 2), axis=(2, 3))
+    patches = np.ascontiguousarray(windows.transpose(0, 2, 3, 4, 5, 1)).reshape(-1, 96)
+    exact = np.einsum("bcyxij,fcij->byxf", windows.astype(np.float64), w)
+    assert relative_error(nm.matmul(patches, condensed), exact.reshape(-1, 24)) < 1e-5
+    back = tmp_path / "dense.safetensors"
+    assert run_json(capsys, "convert", out, "--format=dense", "-o", back)[0] == 0
+    np.testing.assert_array_equal(nm.io.open_weights(back)["w"], w)
 
 
 def test_damaged_sparse_tensors(draw, onnx):

@@ -26,6 +26,9 @@ from .common import (Chosen, add_weight_arguments, check_output, chosen_weights,
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_weight_arguments(parser, pattern_required=True)
+    parser.add_argument("--sparsity", type=float, metavar="SHARE",
+                        help="of --pattern=unstructured: the share of each weight that is "
+                        "pruned, as 0.9")
     parser.add_argument("-o", "--output", required=True,
                         help="dense .safetensors, the other tensors included; a folder "
                         "where FILE is one, which gets the model's other files, too")
@@ -41,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         check_output(args.output)
     if not args.overwrite:
         _check_not_input(args.file, args.output)
-    pruner = _Pruner(given_pattern(args), args.axis)
+    pruner = _Pruner(given_pattern(args), args.axis, args.sparsity)
     chosen = chosen_weights(args)
     names = _without_embeddings(args, chosen)
     if is_folder:
@@ -70,8 +73,8 @@ class _Pruner:
         reports: of what was pruned, by name.
     """
 
-    def __init__(self, pattern: str | None, axis: int | None):
-        self.pattern, self.axis = pattern, axis
+    def __init__(self, pattern: str | None, axis: int | None, sparsity: float | None):
+        self.pattern, self.axis, self.sparsity = pattern, axis, sparsity
         self.reports: dict[str, PruneReport] = {}
 
     def prune(self, source: WeightSource, name: str) -> tuple[str, np.ndarray]:
@@ -79,7 +82,11 @@ class _Pruner:
         weight = source.weight(name)
         pattern = pattern_along(source, name, self.pattern, self.axis)
         check_fits(pattern, weight.shape, name)
-        pruned, self.reports[name] = prune_weight(weight, pattern)
+        if pattern.is_unstructured and not pattern.n and self.sparsity is None:
+            raise Error("expected --sparsity=SHARE or how many weights are kept, as in "
+                        f"'unstructured, kept = 100', but got {pattern}")
+        pruned, self.reports[name] = prune_weight(
+            weight, pattern, sparsity=self.sparsity)
         array = source.of_filter(name, getattr(pruned, "raw", pruned).view(array.dtype))
         w = source.condensed(name)
         return element, (array if w is None or w._taps is None else
@@ -101,7 +108,9 @@ def _print(args: argparse.Namespace, chosen: Chosen, reports: dict[str, PruneRep
                  for name, report in reports.items()])
     print_passed_over(chosen)
     for report in list(reports.values())[:1]:
-        print(f"\npattern {report.pattern.describe()}: N is kept of every M")
+        kept = ("any number of weights is kept, anywhere" if report.pattern.is_unstructured
+                else "N is kept of every M")
+        print(f"\npattern {report.pattern.describe()}: {kept}")
     print(f"written to {args.output}")
 
 
