@@ -86,6 +86,7 @@ private:
 
   Scratch allocate(int64_t vectors, bool isWhole, int64_t imageRows = 0);
   bool isReadInPlace(int64_t vectors) const;
+  Value allocateA(int64_t kRows, int64_t vectors);
   void deallocate(const Scratch &scratch);
   void expandImage();
   void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
@@ -101,9 +102,10 @@ private:
   SmallVector<Value> addWeight(Value place, const Corner &corner,
                                const Scratch &scratch, ArrayRef<Value> sums);
   bool isOfPairs() const { return vectorsOfUnit > 1; }
-  Value loadWeight(Value place);
-  SmallVector<Value> addPair(Value place, bool isWhole, const Scratch &scratch,
+  Value loadPair(Value place);
+  SmallVector<Value> addPair(Value place, Value end, const Scratch &scratch,
                              ArrayRef<Value> sums);
+  SmallVector<Value> sumPairs(Value first, Value end, const Scratch &scratch);
 
   /// A row of A, as accumulators, in a scratch array of all rows.
   struct ScratchRow {
@@ -180,6 +182,16 @@ bool ColumnProducts::isReadInPlace(int64_t vectors) const {
                       vectors * e.target.bits / 8, stride * kElementBytes);
 }
 
+/// Memory for a tile of A and, of pairs, a row of zeros behind it.
+Value ColumnProducts::allocateA(int64_t kRows, int64_t vectors) {
+  int64_t width = vectors / vectorsOfUnit * e.lanes;
+  Value a =
+      e.allocate({e.index(isOfPairs() ? kRows + 1 : kRows), e.index(width)});
+  for (int64_t lane = 0; isOfPairs() && lane < width; lane += e.lanes)
+    e.store(e.zeroVector(), a, {e.index(kRows), e.index(lane)});
+  return a;
+}
+
 ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors, bool isWhole,
                                                  int64_t imageRows) {
   // C is taken out by square blocks, which may pass the end.
@@ -187,8 +199,7 @@ ColumnProducts::Scratch ColumnProducts::allocate(int64_t vectors, bool isWhole,
   int64_t kRows = llvm::alignTo(std::min(form.tileRows, tile.k), e.lanes);
   Value width = e.index(vectors * e.lanes);
   bool inPlace = isWhole && isReadInPlace(vectors);
-  Value widthOfA = e.index(vectors / vectorsOfUnit * e.lanes);
-  return {vectors, inPlace ? Value() : e.allocate({e.index(kRows), widthOfA}),
+  return {vectors, inPlace ? Value() : allocateA(kRows, vectors),
           sumsAtOnce() ? Value() : e.allocate({columns, width}), imageRows,
           isWhole};
 }
@@ -294,31 +305,64 @@ SmallVector<Value> ColumnProducts::addWeight(Value place, const Corner &corner,
   return results;
 }
 
-/// The weight at `place`, as it is in memory.
-Value ColumnProducts::loadWeight(Value place) {
+/// The weight at `place` in the low half of 32 bits, and the next one in the
+/// high half.
+Value ColumnProducts::loadPair(Value place) {
   Value zero = e.index(0);
-  return memref::LoadOp::create(e.b, tile.values,
-                                ValueRange{zero, zero, place});
+  Value loaded =
+      vector::LoadOp::create(e.b, VectorType::get({2}, e.b.getBF16Type()),
+                             tile.values, ValueRange{zero, zero, place});
+  Value word = vector::BitCastOp::create(
+      e.b, VectorType::get({1}, e.b.getI32Type()), loaded);
+  return vector::ExtractOp::create(e.b, word, ArrayRef<int64_t>{0});
 }
 
-/// Adds the products of the weights at `place` and, of a whole pair, behind it.
-SmallVector<Value> ColumnProducts::addPair(Value place, bool isWhole,
+/// Adds the products of the weights at `place` and behind it, in place of which
+/// there is zero from `end` on, and the row of A that is zero: what would be
+/// read is another column's, and may be infinite.
+SmallVector<Value> ColumnProducts::addPair(Value place, Value end,
                                            const Scratch &scratch,
                                            ArrayRef<Value> sums) {
-  Value next = e.add(place, 1);
-  Value left = loadIndex(place), right = isWhole ? loadIndex(next) : Value();
-  Value weights =
-      broadcastPair(e, loadWeight(place), isWhole ? loadWeight(next) : Value());
+  auto word = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(e.b, value, /*width=*/32);
+  };
+  Value next = e.add(place, 1), hasFirst = e.less(place, end),
+        hasNext = e.less(next, end);
+  Value pair = loadPair(place);
+  Value low = arith::AndIOp::create(e.b, pair, word(0xffff));
+  pair = e.select(hasNext, pair, e.select(hasFirst, low, word(0)));
+  Value weights = vector::BroadcastOp::create(
+      e.b, VectorType::get({e.lanes}, e.b.getI32Type()), pair);
+  Value zeroRow = e.sub(e.dim(scratch.a, 0), e.index(1));
+  Value left = e.select(hasFirst, loadIndex(place), zeroRow),
+        right = e.select(hasNext, loadIndex(next), zeroRow);
   SmallVector<Value> results;
   for (int64_t unit = 0; unit < scratch.vectors / vectorsOfUnit; ++unit) {
     auto load = [&](Value row) {
       return e.load(scratch.a, {row, e.index(unit * e.lanes)});
     };
-    for (Value a :
-         interleavePairs(e, load(left), isWhole ? load(right) : Value()))
+    for (Value a : interleavePairs(e, load(left), load(right)))
       results.push_back(multiplyPairs(e, a, weights, sums[results.size()]));
   }
   return results;
+}
+
+/// Adds the products of the weights from `first` to `end` by pairs, two at a
+/// time, whose sums do not wait for each other. What is left is no loop of its
+/// own, whose end would not be foreseen.
+SmallVector<Value> ColumnProducts::sumPairs(Value first, Value end,
+                                            const Scratch &scratch) {
+  auto count = static_cast<size_t>(scratch.vectors);
+  SmallVector<Value> sums(2 * count, e.zeroVector());
+  sums = e.loop(first, end, 4, sums, [&](Value place, ArrayRef<Value> before) {
+    SmallVector<Value> next =
+        addPair(place, end, scratch, before.take_front(count));
+    next.append(
+        addPair(e.add(place, 2), end, scratch, before.drop_front(count)));
+    return next;
+  });
+  ArrayRef<Value> both(sums);
+  return e.addAll(both.take_front(count), both.drop_front(count));
 }
 
 /// Adds the sums of a tile of k to those before, or writes them to C.
@@ -350,14 +394,7 @@ Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
   auto count = static_cast<size_t>(scratch.vectors);
   SmallVector<Value> sums(count, e.zeroVector());
   if (isOfPairs()) {
-    Value even = e.add(first, e.roundDown(e.sub(end, first), 2));
-    sums = e.loop(first, even, 2, sums, [&](Value place, ArrayRef<Value> sums) {
-      return addPair(place, /*isWhole=*/true, scratch, sums);
-    });
-    sums = e.loop(even, end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
-      return addPair(place, /*isWhole=*/false, scratch, sums);
-    });
-    storeSums(column, kTile, scratch, rows, sums);
+    storeSums(column, kTile, scratch, rows, sumPairs(first, end, scratch));
     return end;
   }
   if (scratch.vectors <= kFewVectors) {

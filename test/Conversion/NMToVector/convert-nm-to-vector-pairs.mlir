@@ -46,3 +46,22 @@ func.func @bytes(%a: memref<64x64xi8>, %v: memref<4x32x16xi8>, %i: memref<4x32x4
     ins(%a, %v, %i : memref<64x64xi8>, memref<4x32x16xi8>, memref<4x32x4xi8>) outs(%c : memref<64x64xi32>)
   return
 }
+
+// Of a column's weights four at a time, two in either sum. What lies behind its
+// last one is another column's: zero takes its place, and a row of zeros.
+
+// CHECK-LABEL: func.func @columns(
+// CHECK:         %[[A:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65x32xf32>
+// CHECK:         vector.store %{{.*}}, %[[A]][%c64{{[_0-9]*}}, %c0{{[_0-9]*}}]
+// CHECK:         vector.store %{{.*}}, %[[A]][%c64{{[_0-9]*}}, %c16{{[_0-9]*}}]
+// CHECK:         scf.for {{.*}} step %c4{{[_0-9]*}} iter_args
+// CHECK:           vector.load %{{.*}} : memref<1x1x1088xbf16>, vector<2xbf16>
+// CHECK:           arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
+// CHECK:           llvm.inline_asm {{.*}}"vdpbf16ps
+// CHECK:           vector.load %{{.*}} : memref<1x1x1088xbf16>, vector<2xbf16>
+// CHECK:           llvm.inline_asm {{.*}}"vdpbf16ps
+func.func @columns(%a: memref<64x64xbf16>, %v: memref<1x1x1088xbf16>, %i: memref<1x1x1088xi8>, %l: memref<48x1x8xi8>, %c: memref<64x48xf32>) {
+  nm.spmm <1:1> packing #nm.columns<kept = 1024, tile_rows = 64> schedule #nm.vector<thread = [64, 1], kept = 1024, tile_rows = 64>
+    ins(%a, %v, %i : memref<64x64xbf16>, memref<1x1x1088xbf16>, memref<1x1x1088xi8>) lists(%l : memref<48x1x8xi8>) outs(%c : memref<64x48xf32>)
+  return
+}
