@@ -39,7 +39,10 @@ public:
         hasFewRows(place.hasFewRows()), tiles(createTiles()),
         scores(e, place, *tiles), rows(scores.rows) {}
 
-  void launch();
+  /// In how many parts blocks have the keys of a head.
+  Value splitKeys();
+  /// As splitKeys says, or with `given` parts of rows that are not few.
+  void launch(Value given = {});
 
 private:
   using Operand = AttentionPlace::Operand;
@@ -75,7 +78,7 @@ private:
     return builder.createOrFold<arith::DivUIOp>(
         loc, e.sub(e.add(a, b), e.constant(b, 1)), b);
   }
-  Value splitKeys();
+  Value countParts();
   void placeBlock(Value block);
   void placeRows();
   void findKeys();
@@ -144,10 +147,38 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// In how many parts blocks have the keys of a head.
+/// As countKeyParts, of sizes that are known where the program runs.
+Value AttentionKernel::countParts() {
+  using Costs = KeyPartCosts;
+  Value one = e.index(1);
+  auto multiply = [&](Value a, Value b) {
+    return builder.createOrFold<arith::MulIOp>(loc, a, b);
+  };
+  auto divide = [&](Value a, Value b) {
+    return builder.createOrFold<arith::DivUIOp>(loc, a, b);
+  };
+  auto larger = [&](Value a, Value b) {
+    return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
+  };
+  Value blocks =
+      multiply(place.heads, e.ceilDiv(place.allRows, Costs::kBlockRows));
+  Value seen =
+      place.op.getCausal() ? e.least(place.keys, place.rows) : place.keys;
+  Value parts = e.least(divide(e.index(kBlocksAtOnce), larger(blocks, one)),
+                        e.div(seen, Costs::kLeastKeys));
+  parts = larger(e.least(parts, e.index(kMostKeyParts)), one);
+  Value alone = e.mul(e.div(seen, Costs::kTileKeys), Costs::kTileTime);
+  Value saved = divide(multiply(alone, e.sub(parts, one)), parts);
+  Value rows = multiply(place.heads, place.allRows);
+  Value added = e.add(e.div(e.mul(rows, 6), 5), Costs::kAddTime);
+  return builder.createOrFold<arith::SelectOp>(loc, e.less(added, saved), parts,
+                                               one);
+}
+
 Value AttentionKernel::splitKeys() {
   if (!hasFewRows)
-    return e.index(countKeyParts(place.op));
+    return mayHaveKeyParts(place.op) ? countParts()
+                                     : e.index(countKeyParts(place.op));
   Value one = e.index(1);
   Value heads = arith::MaxUIOp::create(builder, loc, place.heads, one);
   Value wanted =
@@ -388,10 +419,10 @@ void AttentionKernel::store(const State &state) {
   }
 }
 
-void AttentionKernel::launch() {
+void AttentionKernel::launch(Value given) {
   OpBuilder::InsertionGuard guard(builder);
   blockTiles = e.ceilDiv(place.allRows, getBlockRows());
-  splits = splitKeys();
+  splits = given ? given : splitKeys();
   auto multiply = [&](Value a, Value b) {
     return builder.createOrFold<arith::MulIOp>(loc, a, b);
   };
@@ -432,5 +463,21 @@ void AttentionKernel::launch() {
 }
 
 void mlir::nm::launchAttention(OpBuilder &builder, AttentionOp op) {
-  AttentionKernel(builder, op).launch();
+  if (!mayHaveKeyParts(op))
+    return AttentionKernel(builder, op).launch();
+  // A kernel whose blocks have whole heads stores results right away.
+  Location loc = op.getLoc();
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1),
+        splits = AttentionKernel(builder, op).splitKeys();
+  auto branches = scf::IfOp::create(
+      builder, loc,
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, splits,
+                            one),
+      /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branches.thenBlock());
+  AttentionKernel(builder, op).launch(splits);
+  builder.setInsertionPointToStart(branches.elseBlock());
+  AttentionKernel(builder, op)
+      .launch(arith::ConstantIndexOp::create(builder, loc, 1));
 }

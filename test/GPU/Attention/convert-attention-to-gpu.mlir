@@ -217,3 +217,39 @@ func.func @lengths(%q: memref<2x100x64xf16>, %k: memref<2x300x64xf16>, %l: memre
   return
 }
 }
+
+// -----
+
+// Of sizes that are not known, the host counts the parts, and launches a kernel
+// whose blocks share keys, behind which another adds up, or one that stores the
+// results.
+
+module attributes {nm.chip = #nm.chip<"sm_90a">} {
+// CHECK-LABEL: func.func @unknown(
+// CHECK: %[[PARTS:.*]] = arith.select
+// CHECK: %[[SEVERAL:.*]] = arith.cmpi ugt, %[[PARTS]], %c1
+// CHECK: scf.if %[[SEVERAL]] {
+// CHECK: memref.alloc(%[[PARTS]], %{{.*}}) {{.*}}: memref<?x?x64xf32>
+// CHECK-COUNT-2: gpu.launch
+// CHECK: } else {
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.launch
+// CHECK-LABEL: func.func @unknown_keys_of_many_heads(
+// CHECK-NOT: scf.if
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.launch
+func.func @unknown(%q: memref<8x?x64xf16>, %k: memref<8x?x64xf16>, %o: memref<8x?x64xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %k : memref<8x?x64xf16>, memref<8x?x64xf16>, memref<8x?x64xf16>) outs(%o : memref<8x?x64xf16>)
+  return
+}
+func.func @unknown_keys_of_many_heads(%q: memref<133x64x64xf16>, %k: memref<133x?x64xf16>, %o: memref<133x64x64xf16>) {
+  nm.attention indexing_maps = [affine_map<(h, m, n, d, e) -> (h, m, d)>, affine_map<(h, m, n, d, e) -> (h, n, d)>,
+                                affine_map<(h, m, n, d, e) -> (h, n, e)>, affine_map<(h, m, n, d, e) -> (h, m, e)>]
+    scale = 0.125
+    ins(%q, %k, %k : memref<133x64x64xf16>, memref<133x?x64xf16>, memref<133x?x64xf16>) outs(%o : memref<133x64x64xf16>)
+  return
+}
+}

@@ -32,7 +32,9 @@ def ConvertAttentionToGPU
       blocks that share the keys of few rows share those before it.
     - **Few heads.** Where more rows have so few tiles that blocks would leave
       most multiprocessors idle, several blocks share the keys of a tile, too, if
-      sizes are known and the keys are enough to pay for adding parts up.
+      the keys are enough to pay for adding parts up. Where sizes are not known,
+      the host counts the parts, up to 32, and launches one of two kernels: one
+      whose blocks share keys, or one whose blocks have them all.
     - **Few rows.** At most 16 rows, as in a step of decoding, are all of a
       block's, whose warps share the tiles of keys; and up to 32 blocks share the
       keys of a head, so that some 264 blocks run. A second kernel adds their

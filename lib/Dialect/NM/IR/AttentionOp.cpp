@@ -134,10 +134,7 @@ bool AttentionOperands::hasFewRows() {
 }
 
 int64_t mlir::nm::countKeyParts(AttentionOp op) {
-  constexpr int64_t kBlockRows = 64, kTileKeys = 64, kLeastKeys = 4 * kTileKeys;
-  // Nanoseconds on an H200: of a block for a tile of keys, and of adding parts
-  // up, of which each row takes 6 / 5 (docs/strategies/cublas.md).
-  constexpr int64_t kTileTime = 600, kAddTime = 4000;
+  using Costs = KeyPartCosts;
   AttentionOperands operands(op);
   const AttentionLoops &loops = operands.loops;
   std::optional<int64_t> heads = operands.countStatic(loops.batches),
@@ -147,14 +144,32 @@ int64_t mlir::nm::countKeyParts(AttentionOp op) {
   if (operands.hasFewRows() || !heads || !ofHead || !keys ||
       *heads * *ofHead == 0)
     return 1;
-  int64_t blocks = *heads * int64_t(llvm::divideCeil(*ofHead, kBlockRows));
+  int64_t blocks =
+      *heads * int64_t(llvm::divideCeil(*ofHead, Costs::kBlockRows));
   int64_t seen = op.getCausal() ? std::min(*keys, *ofGroup) : *keys;
-  int64_t parts =
-      std::min({kBlocksAtOnce / blocks, seen / kLeastKeys, kMostKeyParts});
+  int64_t parts = std::min(
+      {kBlocksAtOnce / blocks, seen / Costs::kLeastKeys, kMostKeyParts});
   if (parts < 2)
     return 1;
-  int64_t saved = kTileTime * (seen / kTileKeys) * (parts - 1) / parts;
-  return saved > kAddTime + *heads * *ofHead * 6 / 5 ? parts : 1;
+  int64_t saved =
+      Costs::kTileTime * (seen / Costs::kTileKeys) * (parts - 1) / parts;
+  return saved > Costs::kAddTime + *heads * *ofHead * 6 / 5 ? parts : 1;
+}
+
+bool mlir::nm::mayHaveKeyParts(AttentionOp op) {
+  AttentionOperands operands(op);
+  const AttentionLoops &loops = operands.loops;
+  std::optional<int64_t> heads = operands.countStatic(loops.batches),
+                         rows = operands.countStatic(loops.rows),
+                         keys = operands.countStatic(loops.keys);
+  if (operands.hasFewRows() || (heads && rows && keys))
+    return false;
+  // As many as there are at least.
+  int64_t blocks =
+      heads.value_or(1) *
+      int64_t(llvm::divideCeil(rows.value_or(1), KeyPartCosts::kBlockRows));
+  return 2 * blocks <= kBlocksAtOnce &&
+         (!keys || *keys >= 2 * KeyPartCosts::kLeastKeys);
 }
 
 bool mlir::nm::isOnePart(AttentionOp op) {

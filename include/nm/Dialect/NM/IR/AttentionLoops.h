@@ -77,10 +77,23 @@ inline constexpr int64_t kMostKeyParts = 32;
 /// Blocks that run at once, two for each of an H100's multiprocessors.
 inline constexpr int64_t kBlocksAtOnce = 264;
 
+/// What parts of keys of rows that are not few cost: rows of a block, keys of a
+/// tile, and of a part at least; nanoseconds on an H200 of a block for a tile
+/// of keys, and of adding parts up, of which each row takes 6 / 5
+/// (docs/strategies/cublas.md).
+struct KeyPartCosts {
+  static constexpr int64_t kBlockRows = 64, kTileKeys = 64,
+                           kLeastKeys = 4 * kTileKeys, kTileTime = 600,
+                           kAddTime = 4000;
+};
+
 /// In how many parts blocks of a GPU's kernel have the keys of rows that are
 /// not few: several where the time that they save is more than adding them up
-/// takes.
+/// takes. 1 where a size is not static.
 int64_t countKeyParts(AttentionOp op);
+
+/// Whether that may be several where a size that is not static says so.
+bool mayHaveKeyParts(AttentionOp op);
 
 /// Whether a GPU's kernel certainly has one block for each head of keys, whose
 /// results need not be added up.
