@@ -50,12 +50,43 @@ static bool hasRepeatedRows(memref::AllocOp alloc) {
   });
 }
 
+/// How many of the last dimensions of `alloc` are one dimension of an A that is
+/// a view of it, as sequences and their tokens are.
+static int64_t countColumnDims(memref::AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  for (Operation *user : alloc->getUsers()) {
+    auto view = dyn_cast<memref::CollapseShapeOp>(user);
+    SmallVector<mlir::nm::SpMMOp> products;
+    if (view)
+      findProducts(view.getResult(), products);
+    if (products.empty())
+      continue;
+    int64_t dims = view.getReassociationIndices().back().size();
+    if (llvm::none_of(type.getShape().take_back(dims), ShapedType::isDynamic))
+      return dims;
+  }
+  return 1;
+}
+
+/// `type` with one dimension for its last `dims`.
+static MemRefType joinColumns(MemRefType type, int64_t dims) {
+  SmallVector<int64_t> shape(type.getShape().drop_back(dims));
+  ArrayRef<int64_t> columns = type.getShape().take_back(dims);
+  shape.push_back(dims == 1 ? columns.back() : llvm::product_of(columns));
+  return MemRefType::get(shape, type.getElementType());
+}
+
+/// The elements of a row.
+static int64_t countColumns(memref::AllocOp alloc) {
+  return joinColumns(alloc.getType(), countColumnDims(alloc)).getShape().back();
+}
+
 /// Elements that rows of `alloc` are padded to a multiple of: as the schedules
 /// of products that read it say; for other products and ops, of a fast access.
 static int64_t getChunk(memref::AllocOp alloc) {
   if (hasRepeatedRows(alloc))
     return mlir::nm::getRepeatedChunk(alloc.getType().getElementTypeBitWidth());
-  int64_t columns = alloc.getType().getShape().back(),
+  int64_t columns = countColumns(alloc),
           chunk = mlir::nm::getPaddedChunk(columns, /*isMMajorA=*/false);
   SmallVector<mlir::nm::SpMMOp> products;
   findProducts(alloc.getResult(), products);
@@ -78,7 +109,7 @@ static bool hasOddRows(memref::AllocOp alloc) {
       type.getMemorySpace() || !type.getElementType().isIntOrFloat() ||
       (type.getElementTypeBitWidth() != 16 && !hasRepeatedRows(alloc)))
     return false;
-  int64_t columns = type.getShape().back();
+  int64_t columns = countColumns(alloc);
   return ShapedType::isDynamic(columns) || columns % getChunk(alloc) != 0;
 }
 
@@ -103,6 +134,8 @@ static bool canTake(Value memref, MemRefType type) {
             mlir::nm::RecomputeFromOp, memref::CopyOp, memref::DimOp,
             memref::DeallocOp, memref::LoadOp, memref::StoreOp>(user))
       return true;
+    if (auto attention = dyn_cast<mlir::nm::AttentionOp>(user))
+      return attention.getO() == memref;
     MemRefType view = mlir::nm::getViewType(user, type);
     return view && canTake(user->getResult(0), view);
   });
@@ -112,12 +145,30 @@ static bool canTake(Value memref, MemRefType type) {
 // Padding
 //===----------------------------------------------------------------------===//
 
+/// Memory of padded rows that may stand in place of `alloc`.
+static mlir::nm::PaddedRows allocatePadded(RewriterBase &rewriter,
+                                           memref::AllocOp alloc) {
+  int64_t dims = countColumnDims(alloc), rank = alloc.getType().getRank();
+  mlir::nm::PaddedRows padded = mlir::nm::allocatePadded(
+      rewriter, alloc.getLoc(), joinColumns(alloc.getType(), dims),
+      alloc.getDynamicSizes(), getChunk(alloc), alloc.getAlignmentAttr());
+  if (dims == 1)
+    return padded;
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 0; dim <= rank - dims; ++dim)
+    groups.push_back({dim});
+  for (int64_t dim = rank - dims + 1; dim < rank; ++dim)
+    groups.back().push_back(dim);
+  padded.rows = memref::ExpandShapeOp::create(
+      rewriter, alloc.getLoc(), alloc.getType().getShape(), padded.rows, groups,
+      alloc.getMixedSizes());
+  return padded;
+}
+
 static void pad(RewriterBase &rewriter, memref::AllocOp alloc) {
   rewriter.setInsertionPoint(alloc);
   // What it would become, to be asked about first.
-  mlir::nm::PaddedRows padded = mlir::nm::allocatePadded(
-      rewriter, alloc.getLoc(), alloc.getType(), alloc.getDynamicSizes(),
-      getChunk(alloc), alloc.getAlignmentAttr());
+  mlir::nm::PaddedRows padded = allocatePadded(rewriter, alloc);
   if (!canTake(alloc.getResult(), cast<MemRefType>(padded.rows.getType()))) {
     for (Operation *op = padded.rows.getDefiningOp(); op;) {
       Operation *source =

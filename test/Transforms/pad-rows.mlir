@@ -123,3 +123,40 @@ func.func @single_elements(%values: memref<32x64xf16>, %indices: memref<32x64xi8
   nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x16xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<16x64xf16>)
   return
 }
+
+// Sequences and their tokens are one dimension of the product's A, whose rows are
+// lines.
+// CHECK-LABEL: func @sequences
+// CHECK: %[[ROWS:.*]] = memref.alloc() : memref<64x192xf16>
+// CHECK: %[[T:.*]] = memref.subview %[[ROWS]][0, 0] [64, 134] [1, 1]
+// CHECK: %[[PARTS:.*]] = memref.expand_shape %[[T]] {{.*}} into memref<64x2x67xf16, strided<[192, 67, 1]>>
+// CHECK: linalg.fill {{.*}} outs(%[[PARTS]]
+// CHECK: %[[A:.*]] = memref.collapse_shape %[[PARTS]] {{.*}} into memref<64x134xf16, strided<[192, 1]>>
+// CHECK: nm.spmm <2:4> transpose_a ins(%[[A]]
+// CHECK: memref.dealloc %[[ROWS]]
+func.func @sequences(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<134x64xf16>) {
+  %zero = arith.constant 0.0 : f16
+  %t = memref.alloc() : memref<64x2x67xf16>
+  linalg.fill ins(%zero : f16) outs(%t : memref<64x2x67xf16>)
+  %a = memref.collapse_shape %t [[0], [1, 2]] : memref<64x2x67xf16> into memref<64x134xf16>
+  nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
+  memref.dealloc %t : memref<64x2x67xf16>
+  return
+}
+
+// Attention stores its result in padded rows, too: of heads and columns, and of
+// sequences and queries.
+// CHECK-LABEL: func @attention
+// CHECK: memref.alloc() : memref<4x16x192xf16>
+// CHECK: nm.attention {{.*}} outs(%{{.*}} : memref<4x16x2x67xf16, strided<[3072, 192, 67, 1]>>)
+// CHECK: nm.spmm {{.*}} ins(%{{.*}} : memref<64x134xf16, strided<[192, 1]>>
+func.func @attention(%q: memref<2x67x4x16xf16>, %values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<134x64xf16>) {
+  %t = memref.alloc() : memref<4x16x2x67xf16>
+  nm.attention indexing_maps = [affine_map<(b, h, m, n, d, e) -> (b, m, h, d)>, affine_map<(b, h, m, n, d, e) -> (b, n, h, d)>,
+                                affine_map<(b, h, m, n, d, e) -> (b, n, h, e)>, affine_map<(b, h, m, n, d, e) -> (h, e, b, m)>] scale = 0.125
+    ins(%q, %q, %q : memref<2x67x4x16xf16>, memref<2x67x4x16xf16>, memref<2x67x4x16xf16>) outs(%t : memref<4x16x2x67xf16>)
+  %a = memref.collapse_shape %t [[0, 1], [2, 3]] : memref<4x16x2x67xf16> into memref<64x134xf16>
+  nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
+  memref.dealloc %t : memref<4x16x2x67xf16>
+  return
+}

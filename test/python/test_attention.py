@@ -326,3 +326,69 @@ def check(case, target, **options):
     error = relative_error(got, expected)
     assert error <= LIMITS[case.element], f"NM_TEST_SEED={SEED}: {error} {options}\n{text}"
     return got
+
+
+# Attention, whose result a product takes [k x m].
+PROJECTED = """
+#q = affine_map<(b, h, m, n, d, e) -> (b, m, h, d)>
+#k = affine_map<(b, h, m, n, d, e) -> (b, n, h, d)>
+#v = affine_map<(b, h, m, n, d, e) -> (b, n, h, e)>
+#o = affine_map<(b, h, m, n, d, e) -> (b, m, h, e)>
+func.func @f(%q: QUERIES, %k: KEYS, %v: KEYS, %w: tensor<KxNxf16, #nm.encoding<8:32, block = 1x64>>)
+    -> RESULTS {
+  %none = tensor.empty() : QUERIES
+  %o = nm.attention indexing_maps = [#q, #k, #v, #o] scale = 0.25 CAUSAL
+    ins(%q, %k, %v : QUERIES, KEYS, KEYS) outs(%none : QUERIES) -> QUERIES
+  %a = tensor.collapse_shape %o [[0, 1], [2, 3]] : QUERIES into tensor<MxKxf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<MxNxf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %w : tensor<MxKxf16>, tensor<KxNxf16, #nm.encoding<8:32, block = 1x64>>)
+    outs(%c : tensor<MxNxf32>) {
+  ^bb0(%p: f16, %q_: f16, %s: f32):
+    %x = arith.extf %p : f16 to f32
+    %z = arith.extf %q_ : f16 to f32
+    %u = arith.mulf %x, %z : f32
+    %t = arith.addf %s, %u : f32
+    linalg.yield %t : f32
+  } -> tensor<MxNxf32>
+  return VALUES
+}
+"""
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kept", [False, True])
+def test_result_is_stored_transposed(draw, kept, causal):
+    """For a product alone; where it is returned, too, a kernel transposes it."""
+    for b, m, n, h, width, columns in [(2, 65, 65, 3, 16, 64), (3, 20, 90, 2, 64, 130),
+                                       (1, 200, 40, 4, 48, 70)]:
+        queries, keys = (f"tensor<{b}x{size}x{h}x{width}xf16>" for size in (m, n))
+        product = f"tensor<{b * m}x{columns}xf32>"
+        text = PROJECTED.replace("QUERIES", queries).replace("KEYS", keys).replace(
+            "RESULTS", f"({product}, {queries})" if kept else product).replace(
+            "VALUES", f"%y, %o : {product}, {queries}" if kept else f"%y : {product}")
+        text = text.replace("CAUSAL", "causal" if causal else "").replace(
+            "MxN", f"{b * m}x{columns}").replace("MxK", f"{b * m}x{h * width}").replace(
+            "KxN", f"{h * width}x{columns}")
+        module = nm.compile(text, target="sim:sm_90a", schedule="wgmma", cache=False)
+        lines = [str(line) for line in module.diagnostics]
+        assert any("stores its result transposed" in line for line in lines) != kept, lines
+        assert any("linalg.transpose is a kernel" in line for line in lines) == kept, lines
+        q, k, v = (draw.array(b, size, h, width).astype(np.float16) for size in (m, n, n))
+        w = draw.weight((h * width, columns), "8:32, block = 1x64", dtype=np.float16)
+        scores = np.einsum("bmhd,bnhd->bhmn", q.astype(np.float64), k) * 0.25
+        if causal:
+            scores = np.where(np.tri(m, n, dtype=bool), scores, -np.inf)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        powers /= powers.sum(-1, keepdims=True)
+        o = np.einsum("bhmn,bnhe->bmhe", powers, v.astype(np.float64))
+        results = module(q, k, v, w)
+        if kept:
+            results, given = results
+            assert relative_error(given, o) < LIMITS["f16"]
+        exact = o.reshape(b * m, -1) @ w.astype(np.float64)
+        assert relative_error(results, exact) < LIMITS["f16"], (b, m, n, h, width)

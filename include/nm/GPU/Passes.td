@@ -57,8 +57,10 @@ def NMPropagateLayouts
     or gives the other layout by `transpose_a` and `transpose_c`, an elementwise
     op, a broadcast or a reduction by other indexing maps, a reshape by other
     groups. An elementwise op may also read one layout and write the other, for a
-    part of what a transposition takes. Only where layouts differ otherwise,
-    linalg.transpose stands between. Arguments and results of functions, and what
+    part of what a transposition takes; so does nm's kernel of an attention whose
+    result goes nowhere else, where cuDNN is not faster: it gets another map for
+    its result. Only where layouts differ otherwise, linalg.transpose stands
+    between. Arguments and results of functions, and what
     other ops take and give, stay as they are.
 
     nm-pad-rows starts rows of temporaries with 16-bit elements at multiples of 16

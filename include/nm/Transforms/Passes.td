@@ -494,7 +494,8 @@ def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
     an unknown one, are allocated with as many more as that takes; what uses the
     temporary gets a view of them without these. Where the number is not known,
     the memory has a dimension of its own of 8 or 64 elements, which says that
-    strides are multiples of it.
+    strides are multiples of it. Where a product's A is a view with one dimension
+    for several, as sequences and their tokens are, rows have all of these.
 
     A temporary that is passed on (to a function, or from a loop), or reshaped in
     a way that padding would not allow, stays as it is.

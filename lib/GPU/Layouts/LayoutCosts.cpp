@@ -2,6 +2,8 @@
 
 #include "GPU/Layouts/LayoutCosts.h"
 
+#include "GPU/Layouts/TransposedAttention.h"
+
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Format/SparseOperand.h"
@@ -24,7 +26,8 @@ static constexpr double kImpossible = std::numeric_limits<double>::infinity();
 /// and written along another.
 static constexpr double kShareOfMemory = 0.75;
 /// An elementwise op that reads along one dimension and writes along another
-/// saves the launch, and most of the bytes, of a transposition of its own.
+/// saves the launch, and most of the bytes, of a transposition of its own; so
+/// does attention that stores its result transposed.
 static constexpr double kFusedShare = 0.25;
 
 static double countBytes(RankedTensorType type) {
@@ -159,6 +162,8 @@ LayoutCosts::ValueChoices &LayoutCosts::get(Value value) {
     double cost = isMadeInAnyLayout(value) || arePatches(value)
                       ? 0
                       : estimateTransposition(type, chip);
+    if (isOwnAttention(value))
+      cost *= kFusedShare;
     graph.addCost({it->second.isTransposed}, {0, cost});
   }
   return it->second;

@@ -3,6 +3,7 @@
 #include "nm/GPU/Phases.h"
 
 #include "GPU/Layouts/LayoutRewrite.h"
+#include "GPU/Layouts/TransposedAttention.h"
 #include "GPU/Select/Alternatives.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -119,7 +120,7 @@ void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
   IRRewriter rewriter(module.getContext());
   LayoutOps made = rewriteLayouts(rewriter, function, layouts, *chosen);
   llvm::erase_if(made.transpositions, [&](linalg::TransposeOp op) {
-    return transposePatches(rewriter, op);
+    return transposePatches(rewriter, op) || transposeAttention(rewriter, op);
   });
   report(function, *chosen, made, chip);
 }

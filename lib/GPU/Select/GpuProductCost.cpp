@@ -6,6 +6,7 @@
 #include "GPU/Select/MeasuredChoice.h"
 #include "GPU/Strategies/Warpgroup/SplitFloatsOfC.h"
 
+#include "nm/Dialect/NM/IR/Contractions.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/LeastSplit.h"
@@ -68,7 +69,7 @@ static bool hasOwnMemory(Value value) {
   if (auto copy = value.getDefiningOp<bufferization::AllocTensorOp>())
     return copy.getCopy() && !copy.getMemorySpace();
   auto producer = value.getDefiningOp<DestinationStyleOpInterface>();
-  if (!isa_and_present<linalg::LinalgOp, SparseProductOpInterface>(
+  if (!isa_and_present<linalg::LinalgOp, AttentionOp, SparseProductOpInterface>(
           producer.getOperation()))
     return false;
   Value init = producer.getTiedOpOperand(cast<OpResult>(value))->get();
@@ -78,9 +79,11 @@ static bool hasOwnMemory(Value value) {
 }
 
 /// Whether `value` is a tensor in memory of its own, which only linalg ops and
-/// products read.
+/// products read; or a view of one, which nothing else reads.
 static bool isTemporary(Value value) {
-  return hasOwnMemory(value) &&
+  auto view = value.getDefiningOp<tensor::CollapseShapeOp>();
+  bool isView = view && view.getSrc().hasOneUse();
+  return hasOwnMemory(isView ? view.getSrc() : value) &&
          llvm::all_of(value.getUses(), [](OpOperand &use) {
            auto reader = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
            return isa<linalg::LinalgOp, SparseProductOpInterface>(
