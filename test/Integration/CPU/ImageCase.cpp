@@ -99,8 +99,9 @@ std::string ImageCase::text(ElementType type, int64_t n,
       hasChannelsLast ? std::vector<int64_t>{taps[0], taps[1], channels, n}
                       : std::vector<int64_t>{channels, taps[0], taps[1], n};
   std::string expanded = typeText(rows, type), filter = expanded, name = "%v";
+  std::string zero = type == ElementType::I8 ? "0" : "0.0";
   std::string lines =
-      "  %pad = arith.constant 0.0 : " + element +
+      "  %pad = arith.constant " + zero + " : " + element +
       "\n  %p = tensor.pad %a low" + listText(before) + " high" +
       listText(behind) +
       " {\n  ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):\n"

@@ -40,6 +40,27 @@ ModelCase ModelCase::draw(int64_t number, ElementType type, Random &random) {
   return drawn;
 }
 
+void ModelCase::drawKept(Random &random) {
+  int64_t all = k * n;
+  int64_t most = random.oneOf({1, all / 50, all / 10, all / 2});
+  pattern =
+      Pattern::unstructured(random.integer(1, std::max<int64_t>(1, most)));
+}
+
+void ModelCase::drawImage(Random &random, bool hasChannelsLast) {
+  image = ImageCase::draw(random, hasChannelsLast);
+  leading = image->rows();
+  k = image->k();
+  weightDim = 0;
+  dynamic = false;
+  outputLoops = {0, nLoop(), 1, 2};
+  activationLoops = {0, kLoop(), 1, 2};
+  if (hasChannelsLast) {
+    outputLoops = {0, 1, 2, nLoop()};
+    activationLoops = {0, 1, 2, kLoop()};
+  }
+}
+
 void ModelCase::drawQuantized(Random &random) {
   if (elementSize(type) == 2 && random.chance(0.4))
     quantized = QuantizedCase::draw(number, pattern, random);

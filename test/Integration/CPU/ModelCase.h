@@ -51,6 +51,10 @@ struct ModelCase {
   std::optional<EpilogueCase> epilogue;
   ElementType epilogueType = ElementType::F32;
 
+  /// Has weights kept anywhere: one, a few, or up to half of them.
+  void drawKept(Random &random);
+  /// Has activations that are an image, and a weight of another k.
+  void drawImage(Random &random, bool hasChannelsLast);
   /// Lets some cases of 16-bit types have a quantized weight.
   void drawQuantized(Random &random);
   /// Lets half of the cases have one.

@@ -18,7 +18,8 @@
 using namespace nm;
 using namespace nm::test;
 
-static constexpr int64_t kCases = 12;
+/// Of each type: of all products, and of each further kind.
+static constexpr int64_t kCases = 12, kFewCases = 6;
 
 namespace {
 class ModelTest : public testing::TestWithParam<ElementType> {};
@@ -75,14 +76,8 @@ static std::string checkModel(const ModelCase &model, const Module &module,
       toleranceOf(model.resultType()));
 }
 
-TEST_P(ModelTest, AgreesWithFloat64) {
-  std::vector<ModelCase> cases;
-  for (int64_t i = 0; i < kCases; ++i) {
-    Random random(4000000 + i * 10 + int64_t(GetParam()));
-    cases.push_back(ModelCase::draw(i, GetParam(), random));
-    cases.back().drawQuantized(random);
-    cases.back().drawEpilogue(random);
-  }
+/// Compiles the cases, and compares what each gives.
+static void checkAll(const std::vector<ModelCase> &cases) {
   TemporaryFolder folder;
   Result<Module> module = compileAndLoad(cases, folder);
   ASSERT_TRUE(module) << module.error().message
@@ -92,6 +87,47 @@ TEST_P(ModelTest, AgreesWithFloat64) {
     EXPECT_EQ(checkModel(model, *module, random), "")
         << model.function() << "NM_TEST_SEED=" << runSeed();
   }
+}
+
+TEST_P(ModelTest, AgreesWithFloat64) {
+  std::vector<ModelCase> cases;
+  for (int64_t i = 0; i < kCases; ++i) {
+    Random random(4000000 + i * 10 + int64_t(GetParam()));
+    cases.push_back(ModelCase::draw(i, GetParam(), random));
+    cases.back().drawQuantized(random);
+    cases.back().drawEpilogue(random);
+  }
+  checkAll(cases);
+}
+
+TEST_P(ModelTest, UnstructuredAgreesWithFloat64) {
+  std::vector<ModelCase> cases;
+  for (int64_t i = 0; i < kFewCases; ++i) {
+    Random random(6000000 + i * 10 + int64_t(GetParam()));
+    cases.push_back(ModelCase::draw(i, GetParam(), random));
+    cases.back().drawKept(random);
+    cases.back().drawEpilogue(random);
+  }
+  checkAll(cases);
+}
+
+/// Of filters with a pattern along taps and channels, in both orders, and of
+/// such that are pruned anywhere.
+TEST_P(ModelTest, ConvolutionAgreesWithFloat64) {
+  std::vector<ModelCase> cases;
+  for (int64_t i = 0; i < kFewCases; ++i) {
+    Random random(7000000 + i * 10 + int64_t(GetParam()));
+    ModelCase model;
+    do {
+      model = ModelCase::draw(i, GetParam(), random);
+      model.drawImage(random, /*hasChannelsLast=*/i % 2 != 0);
+    } while (model.pattern.bk > model.k);
+    if (i % 3 == 0)
+      model.drawKept(random);
+    model.drawEpilogue(random);
+    cases.push_back(model);
+  }
+  checkAll(cases);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelTest,

@@ -263,14 +263,6 @@ static void drawSizes(ModelCase &drawn, int64_t maxRows, Random &random) {
                                              : random.integer(1, maxRows));
 }
 
-/// Weights that are kept anywhere: one, a few, or up to half of them.
-static void drawKept(ModelCase &drawn, Random &random) {
-  int64_t all = drawn.k * drawn.n;
-  int64_t most = random.oneOf({1, all / 50, all / 10, all / 2});
-  drawn.pattern =
-      Pattern::unstructured(random.integer(1, std::max<int64_t>(1, most)));
-}
-
 /// So few weights that all of them can become code.
 static void limitToCode(ModelCase &drawn) {
   constexpr int64_t kMost = 2000;
@@ -287,22 +279,6 @@ static void limitToCode(ModelCase &drawn) {
     --drawn.pattern.n;
   if (count() > kMost)
     drawn.k = std::max(drawn.pattern.bk, drawn.k * kMost / count());
-}
-
-/// Activations that are an image.
-static void drawImage(ModelCase &drawn, const GroupKind &kind, Random &random) {
-  drawn.image = ImageCase::draw(random, kind.has(kChannelsLast));
-  drawn.leading = drawn.image->rows();
-  drawn.k = drawn.image->k();
-  drawn.weightDim = 0;
-  drawn.dynamic = false;
-  int64_t channels = drawn.nLoop();
-  drawn.outputLoops = {0, channels, 1, 2};
-  drawn.activationLoops = {0, drawn.kLoop(), 1, 2};
-  if (kind.has(kChannelsLast)) {
-    drawn.outputLoops = {0, 1, 2, channels};
-    drawn.activationLoops = {0, 1, 2, drawn.kLoop()};
-  }
 }
 
 /// At most one batch dimension, and whole words of bytes.
@@ -500,9 +476,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.has(kPanels))
     limitToPanels(drawn);
   if (kind.has(kImage))
-    drawImage(drawn, kind, random);
+    drawn.drawImage(random, kind.has(kChannelsLast));
   if (kind.has(kUnstructured))
-    drawKept(drawn, random);
+    drawn.drawKept(random);
   if (kind.has(kConstant))
     limitToCode(drawn);
   if (!drawn.epilogue)
