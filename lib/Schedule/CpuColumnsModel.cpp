@@ -70,7 +70,8 @@ static double countCycles(const CpuProduct &product, int64_t kept,
          lines = double(bytes) / kLineBytes;
   // Cycles for a line of A that is laid out across rows of k, that is copied
   // along them, as for sums behind L2, and that L1 lacks.
-  double share = target.multipliesPairs(product.type) ? 0.5 : 1;
+  double share =
+      target.multipliesPairs(product.type) && choice.vectors > 1 ? 0.5 : 1;
   double transpose = kLayOutCycles * kLineBytes / 8, copy = transpose / 2,
          miss = copy / 2;
   bool areSumsNear = choice.blockN * choice.vectors * bytes <= kSumsBytes;
@@ -131,7 +132,8 @@ static Choice choose(const CpuProduct &product, int64_t kept,
     least = cycles;
   };
   // Of pairs two vectors of rows are one of A.
-  int64_t together = target.multipliesPairs(product.type) ? 2 : 1;
+  int64_t together =
+      target.multipliesPairs(product.type) && vectors > 1 ? 2 : 1;
   for (int64_t count = roundUp(most, together); count > 0; count -= together) {
     int64_t inL1 = kL1Bytes / (count / together * target.vectorBits / 8);
     for (int64_t rows : {inL1, inL1 * 4 / 3, inL1 * 2, product.k}) {

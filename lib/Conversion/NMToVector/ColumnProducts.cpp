@@ -45,7 +45,7 @@ public:
   ColumnProducts(VectorEmitter &emitter, const ProductTile &tile,
                  ColumnsForm form, int64_t rows)
       : e(emitter), tile(tile), form(form), tiles(form.tiles(tile.k)),
-        vectorsOfUnit(multipliesPairs(emitter, tile) ? 2 : 1),
+        vectorsOfUnit(multipliesPairs(emitter, tile, rows) ? 2 : 1),
         maxVectors(llvm::alignTo(std::max<int64_t>(1, rows / emitter.lanes),
                                  vectorsOfUnit)) {}
 

@@ -16,10 +16,10 @@ static bool isBF16(Value memref) {
   return cast<MemRefType>(memref.getType()).getElementType().isBF16();
 }
 
-bool mlir::nm::multipliesPairs(const VectorEmitter &e,
-                               const ProductTile &tile) {
-  return e.target.bf16Pairs && e.target.bits == 512 && !tile.image &&
-         isBF16(tile.a) && isBF16(tile.values);
+bool mlir::nm::multipliesPairs(const VectorEmitter &e, const ProductTile &tile,
+                               int64_t rows) {
+  return e.target.bf16Pairs && e.target.bits == 512 && rows > e.lanes &&
+         !tile.image && isBF16(tile.a) && isBF16(tile.values);
 }
 
 /// Lanes of 32 bits as twice as many of 16.

@@ -21,8 +21,10 @@
 
 namespace mlir::nm {
 
-/// Whether vectors along m multiply pairs of `tile`.
-bool multipliesPairs(const VectorEmitter &e, const ProductTile &tile);
+/// Whether register tiles of `rows` rows of m multiply pairs of `tile`: a
+/// vector of bf16 has more rows than one of f32.
+bool multipliesPairs(const VectorEmitter &e, const ProductTile &tile,
+                     int64_t rows);
 
 /// Two vectors of f32 whose values are those of bf16, as one.
 Value packPair(VectorEmitter &e, Value low, Value high);

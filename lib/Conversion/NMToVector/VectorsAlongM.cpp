@@ -49,7 +49,7 @@ public:
   AlongM(VectorEmitter &emitter, const ProductTile &tile,
          const VectorSchedule &schedule)
       : e(emitter), tile(tile), weights(emitter, tile, schedule),
-        vectorsOfUnit(multipliesPairs(emitter, tile) ? 2 : 1),
+        vectorsOfUnit(multipliesPairs(emitter, tile, schedule.rows) ? 2 : 1),
         windows(tile.pattern.windows(tile.k)),
         windowsPerTile(std::clamp<int64_t>(
             kRowsOf(schedule) / tile.pattern.windowRows(), 1, windows)),

@@ -66,5 +66,6 @@ bool mlir::nm::multipliesPairs(SparseProductOpInterface op,
       schedule.isForTileUnit() || schedule.isReference())
     return false;
   BlockTiling tile = schedule.getTiling();
-  return tile.threadM == 0 || tile.threadM >= tile.threadN;
+  return tile.threadM == 0 ||
+         (tile.threadM >= tile.threadN && tile.threadM > cpu.lanes());
 }
