@@ -140,13 +140,15 @@ static std::optional<Detection>
 detectUnstructured(const Occupancy &elements,
                    const std::optional<Pattern> &best,
                    const DetectOptions &options) {
-  // A pattern is the better one, unless it keeps so many times as many.
+  // A pattern is the better one, unless it keeps so many times as many, or
+  // skips less than half of the zeros.
   constexpr double kMostKept = 1.5;
   auto size = static_cast<int64_t>(elements.units.size());
   int64_t zeros = std::count(elements.units.begin(), elements.units.end(), 0);
   double share = double(zeros) / double(size);
   if (share < std::max(options.minSparsity, options.leastUnstructured) ||
-      (best && 1 - best->sparsity() <= kMostKept * (1 - share)) ||
+      (best && 1 - best->sparsity() <=
+                   std::min(kMostKept * (1 - share), 1 - share / 2)) ||
       zeros == size)
     return std::nullopt;
   return Detection{

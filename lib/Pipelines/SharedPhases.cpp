@@ -53,8 +53,13 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   convolutions.detectWeights = detectWeights;
   pm.addNestedPass<func::FuncOp>(createNMDecomposeConvolutions(convolutions));
   // While weights are still the plain constants that were written.
-  if (detectWeights)
-    pm.addPass(createNMDetectWeights());
+  if (detectWeights) {
+    NMDetectWeightsOptions detect;
+    // A GPU's schedules of unstructured constants are those of N:M patterns and
+    // of dense weights, too, and estimates say which is taken.
+    detect.byBytes = computedProducts;
+    pm.addPass(createNMDetectWeights(detect));
+  }
   // Needs the encodings, so after detection. Dense neighbours get the same
   // kernels, as products with N = M.
   ConvertLinalgToNMOptions convert;

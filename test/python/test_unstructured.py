@@ -99,6 +99,41 @@ def test_constants_are_detected(rng, draw, rows, transposed):
     assert "unstructured" in str(op.pattern)
 
 
+def of_constant(rows, dense, element):
+    """As `module`, of weights that are too many to be written as numbers."""
+    k, n = dense.shape
+    a, b, c = (f"tensor<{shape}x{element}>"
+               for shape in (f"{rows}x{k}", f"{k}x{n}", f"{rows}x{n}"))
+    return f"""
+func.func @product(%a: {a}, %c: {c}) -> {c} {{
+  %b = arith.constant dense<"0x{dense.tobytes().hex()}"> : {b}
+  %p = linalg.matmul ins(%a, %b : {a}, {b}) outs(%c : {c}) -> {c}
+  return %p : {c}
+}}"""
+
+
+def test_half_of_the_constants(rng):
+    """On a GPU estimates say whether the zeros are skipped: for one row they are."""
+    dense = draw_weight(rng, (2048, 2048), 0.5)
+    chosen = {(target, rows): nm.lower(of_constant(rows, dense, "f32"), "schedule", target)
+              for target, rows in (("cuda:sm_90a", 1), ("cuda:sm_90a", 256), ("cpu", 1))}
+    assert "schedule #nm.gemv_columns<" in chosen["cuda:sm_90a", 1]
+    assert "columns" not in chosen["cuda:sm_90a", 256].split("alternatives")[0]
+    assert "unstructured" not in chosen["cpu", 1]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17, 70])
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_half_of_the_constants_is_right(rng, draw, rows, element):
+    kind = np.float32 if element == "f32" else np.float16
+    for share in (0.5, 0.65, 0.85):
+        dense = draw_weight(rng, (530, 75), share, kind)
+        x, c = draw.array(rows, 530, dtype=kind), draw.array(rows, 75, dtype=kind)
+        exact = reference(x, dense, 0) + c
+        y = nm.compile(of_constant(rows, dense, element), target="sim:sm_90a")(x, c)
+        assert relative_error(y, exact) < (1e-5 if element == "f32" else 2e-3), share
+
+
 @pytest.mark.parametrize("rows", [1, 40])
 def test_pruned_weights_meet_no_activation(rng, rows):
     """An infinite activation makes nothing of columns that do not have its row."""

@@ -201,6 +201,31 @@ TEST(Unstructured, IsDetectedWhereAsked) {
   EXPECT_FALSE(detectPattern(matrix.view(), options).pattern);
 }
 
+/// 20 of each 32 rows are kept, and in one window some more: more than half of
+/// the zeros must be skipped by the pattern that this makes.
+TEST(Unstructured, IsDetectedWhereAPatternSkipsFewZeros) {
+  DetectOptions options;
+  options.windowUnits = {32};
+  options.blocks = {{1, 1}};
+  options.leastUnstructured = 0.3;
+  for (int64_t fullest : {27, 26}) {
+    Matrix matrix(ElementType::F16, 320, 8);
+    int64_t kept = 0;
+    for (int64_t row = 0; row < 320; ++row)
+      for (int64_t column = 0; column < 8; ++column)
+        if (row % 32 < (row < 32 && column == 0 ? fullest : 20)) {
+          matrix.set(row, column, 1);
+          ++kept;
+        }
+    // 37 % are zero: 27:32 skips 16 %, and 26:32 skips 19 %.
+    Detection found = detectPattern(matrix.view(), options);
+    ASSERT_TRUE(found.pattern);
+    EXPECT_EQ(*found.pattern,
+              fullest == 27 ? Pattern::unstructured(kept) : (Pattern{26, 32}))
+        << found.reason;
+  }
+}
+
 /// The product of what the lists say is that of the dense weights.
 TEST(Columns, HaveAllThatIsNotZero) {
   Random random(6);

@@ -19,8 +19,10 @@ class RewriterBase;
 namespace mlir::nm {
 
 /// Gives the constant weights in `root` that obey a pattern, of at least
-/// `minSparsity` of 0 to 1, an encoding.
-LogicalResult detectWeights(Operation *root, double minSparsity);
+/// `minSparsity` of 0 to 1, an encoding. They are unstructured where 60 % are
+/// zero, or, `byBytes`, where those that are not take fewer bytes than all.
+LogicalResult detectWeights(Operation *root, double minSparsity,
+                            bool byBytes = false);
 
 /// Replaces what has an encoding in `module` by its condensed parts.
 LogicalResult materializeStorage(ModuleOp module);
