@@ -159,7 +159,7 @@ static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
   double cycles = cyclesOfVector(target), multiply = cycles * double(vectors);
   if (target.multipliesPairs(product.type))
-    return multiply * 2 / 3 + (product.pattern.bn > 1 ? 0 : cycles);
+    return multiply / 2 + (product.pattern.bn > 1 ? 0 : cycles);
   double load = elementSize(product.type) < 4 ? 2 * cycles : cycles;
   // A core whose vectors take longer loads in as many more cycles, too.
   return target.vectorCycles *

@@ -244,6 +244,31 @@ TEST(CpuSchedule, EstimatesWhatWasMeasuredOfTwoWidePipes) {
   }
 }
 
+/// bf16 by pairs on a Zen 5, 2048 x 2048, one thread.
+TEST(CpuSchedule, EstimatesWhatWasMeasuredOfPairs) {
+  CpuTarget target;
+  target.fmaBitsPerCycle = 1024;
+  target.bf16Rate = 2;
+  target.bf16Pairs = true;
+  constexpr Pattern kPairs{2, 4, 1, 1}, kOne{1, 4, 1, 1}, kBlocks{8, 32, 1, 32};
+  struct {
+    Pattern pattern;
+    int64_t m;
+    double sparse;
+  } measured[] = {
+      {kPairs, 16, 657},   {kOne, 16, 335},  {kBlocks, 16, 152},
+      {kPairs, 128, 1674}, {kOne, 128, 953}, {kBlocks, 128, 679},
+  };
+  for (const auto &each : measured) {
+    CpuProduct product{each.pattern, ElementType::BF16, each.m, 2048, 2048};
+    CpuSchedule schedule = selectCpuSchedule(product, target);
+    EXPECT_NEAR(schedule.sparseMicroseconds / each.sparse, 1, 0.25)
+        << each.pattern.str() << ", m = " << each.m;
+    // Two vectors of rows are one of bf16.
+    EXPECT_EQ(schedule.threadM % 32, 0);
+  }
+}
+
 /// A Sapphire Rapids beside PyTorch 2.11: how many times as fast as the dense
 /// layer, the mean of one and two threads, of 16 rows, and of 128 and 1024.
 TEST(CpuSchedule, EstimatesWhatWasMeasuredOfSapphireRapids) {
