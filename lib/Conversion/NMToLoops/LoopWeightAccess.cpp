@@ -2,6 +2,7 @@
 
 #include "LoopWeightAccess.h"
 
+#include "BitmapStringsLoops.h"
 #include "ColInfoLoops.h"
 #include "EllLoops.h"
 #include "SparseOperandLoops.h"
@@ -9,6 +10,7 @@
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
+#include "nm/Format/BitmapStrings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -150,7 +152,9 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
     return std::make_unique<SparseOperandAccess>(emitter, operand, values,
                                                  indices);
   if (isa_and_present<BitmapAttr>(form))
-    return getBitmapAccess(emitter, pattern, values, indices);
+    return ::nm::BitmapStrings::isOf(pattern)
+               ? getBitmapStringsAccess(emitter, values, indices)
+               : getBitmapAccess(emitter, pattern, values, indices);
   if (auto columns = dyn_cast_if_present<ColumnsAttr>(form))
     return getColumnsAccess(emitter, columns, values, indices, lists);
   if (auto ell = dyn_cast_if_present<EllAttr>(form))

@@ -1,5 +1,6 @@
 //===- PackLoops.cpp - nm.pack as loops -----------------------------------===//
 
+#include "BitmapStringsLoops.h"
 #include "ColInfoLoops.h"
 #include "EllLoops.h"
 #include "LoopWeightAccess.h"
@@ -9,6 +10,7 @@
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
+#include "nm/Format/BitmapStrings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -155,7 +157,9 @@ public:
     if (isa<SparseOperandAttr>(op.getPacking()))
       emitSparseOperand(emitter, op);
     else if (isa<BitmapAttr>(op.getPacking()))
-      emitBitmap(emitter, op);
+      ::nm::BitmapStrings::isOf(op.getPattern().getPattern())
+          ? emitBitmapStrings(emitter, op)
+          : emitBitmap(emitter, op);
     else if (isa<ColumnsAttr>(op.getPacking()))
       emitColumns(emitter, op);
     else if (isa<EllAttr>(op.getPacking()))

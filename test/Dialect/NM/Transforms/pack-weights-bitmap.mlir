@@ -46,3 +46,19 @@ func.func @bytes(%a: tensor<4x1100xi8>, %v: tensor<180x20xi8> {nm.values_of = 1 
     outs(%c : tensor<4x20xi32>) -> tensor<4x20xi32>
   return %r : tensor<4x20xi32>
 }
+
+// -----
+
+// Weights that are kept anywhere: 32 columns and 128 rows of k, with room for
+// 64 slots, and behind the bits the number of slots.
+// CHECK-LABEL: func.func @anywhere.pack
+// CHECK: = nm.pack <1:1> #nm.bitmap {{.*}} -> tensor<2x2x4096xf16>, tensor<2x2x528xi8>
+// CHECK-LABEL: func.func @anywhere(
+// CHECK: nm.spmm <1:1> packing #nm.bitmap
+func.func @anywhere(%a: tensor<4x144xf16>, %v: tensor<144x40xf16> {nm.values_of = 1 : i64}, %i: tensor<144x40xi8> {nm.indices_of = 1 : i64},
+                    %c: tensor<4x40xf32>) -> tensor<4x40xf32> {
+  %r = nm.spmm <1:1> schedule #nm.mma_bitmap<block = [8, 32, 256], warp = [8, 32], stages = 2>
+    ins(%a, %v, %i : tensor<4x144xf16>, tensor<144x40xf16>, tensor<144x40xi8>)
+    outs(%c : tensor<4x40xf32>) -> tensor<4x40xf32>
+  return %r : tensor<4x40xf32>
+}
