@@ -189,6 +189,27 @@ def test_few_rows_walk_along_columns(rng, draw, rows, element, tolerance):
         assert relative_error(compiled(x), exact) < tolerance, (k, n, schedule)
 
 
+@pytest.mark.parametrize("rows", [2, 7, 11, 19])
+@pytest.mark.parametrize("element,tolerance", [("f16", 2e-3), ("bf16", 1e-2)])
+def test_few_rows_by_bits(rng, draw, rows, element, tolerance):
+    """Constants of which few or many are kept, slices and edges, on the simulator."""
+    kind = np.float16
+    if element == "bf16":
+        kind = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    for share in (0.02, 0.1, 0.3):
+        k, n = int(rng.integers(100, 900)), int(rng.integers(20, 80))
+        dense = draw_weight(rng, (k, n), share, kind)
+        schedule = (f"mma_bitmap<slice_k={rng.integers(1, 9)},"
+                    f"stages={rng.integers(2, 4)}>")
+        compiled = nm.compile(module(rows, dense, element, result="f32"),
+                              target="sim:sm_90a", schedule=schedule)
+        (op,) = compiled.functions["product"].ops
+        assert op.strategy == "mma_bitmap"
+        x = draw.array(rows, k, dtype=kind)
+        exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
+        assert relative_error(compiled(x), exact) < tolerance, (k, n, schedule)
+
+
 def test_zeros_between_weights_are_told(rng):
     """They meet activations, which dense_fallback=False forbids."""
     dense = draw_weight(rng, (300, 40), 0.05)

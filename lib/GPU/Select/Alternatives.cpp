@@ -290,8 +290,8 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
       (alternative.isDense() && !isDense(op)))
     makeDense(op, alternative.pattern);
   // Of a column, what is not zero is kept, wherever that is.
-  if (ScheduleAttrInterface schedule = alternative.choice->schedule;
-      schedule && schedule.skipsZeros() && op.getPattern() != ::nm::Pattern())
+  if (skipsZeros(alternative.choice->schedule, alternative.product) &&
+      op.getPattern() != ::nm::Pattern())
     makeDense(op, ::nm::Pattern());
   if (alternative.isDense() && op.getScales())
     dequantizeWeights(rewriter, op, kWeightsAtOnce);

@@ -12,7 +12,7 @@ StringRef mlir::nm::describeZeros(SparseProductOpInterface op,
   ::nm::Pattern pattern = op.getPattern();
   PackedFormAttrInterface form =
       schedule ? schedule.getPackedForm(pattern) : PackedFormAttrInterface();
-  if (isa_and_present<BitmapAttr>(form) && pattern.n != pattern.m)
+  if (isa_and_present<BitmapAttr>(form))
     return "lanes put zeros in place of pruned weights";
   if (isa_and_present<EllAttr>(form))
     return "zeros stand where gaps between weights are long, and at the ends "

@@ -81,6 +81,13 @@ public:
   /// store the splits of its elements in place of these.
   virtual bool storesSplitsOfC() const { return false; }
 
+  /// Whether kernels of `schedule`, one of this strategy, skip the zeros of the
+  /// weights of `product`, wherever they are.
+  virtual bool skipsZeros(ScheduleAttrInterface schedule,
+                          const ::nm::GpuProduct &product) const {
+    return schedule.skipsZeros();
+  }
+
   /// Whether floats are multiplied as f32, whatever their type.
   virtual bool multipliesInF32() const { return false; }
 
@@ -115,6 +122,13 @@ public:
 
 /// The strategy of a schedule; null where it is no GPU kernel's.
 const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
+
+/// Whether kernels of `schedule`, which may be null, skip zeros so.
+inline bool skipsZeros(ScheduleAttrInterface schedule,
+                       const ::nm::GpuProduct &product) {
+  const GpuStrategy *strategy = schedule ? findGpuStrategy(schedule) : nullptr;
+  return strategy && strategy->skipsZeros(schedule, product);
+}
 
 /// The fastest schedule by estimate, of the strategy that `request.given` is
 /// of, or of all. The error says why each of them cannot take the product.

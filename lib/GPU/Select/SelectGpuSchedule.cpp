@@ -331,7 +331,7 @@ LogicalResult GpuScheduleSelection::take(SparseProductOpInterface op,
     chosen.schedule = makeLibrarySchedule(op, gpu, best.inColumns);
   if (StringRef zeros = describeZeros(op, chosen.schedule); !zeros.empty())
     record.reason += "; " + zeros.str() + ", and " + kDenseMeetsNonFinite.str();
-  bool skips = chosen.schedule && chosen.schedule.skipsZeros();
+  bool skips = skipsZeros(chosen.schedule, best.product);
   if (skips)
     record.reason += "; zeros are skipped, " + describeKept(best.product) +
                      " of the weights are kept";

@@ -139,8 +139,8 @@ static std::string fitWindows(SparseProductOpInterface op,
     makeDense(op, dense);
     std::string skipped =
         isLoaded
-            ? ", whose zeros simt_columns and gemv_columns skip where that is "
-              "faster"
+            ? ", whose zeros simt_columns, gemv_columns and mma_bitmap skip "
+              "where that is faster"
             : "";
     return "dense weights" + skipped +
            ": where they are kept is not known when it is compiled; weights "

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPU/Strategies/Mma/BitmapStringsModel.h"
 #include "GPU/Strategies/Mma/StreamModel.h"
 
 #include "nm/Format/Bitmap.h"
@@ -139,6 +140,8 @@ static int64_t countWarps(const GpuProduct &product, const GpuChip &chip,
 
 Result<GpuSchedule> nm::selectMmaBitmapSchedule(const GpuProduct &product,
                                                 const GpuChip &chip) {
+  if (isOfStrings(product))
+    return selectBitmapStringsSchedule(product, chip);
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy mma_bitmap expected " + *reason};
   int64_t bytes = elementSize(product.type);

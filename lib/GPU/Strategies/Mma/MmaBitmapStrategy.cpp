@@ -10,10 +10,11 @@
 
 #include "GPU/Copies/TensorAddress.h"
 #include "GPU/Strategies/Mma/BitmapRuns.h"
+#include "GPU/Strategies/Mma/BitmapStringsExpansion.h"
 #include "GPU/Strategies/Mma/SteppedExpansion.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Format/Bitmap.h"
+#include "nm/Format/BitmapStrings.h"
 
 #include <deque>
 
@@ -255,6 +256,12 @@ SmallVector<Value> MmaBitmapExpansion::expand(OpBuilder &builder,
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaBitmapExpansion(SparseProductOpInterface product,
                                    const GpuTile &tile) {
+  if (::nm::BitmapStrings::isOf(product.getPattern())) {
+    FailureOr<SpMMOp> matrix = getMatrixProduct(product);
+    if (failed(matrix))
+      return failure();
+    return createBitmapStringsExpansion(*matrix, tile);
+  }
   FailureOr<SpMMOp> op = getSparseProduct(product, tile);
   if (failed(op))
     return failure();

@@ -2,11 +2,13 @@
 
 #include "GPU/Select/ModelAnswers.h"
 #include "GPU/Select/ModelledStrategy.h"
+#include "GPU/Stage/StagedOperands.h"
+#include "GPU/Strategies/Mma/BitmapStringsModel.h"
 #include "GPU/Strategies/Mma/MmaSyncStaging.h"
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 #include "GPU/Strategies/Mma/SparseOperandStaging.h"
 
-#include "nm/Format/Bitmap.h"
+#include "nm/Format/BitmapStrings.h"
 #include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Stage/LateLoads.h"
 #include "nm/GPU/Stage/RowBytes.h"
@@ -220,6 +222,16 @@ const GpuStrategy &mlir::nm::getMmaSpStrategy() {
 /// measured blocks would take that share their weights.
 static constexpr int64_t kFewestRows = 2, kMostRows = 16, kMostByteRows = 32;
 
+/// All stays where it is; sizes of C say what there is to store.
+static LogicalResult stageStrings(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  if (failed(tile))
+    return failure();
+  builder.setInsertionPoint(op);
+  op.getCMutable().set(castOutput(builder, op, *tile));
+  return success();
+}
+
 namespace {
 class MmaBitmapStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
@@ -229,8 +241,16 @@ public:
            product.m > (areBytes ? kMostByteRows : kMostRows);
   }
 
-  /// Lanes load the bits to registers.
+  bool skipsZeros(ScheduleAttrInterface,
+                  const ::nm::GpuProduct &product) const override {
+    return ::nm::isOfStrings(product);
+  }
+
+  /// Lanes load the bits to registers. Of weights that are kept anywhere, warps
+  /// copy values themselves.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
+    if (::nm::BitmapStrings::isOf(op.getPattern().getPattern()))
+      return stageStrings(builder, op);
     return SparseOperandStaging{}.stage(builder, op);
   }
 
@@ -245,6 +265,8 @@ private:
                 ::nm::ScheduleFields &fields) const override {
     using ::nm::BitmapForm;
     const ::nm::GpuProduct &product = request.product;
+    if (::nm::isOfStrings(product))
+      return;
     auto form =
         BitmapForm::of(product.pattern, ::nm::elementSize(product.type));
     int64_t rows = BitmapForm::steps(product.pattern, product.k) *

@@ -35,7 +35,7 @@ func.func @argument(%a: tensor<4x40xf16>, %v: tensor<1x4xf16>, %i: tensor<1x10xi
 // CHECK-LABEL: func.func @loaded
 // CHECK: nm.spmm <1:1, block = 1x2>
 func.func @loaded(%a: tensor<4x40xf16>, %v: tensor<1x4xf16> {nm.values_of = 1 : i64}, %i: tensor<1x10xi8> {nm.indices_of = 1 : i64}, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  // expected-remark @+1 {{unstructured weights get dense weights, whose zeros simt_columns and gemv_columns skip where that is faster: where they are kept is not known}}
+  // expected-remark @+1 {{unstructured weights get dense weights, whose zeros simt_columns, gemv_columns and mma_bitmap skip where that is faster: where they are kept is not known}}
   %r = nm.spmm <unstructured, kept = 4> ins(%a, %v, %i : tensor<4x40xf16>, tensor<1x4xf16>, tensor<1x10xi8>)
     outs(%c : tensor<4x2xf32>) -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>
