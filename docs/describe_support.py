@@ -26,7 +26,8 @@ BYTES = ["2:4", "8:32", "2:8, block = 1x64", "8:32, block = 1x64",
 # Types that are compiled alike, and the type of their sums.
 ROWS = [(("f32",), "f32", FLOATS), (("f16", "bf16"), "f32", FLOATS),
         (("i8",), "i32", BYTES), (("f8E4M3FN", "f8E5M2"), "f32", BYTES)]
-TENSOR_CORES = {"mma_sync", "mma_sp", "mma_bitmap", "wgmma", "wgmma_sp", "wgmma_select"}
+TENSOR_CORES = {"mma_sync", "mma_sp", "mma_bitmap", "mma_image", "wgmma", "wgmma_sp",
+                "wgmma_select"}
 
 
 def product(kind, sums, pattern):

@@ -457,6 +457,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       sourcedKind<SourceKind::MmaGathered>(),
       sourcedKind<SourceKind::MmaSparse>(),
       sourcedKind<SourceKind::MmaBitmap>(),
+      sourcedKind<SourceKind::MmaImage>(),
       sourcedKind<SourceKind::Gathered>(),
       sourcedKind<SourceKind::Selected>(),
       sourcedKind<SourceKind::Sparse>(),

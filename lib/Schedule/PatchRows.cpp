@@ -62,6 +62,14 @@ int64_t nm::choosePatchRows(const PatchRows &patches, int64_t lanes,
 // Images that products read
 //===----------------------------------------------------------------------===//
 
+int64_t ImagePart::rowsOf(int64_t places) const {
+  // Tiles begin at multiples of their places.
+  bool isWhole = places % placesOfRow == 0;
+  int64_t further =
+      isWhole ? places / placesOfRow - 1 : (places - 2) / placesOfRow + 1;
+  return std::min(rows, further * step + reach);
+}
+
 /// Loads beside those of A for a weight, and half cycles to lay a vector of A
 /// out, which a weight takes one of.
 static constexpr int64_t kWeightLoads = 2, kLayOutLoads = 5;

@@ -290,7 +290,7 @@ def check(case, target, **options):
 
 
 #: How many drawn products of a test read the image itself, and how many did not.
-WAYS = {"simt_columns": Counter(), "simt": Counter(), "mma_sync": Counter()}
+WAYS = {name: Counter() for name in ("simt_columns", "simt", "mma_sync", "mma_image")}
 
 
 def check_image(case, strategy, schedule):
@@ -347,16 +347,20 @@ def test_drawn_images_in_shared_memory(number):
     check_image(case, "simt", str(rng.choice(ways)))
 
 
-def has_wide_units(case):
-    """Whether units have eight columns, also those that are found in a filter which is a
-    constant."""
+def suits(case, strategy, *expected):
+    """Whether `strategy` has the product, also of a pattern that is found in a filter which is a
+    constant; where it has not, it must say one of what was `expected`."""
     try:
-        nm.lower(case.text(), "schedule", "sim:sm_90a", schedule="mma_sync")
+        nm.lower(case.text(), "schedule", "sim:sm_90a", schedule=strategy)
     except nm.CompileError as error:
-        if "expected units of a multiple of 8 columns" not in str(error):
+        if not any(f"strategy {strategy} expected {what}" in str(error) for what in expected):
             raise
         return False
     return True
+
+
+def has_wide_units(case):
+    return suits(case, "mma_sync", "units of a multiple of 8 columns")
 
 
 @pytest.mark.parametrize("number", range(24))
@@ -378,8 +382,29 @@ def test_drawn_images_of_16_bits(number):
     check_image(case, "mma_sync", str(rng.choice(ways)))
 
 
+@pytest.mark.parametrize("number", range(32))
+def test_drawn_parts_of_images(number):
+    """By blocks that have the rows of an image that their places take: some of its rows, or all,
+    by accesses of one element or of several; of kept rows that are no multiple of 16, too."""
+    rng = np.random.default_rng([SEED, 600 + number])
+    forms = forms_of_planes()
+    wide = "2:32, block = 1x64"
+    pattern = str(rng.choice(["4:16, block = 1x16", "8:32, block = 1x32", "2:8, block = 1x16",
+                              wide]))
+    element = str(rng.choice(["f16", "bf16"]))
+    expected = ("the patches of an image in planes", "units of a multiple of 16 columns, and "
+                "windows that keep an even number of rows")
+    case = None
+    # A 1x1 filter without padding has no patches.
+    while case is None or not suits(case, "mma_image", *expected):
+        case = Case(rng, forms[number % len(forms)], pattern, most=20, element=element)
+    ways = ["", "<slice_k = 2>", "<block = [64, 16, 1], warp = [32, 16], slice_k = 4>",
+            "<block = [32, 16, 1], warp = [16, 16], stages = 3>"]
+    check_image(case, "mma_image", str(rng.choice(ways)))
+
+
 @pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24),
-                                             ("mma_sync", 24)])
+                                             ("mma_sync", 24), ("mma_image", 32)])
 def test_images_were_read_in_place(strategy, drawn):
     """Padding of one tap and dense products have patches, and few drawn ones are such."""
     if WAYS[strategy].total() < drawn:

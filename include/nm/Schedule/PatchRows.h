@@ -30,6 +30,33 @@ int64_t choosePatchRows(const PatchRows &patches, int64_t lanes,
 // Images that products read
 //===----------------------------------------------------------------------===//
 
+/// The rows of an image in planes that places of a convolution's output take:
+/// of a 3x3 filter over 64 channels of 56 x 56, 64 planes of 56 rows of 56
+/// elements, where 56 places are at the same rows, and reach over three.
+struct ImagePart {
+  /// The dimensions of the image that planes, and their rows, are along.
+  int64_t planeDim = 0, rowDim = 0;
+  /// The planes that k goes over, the rows of each, and the elements of a row;
+  /// no planes where such rows are not known.
+  int64_t planes = 0, rows = 0, rowElements = 0;
+  /// The places of m, one after another, that are at the same rows, and how
+  /// many rows further the next ones are.
+  int64_t placesOfRow = 1, step = 1;
+  /// The rows that the taps of a place reach over, and the row that the first
+  /// place begins at, a negative one in padding.
+  int64_t reach = 1, first = 0;
+
+  /// The rows of each plane that a tile of `places` takes, wherever it is.
+  int64_t rowsOf(int64_t places) const;
+  bool operator==(const ImagePart &other) const {
+    return planeDim == other.planeDim && rowDim == other.rowDim &&
+           planes == other.planes && rows == other.rows &&
+           rowElements == other.rowElements &&
+           placesOfRow == other.placesOfRow && step == other.step &&
+           reach == other.reach && first == other.first;
+  }
+};
+
 /// Vectors of the pixels that A is laid out for at a time, at most: their sums
 /// are in registers, beside two operands.
 inline constexpr int64_t kImageVectors = 8;

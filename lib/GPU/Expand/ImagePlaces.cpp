@@ -5,6 +5,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -36,8 +38,7 @@ static SmallVector<Value> findInSource(ThreadEmitter &emitter,
   return ofSource;
 }
 
-/// The patches that `a` is a view of by slices of step 1; null for others.
-static PatchesOp findPatches(Value a) {
+PatchesOp mlir::nm::findPatches(Value a) {
   while (Operation *op = a.getDefiningOp()) {
     auto view = dyn_cast<memref::SubViewOp>(op);
     if (view && !view.hasUnitStride())
@@ -75,9 +76,7 @@ ImagePlaces::ImagePlaces(ThreadEmitter &emitter, PatchesOp patches,
     groups.push_back(patches.getLoopsOf(group));
   auto [strides, offset] =
       cast<MemRefType>(source.getType()).getStridesAndOffset();
-  for (auto [dim, stride] : llvm::enumerate(strides))
-    for (auto [step, factor] : llvm::zip(steps, getFactors(map, unsigned(dim))))
-      step += stride * factor;
+  setSteps(strides);
   // The batch is in the address, which has 64 bits.
   Value begin = emitter.index(0);
   for (unsigned group = 0; group < kGroup; ++group) {
@@ -85,6 +84,35 @@ ImagePlaces::ImagePlaces(ThreadEmitter &emitter, PatchesOp patches,
     begin = emitter.add(begin, sum(emitter, steps, group, indices));
   }
   image = viewFrom(emitter, source, begin);
+}
+
+void ImagePlaces::setSteps(ArrayRef<int64_t> strides) {
+  llvm::fill(steps, 0);
+  for (auto [dim, stride] : llvm::enumerate(strides))
+    for (auto [step, factor] : llvm::zip(steps, getFactors(map, unsigned(dim))))
+      step += stride * factor;
+}
+
+ImagePlaces ImagePlaces::inCopy(ThreadEmitter &emitter, Value copy,
+                                ArrayRef<int64_t> strides, Value shift) const {
+  ImagePlaces places(*this);
+  places.setSteps(strides);
+  places.image = copy;
+  places.shift = shift;
+  return places;
+}
+
+int64_t ImagePlaces::getFactorOfBatches() const {
+  int64_t factor = 0;
+  for (unsigned group = 0; group < kGroup; ++group)
+    for (unsigned loop : groups[group])
+      if (loops[loop] != 1)
+        factor = std::gcd(factor, steps[loop]);
+  return factor;
+}
+
+int64_t ImagePlaces::countTapBits() const {
+  return taps.empty() ? 0 : taps.back().firstBit + taps.back().size;
 }
 
 Value mlir::nm::viewFrom(ThreadEmitter &emitter, Value memref, Value offset) {
@@ -160,6 +188,8 @@ ImagePlaces::Part ImagePlaces::placeOfM(ThreadEmitter &emitter, Value m) const {
   Part part;
   part.distance =
       emitter.add(sum(emitter, steps, mGroup, indices), steps.back());
+  if (shift)
+    part.distance = emitter.add(part.distance, shift);
   if (hasTaps())
     part.taps = findOutside(emitter, indices);
   return part;
@@ -188,7 +218,6 @@ ImagePlaces::Part ImagePlaces::placeOfRow(ThreadEmitter &emitter,
   return part;
 }
 
-/// Whether the rows of a window of `count` rows are of one tap.
 bool ImagePlaces::isOfOneTap(int64_t count) const {
   unsigned channels = groups[kGroup].back();
   return loops[channels] % count == 0 &&

@@ -21,6 +21,9 @@ namespace mlir::nm {
 /// A view of `memref` that begins at element `offset`, of no known size.
 Value viewFrom(ThreadEmitter &emitter, Value memref, Value offset);
 
+/// The patches that `a` is a view of by slices of step 1; null for others.
+PatchesOp findPatches(Value a);
+
 /// A tile [k x m] of patches, whose elements are found in the image.
 class ImagePlaces {
 public:
@@ -43,10 +46,25 @@ public:
   };
 
   bool hasTaps() const { return !taps.empty(); }
+  /// Whether the rows of a window of `count` rows are of one tap.
+  bool isOfOneTap(int64_t count) const;
   /// Whether neighbouring rows of k are neighbours in the image.
   bool hasChannelsLast() const { return steps[groups[kGroup].back()] == 1; }
   /// The image from its first element of the tile's batch on.
   Value getImage() const { return image; }
+  /// What the places of an image's batches are a multiple of; 0 for one batch.
+  int64_t getFactorOfBatches() const;
+  /// The bits of taps; 0 where no tap is outside of the image.
+  int64_t countTapBits() const;
+  /// The same places in `copy`, which has the elements of an image as `strides`
+  /// of its dimensions say, those of the first place `shift`, an i32, further
+  /// on than there.
+  ImagePlaces inCopy(ThreadEmitter &emitter, Value copy,
+                     ArrayRef<int64_t> strides, Value shift) const;
+  /// The column of all patches that column `m` of the tile is, an index.
+  Value getColumn(ThreadEmitter &emitter, Value m) const {
+    return emitter.add(firstM, m);
+  }
   /// The place of column `m` of the tile, an index.
   Part placeOfM(ThreadEmitter &emitter, Value m) const;
   /// Row `k` of the tile, an i32.
@@ -67,12 +85,12 @@ private:
   ImagePlaces(ThreadEmitter &emitter, PatchesOp patches,
               ArrayRef<Value> offsets);
 
+  void setSteps(ArrayRef<int64_t> strides);
   SmallVector<Value> split(ThreadEmitter &emitter, Value index,
                            unsigned group) const;
   Value sum(ThreadEmitter &emitter, ArrayRef<int64_t> factors, unsigned group,
             ArrayRef<Value> indices) const;
   Value findOutside(ThreadEmitter &emitter, ArrayRef<Value> indices) const;
-  bool isOfOneTap(int64_t count) const;
 
   /// The loops of the nm.patches that make up each dimension of A, and the
   /// sizes of all loops and of the image.
@@ -87,6 +105,8 @@ private:
   /// Where the tile begins along k and m.
   Value firstK, firstM;
   Value image;
+  /// What all places are further on; null for nothing.
+  Value shift;
 };
 
 } // namespace mlir::nm

@@ -126,6 +126,7 @@ static void setImage(SparseProductOpInterface op, ActivationForm form,
     return;
   product.imageElements = image->elements;
   product.hasChannelsLast = image->hasChannelsLast;
+  product.imagePart = image->part.value_or(::nm::ImagePart());
 }
 
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,

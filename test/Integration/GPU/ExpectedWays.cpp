@@ -70,6 +70,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_bitmap: stages = 1",
       "mma_bitmap: split_k",
       "mma_bitmap: cluster_k",
+      "mma_bitmap: unstructured",
       "mma_bitmap: slice_k",
       "mma_sp: f16",
       "mma_sp: bf16",
@@ -273,6 +274,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "simt: image",
       "mma_sync: image",
       "mma_sync: image, channels last",
+      "mma_image: image",
   };
   return ways;
 }

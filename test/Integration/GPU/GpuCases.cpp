@@ -414,6 +414,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       : kind.has(kSelectedRuns)  ? drawSelectedRuns(number, random)
       : kind.listColumns == 0    ? drawPattern(number, kind, random)
                                  : drawPackedPattern(number, kind, random);
+  // Windows of parts of images keep an even number of rows.
+  if (kind.has(kImage) && kind.has(kExactGather) &&
+      drawn.pattern.keptRows() % 2 != 0)
+    drawn.pattern.n += drawn.pattern.n < drawn.pattern.m ? 1 : -1;
   drawSizes(drawn, kind.maxRows, random);
   if (kind.has(kSelectedRuns))
     drawn.k = random.integer(1, kMaxSelectedK);

@@ -396,6 +396,10 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kImage | kMatrices},
       {"image-mma-sync-bf16", "mma_sync", "", ElementType::BF16, 300, 32,
        kImage | kMatrices | kChannelsLast},
+      {"image-mma-image", "mma_image", "", ElementType::F16, 300, 32,
+       kImage | kExactGather},
+      {"image-mma-image-bf16", "mma_image", "slice_k = 2", ElementType::BF16,
+       300, 32, kImage | kExactGather},
       {"image-channels-last", "", "", ElementType::F32, 300, 32,
        kImage | kChannelsLast},
   };

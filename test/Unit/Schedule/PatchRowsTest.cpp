@@ -57,3 +57,24 @@ TEST(PatchRows, TasksOfAnImageKeepThreadsBusy) {
   EXPECT_EQ(choose(7, 512).blockM, 49);
   EXPECT_EQ(choose(7, 512).blockN, 256);
 }
+
+TEST(PatchRows, PartsOfAnImageHaveTheRowsOfTheirPlaces) {
+  // A 3x3 filter over 64 channels of 56 x 56, with padding.
+  ImagePart part;
+  part.planes = 64;
+  part.rows = part.rowElements = part.placesOfRow = 56;
+  part.reach = 3;
+  part.first = -1;
+  // Two rows of places, which tiles begin with, and the rows around them.
+  EXPECT_EQ(part.rowsOf(112), 4);
+  // 64 places may begin anywhere in a row, and be in three of them.
+  EXPECT_EQ(part.rowsOf(64), 5);
+  EXPECT_EQ(part.rowsOf(16), 4);
+  // No more than there are.
+  EXPECT_EQ(part.rowsOf(3136), 56);
+  // With stride 2 each row of places is two rows further.
+  part.placesOfRow = 28;
+  part.step = 2;
+  EXPECT_EQ(part.rowsOf(56), 5);
+  EXPECT_EQ(part.rowsOf(32), 7);
+}

@@ -12,6 +12,7 @@
 #include "nm/Format/Ell.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Schedule/GpuChip.h"
+#include "nm/Schedule/PatchRows.h"
 #include "nm/Schedule/ScheduleFields.h"
 #include "nm/Support/Error.h"
 
@@ -87,6 +88,8 @@ struct GpuProduct {
   int64_t imageElements = 0;
   /// Whether its channels are neighbours in memory, rather than its pixels.
   bool hasChannelsLast = false;
+  /// The rows of it that places take, where it has planes.
+  ImagePart imagePart;
   /// The microseconds of the kernel that writes A where they do not; 0 where A
   /// is not made of patches.
   double patchMicroseconds = 0;
@@ -194,6 +197,10 @@ Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
 /// The best of strategy mma_bitmap, or why it has none.
 Result<GpuSchedule> selectMmaBitmapSchedule(const GpuProduct &product,
                                             const GpuChip &chip);
+
+/// The best of strategy mma_image, or why it has none.
+Result<GpuSchedule> selectMmaImageSchedule(const GpuProduct &product,
+                                           const GpuChip &chip);
 
 /// The best of strategy wgmma_sp, or why it has none.
 Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,

@@ -57,7 +57,7 @@ int64_t BitmapAttr::getColumnStep(const ::nm::Pattern &pattern) const {
                                       : BitmapForm::kColumns;
 }
 
-/// Of strings, kernels take all rows of k at once: a step that is past every k.
+/// Kernels of strings take all rows of k at once: a step that is past every k.
 int64_t BitmapAttr::getRowStep(const ::nm::Pattern &pattern) const {
   return BitmapStrings::isOf(pattern) ? ::nm::kMaxSize
                                       : BitmapForm::rowsOfStep(pattern);

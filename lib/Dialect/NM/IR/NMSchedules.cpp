@@ -268,6 +268,14 @@ BlockTiling MmaScheduleAttr::getTiling() const {
     tiling.lanesM = kLanesOfSums;
     return tiling;
   }
+  if (getSource() == SourceKind::MmaImage) {
+    tiling.lanesM = kLanesOfSums;
+    tiling.hasSlicesOfWindows = false;
+    // A block takes all of k at once.
+    if (tiling.hasBlock())
+      tiling.blockK = ::nm::kMaxSize;
+    return tiling;
+  }
   // Warps have their part of the block's tile, and a slice of its k.
   if (tiling.hasBlock() && tiling.warpM != 0)
     tiling.threads = tiling.blockM / tiling.warpM *

@@ -68,6 +68,98 @@ mlir::nm::findTapLoops(AffineMap map, ArrayRef<int64_t> loops,
 }
 
 //===----------------------------------------------------------------------===//
+// Rows of an image
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The loops of patches: of batches, then of k, then of m.
+struct PatchLoops {
+  unsigned beginOfK, beginOfM, end;
+
+  PatchLoops(ArrayRef<int64_t> loops, ArrayRef<int64_t> groups)
+      : beginOfM(unsigned(loops.size()) - unsigned(groups.back())),
+        end(unsigned(loops.size())) {
+    beginOfK = beginOfM - unsigned(groups.drop_back().back());
+  }
+};
+} // namespace
+
+/// How many indices of a dimension the loops from `begin` to `end` go over.
+static int64_t countReached(ArrayRef<int64_t> factors, ArrayRef<int64_t> loops,
+                            unsigned begin, unsigned end) {
+  int64_t reached = 1;
+  for (unsigned loop = begin; loop < end; ++loop)
+    reached += factors[loop] * (loops[loop] - 1);
+  return reached;
+}
+
+static bool hasAny(ArrayRef<int64_t> factors, unsigned begin, unsigned end) {
+  return llvm::any_of(factors.slice(begin, end - begin),
+                      [](int64_t factor) { return factor != 0; });
+}
+
+/// The dimension of an image in planes that the outermost loop of m goes along;
+/// none of other images.
+static std::optional<unsigned> findRowDim(AffineMap map,
+                                          const PatchLoops &range) {
+  std::optional<unsigned> rowDim;
+  for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+    SmallVector<int64_t> factors = getFactors(map, dim);
+    bool isRow = factors[range.beginOfM] != 0;
+    // Planes are in front of the first row, and no batches behind it.
+    if ((isRow && rowDim) ||
+        (!isRow && !rowDim && hasAny(factors, range.beginOfM, range.end)) ||
+        ((isRow || rowDim) && hasAny(factors, 0, range.beginOfK)))
+      return std::nullopt;
+    if (isRow)
+      rowDim = dim;
+  }
+  SmallVector<int64_t> ofLast = getFactors(map, map.getNumResults() - 1);
+  return ofLast[range.end - 1] != 0 ? rowDim : std::nullopt;
+}
+
+std::optional<::nm::ImagePart>
+mlir::nm::findImagePart(AffineMap map, ArrayRef<int64_t> loops,
+                        ArrayRef<int64_t> groups, ArrayRef<int64_t> shape) {
+  PatchLoops range(loops, groups);
+  std::optional<unsigned> rowDim = findRowDim(map, range);
+  if (!rowDim)
+    return std::nullopt;
+  ::nm::ImagePart part;
+  part.planes = 1;
+  for (unsigned dim = 0; dim < *rowDim; ++dim) {
+    SmallVector<int64_t> factors = getFactors(map, dim);
+    int64_t reached =
+        countReached(factors, loops, range.beginOfK, range.beginOfM);
+    // One dimension of planes, none of which is padding.
+    if (factors.back() != 0 || (reached != 1 && part.planes != 1))
+      return std::nullopt;
+    if (reached != 1)
+      part.planeDim = dim;
+    part.planes *= reached;
+  }
+  part.rowDim = *rowDim;
+  SmallVector<int64_t> ofRow = getFactors(map, *rowDim);
+  part.rows = shape[*rowDim];
+  part.rowElements = llvm::product_of(shape.drop_front(*rowDim + 1));
+  part.placesOfRow = llvm::product_of(loops.drop_front(range.beginOfM + 1));
+  part.step = ofRow[range.beginOfM];
+  part.reach = countReached(ofRow, loops, range.beginOfK, range.beginOfM);
+  part.first = ofRow.back();
+  if (hasAny(ofRow, range.beginOfM + 1, range.end))
+    return std::nullopt;
+  // Taps are not farther outside of the image than copies of it have room for.
+  for (unsigned dim = *rowDim; dim < map.getNumResults(); ++dim) {
+    SmallVector<int64_t> factors = getFactors(map, dim);
+    int64_t room = dim == *rowDim ? part.reach : shape[dim],
+            last = countReached(factors, loops, 0, range.end) - 1;
+    if (factors.back() < -room || last + factors.back() >= shape[dim] + room)
+      return std::nullopt;
+  }
+  return part;
+}
+
+//===----------------------------------------------------------------------===//
 // nm.patches
 //===----------------------------------------------------------------------===//
 

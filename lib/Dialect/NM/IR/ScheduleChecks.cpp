@@ -95,12 +95,18 @@ static bool isOfFragments(std::optional<SourceKind> source) {
   return source == SourceKind::MmaSparse || source == SourceKind::MmaBitmap;
 }
 
+/// Sides of the squares of mma.sync's operands, and of a matrix of sums.
+static constexpr int64_t kSquare = 16, kMatrix = 8;
+
 LogicalResult mlir::nm::verifyMmaWarp(EmitError emitError,
                                       ArrayRef<int64_t> warp,
                                       std::optional<SourceKind> source) {
-  bool areWhole = isOfFragments(source);
-  return verifySizes(emitError, "warp", warp,
-                     {areWhole ? 8 : 1, areWhole ? 16 : 1}, kMaxTile);
+  int64_t columns =
+      isOfFragments(source) || source == SourceKind::MmaImage ? kSquare : 1;
+  int64_t rows = source == SourceKind::MmaImage ? kSquare
+                 : isOfFragments(source)        ? kMatrix
+                                                : 1;
+  return verifySizes(emitError, "warp", warp, {rows, columns}, kMaxTile);
 }
 
 LogicalResult mlir::nm::refuseParameter(EmitError emitError, StringRef name,

@@ -302,9 +302,10 @@ mlir::nm::findReadableImage(SparseProductOpInterface op, bool transposes) {
     return std::nullopt;
   SmallVector<int64_t> ofLast =
       getFactors(found->map, found->map.getNumResults() - 1);
-  return ReadableImage{type.getNumElements(),
-                       /*hasChannelsLast=*/ofLast[found->loops.size() - 1] ==
-                           0};
+  return ReadableImage{
+      type.getNumElements(),
+      /*hasChannelsLast=*/ofLast[found->loops.size() - 1] == 0,
+      findImagePart(found->map, found->loops, found->groups, type.getShape())};
 }
 
 /// Whether memory of `image` has strides that are known.

@@ -62,7 +62,6 @@ private:
   ::nm::Result<::nm::GpuSchedule>
   select(const ScheduleRequest &request,
          const ::nm::GivenFields &given) const override {
-    SparseProductOpInterface op = request.op;
     if (request.product.kept == 0)
       return selectOfPattern(request, given);
     ::nm::Result<::nm::GpuSchedule> data =

@@ -284,11 +284,22 @@ def NM_BitmapAttr
 
     Products of packed weights have the pattern S:R, whose windows are runs.
 
+    Of weights that all are kept (1:1), those that are not zero are stored, so
+    that a kernel skips zeros that follow no pattern. Columns are then cut into
+    slices of 32, two blocks, and k into s steps of 128 rows. Of a step each
+    lane has two strings of values, of two columns' runs each, and there is room
+    for 64 slots, of which it has as many as the longest string. Values are
+    `[⌈n/32⌉ × s × 4096]`, and indices the bits and that number,
+    `[⌈n/32⌉ × s × 528]` bytes; include/nm/Format/BitmapStrings.h has both to the
+    bit. Kernels read the slots that there are: of half of the weights, kept at
+    random, 0.71 of dense ones. The pattern stays 1:1.
+
     Constraints:
     * (C1) the form is smaller than dense weights: of 32 rows, S < 30 for
-      weights of 16 bits, and S < 28 for weights of 8 bits.
-    * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2; S is even for those of
-      8 bits.
+      weights of 16 bits, and S < 28 for weights of 8 bits; or the pattern is
+      1:1, in units of one weight.
+    * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2, of pattern 1:1 f16 or
+      bf16; S is even for those of 8 bits.
 
     ```mlir
     #nm.bitmap

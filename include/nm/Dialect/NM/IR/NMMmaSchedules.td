@@ -24,9 +24,11 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
   let summary = "the tensor cores of all chips, by mma";
   let description = [{
     The mnemonic says where an operand comes from: `#nm.mma_sync` gathers rows of
-    A, of `#nm.mma_sp` the weights are a sparse operand, and `#nm.mma_bitmap`
-    expands weights in registers. `#nm.mma_sync` has no `bits` and `pairs`;
-    `#nm.mma_sp` no `pack` and `packing`; and `#nm.mma_bitmap` none of these.
+    A, of `#nm.mma_sp` the weights are a sparse operand, `#nm.mma_bitmap` expands
+    weights in registers, and `#nm.mma_image` has a part of an image in shared
+    memory. `#nm.mma_sync` has no `bits` and `pairs`; `#nm.mma_sp` no `pack` and
+    `packing`; `#nm.mma_bitmap` none of these; and `#nm.mma_image` `packing` alone
+    of these, and no `split_k`, `cluster_k`, `promote`, `late_loads` and `pad_a`.
 
     #### `#nm.mma_sync`: exact gather
 
@@ -119,6 +121,13 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     and `pad_a` are as in `#nm.mma_sync`. What is left out, the cost model
     chooses.
 
+    Of unstructured weights of f16 and bf16 those that are not zero are packed,
+    as `#nm.bitmap` of pattern 1:1. A block then takes all of k at once, and a
+    warp has 32 columns and every `slice_k`-th step of 128 rows, whose values it
+    copies itself, as many as there are, while it multiplies the step before:
+    it has memory for `stages` times 48 slots of values, and at least two
+    `stages`. `split_k` is 1, and A row-major.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 128. `warp` has two or none, which divide the block's: m a multiple of
@@ -130,6 +139,31 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     ```mlir
     #nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k = 4>
     ```
+
+    #### `#nm.mma_image`: the rows of an image that a block's places need
+
+    Products of f16 and bf16 with sums of f32 by `mma.sync.m16n8k16`, where A are
+    the patches of an image in planes (`nm.patches`), for units of a multiple of
+    16 columns that keep an even number of single rows of each window. A block
+    copies the rows of the image that its places of m take, of all channels, to
+    shared memory once, and lanes load from there what each kept row of k has at
+    their places. Taps that are outside of the image are zeros.
+
+    `block` is the tile [m, n, k] of a block, which takes all of k at once, and
+    `warp` that [m, n] of a warp. Weights of `stages` steps of 16 kept rows are
+    on their way at once. `slice_k` warps take parts of the kept rows. `packing`
+    has panels of one unit's columns and chunks of 2 or 4 rows. What is left out,
+    the cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40. `warp` has two or
+      none, which divide the block's: m a multiple of 16, n of 16.
+    * (C2) 1 ≤ stages ≤ 65536, and 1 ≤ slice_k ≤ 32.
+
+    ```mlir
+    #nm.mma_image<block = [256, 64, 576], warp = [64, 64], stages = 2,
+                  packing = <panel = 64, index_bits = 8, chunk_rows = 4>>
+    ```
   }];
   let parameters = (ins NM_Source:$source, NM_MmaBlock:$block, NM_MmaWarp:$warp,
                         NM_Count:$stages, NM_Count:$split_k,
@@ -140,7 +174,9 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
   let sources = [
     NM_SourceOf<"MmaGathered", ["bits", "pairs"]>,
     NM_SourceOf<"MmaSparse", ["pack", "packing"]>,
-    NM_SourceOf<"MmaBitmap", ["bits", "pairs", "pack", "packing"]>];
+    NM_SourceOf<"MmaBitmap", ["bits", "pairs", "pack", "packing"]>,
+    NM_SourceOf<"MmaImage", ["split_k", "cluster_k", "bits", "pairs", "pack",
+                             "promote", "late_loads", "pad_a"]>];
   let checks = ["Pairs", "MmaPart", "Cluster", "MmaPromotion"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfSomePatterns, [{
     bool packsRows() const { return getPack().value_or(false); }

@@ -54,7 +54,8 @@ def NM_SourceKind : I32EnumAttr<"SourceKind",
     I32EnumAttrCase<"Sparse", 2, "wgmma_sp">,
     I32EnumAttrCase<"MmaGathered", 3, "mma_sync">,
     I32EnumAttrCase<"MmaSparse", 4, "mma_sp">,
-    I32EnumAttrCase<"MmaBitmap", 5, "mma_bitmap">]> {
+    I32EnumAttrCase<"MmaBitmap", 5, "mma_bitmap">,
+    I32EnumAttrCase<"MmaImage", 6, "mma_image">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }

@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_IR_PATCHESOP_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Schedule/PatchRows.h"
 
 #include <optional>
 
@@ -33,6 +34,14 @@ std::optional<SmallVector<TapLoop>> findTapLoops(AffineMap map,
                                                  ArrayRef<int64_t> loops,
                                                  ArrayRef<int64_t> groups,
                                                  ArrayRef<int64_t> shape);
+
+/// The rows of an image of `shape` that the places of such patches take; none
+/// where it has no planes, one after another, of which k takes some and a place
+/// a part.
+std::optional<::nm::ImagePart> findImagePart(AffineMap map,
+                                             ArrayRef<int64_t> loops,
+                                             ArrayRef<int64_t> groups,
+                                             ArrayRef<int64_t> shape);
 } // namespace mlir::nm
 
 #define GET_OP_CLASSES

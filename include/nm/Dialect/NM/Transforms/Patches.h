@@ -44,6 +44,8 @@ struct ReadableImage {
   /// Whether the image's channels are neighbours in memory, rather than its
   /// pixels.
   bool hasChannelsLast;
+  /// The rows of it that places take; none where it has no such planes.
+  std::optional<::nm::ImagePart> part;
 };
 
 /// The image of the patches that `op` has as its A [k x m], where each patch is
