@@ -70,3 +70,28 @@ func.func @kept(%q: tensor<2x197x4x64xf16>, %k: tensor<2x197x4x64xf16>, %v: tens
   %y = nm.spmm <2:4> ins(%a, %values, %indices : tensor<394x256xf16>, tensor<128x32xf16>, tensor<128x32xi8>) outs(%z : tensor<394x32xf16>) -> tensor<394x32xf16>
   return %y, %r : tensor<394x32xf16>, tensor<2x197x4x64xf16>
 }
+
+// -----
+
+#q = affine_map<(b, h, m, n, d, e) -> (b, m, h, d)>
+#k = affine_map<(b, h, m, n, d, e) -> (b, n, h, d)>
+#v = affine_map<(b, h, m, n, d, e) -> (b, n, h, e)>
+#o = affine_map<(b, h, m, n, d, e) -> (b, m, h, e)>
+
+// Wide heads are faster stored as they are.
+// CHECK-LABEL: func @wide
+// CHECK: nm.attention
+// CHECK: linalg.transpose
+func.func @wide(%q: tensor<2x197x2x128xf16>, %k: tensor<2x197x2x128xf16>, %v: tensor<2x197x2x128xf16>,
+                %values: tensor<128x32xf16>, %indices: tensor<128x32xi8>) -> tensor<394x32xf16> {
+  %none = tensor.empty() : tensor<2x197x2x128xf16>
+  %r = nm.attention indexing_maps = [#q, #k, #v, #o] scale = 0.125
+    ins(%q, %k, %v : tensor<2x197x2x128xf16>, tensor<2x197x2x128xf16>, tensor<2x197x2x128xf16>)
+    outs(%none : tensor<2x197x2x128xf16>) -> tensor<2x197x2x128xf16>
+  %a = tensor.collapse_shape %r [[0, 1], [2, 3]] : tensor<2x197x2x128xf16> into tensor<394x256xf16>
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<394x32xf16>
+  %z = linalg.fill ins(%zero : f16) outs(%e : tensor<394x32xf16>) -> tensor<394x32xf16>
+  %y = nm.spmm <2:4> ins(%a, %values, %indices : tensor<394x256xf16>, tensor<128x32xf16>, tensor<128x32xi8>) outs(%z : tensor<394x32xf16>) -> tensor<394x32xf16>
+  return %y : tensor<394x32xf16>
+}

@@ -229,9 +229,10 @@ double Estimate::streamMicroseconds() const {
 
 double Estimate::ofImage() const {
   double time = clocks() / chip.clockGHz / 1000 + chip.rates.launch;
-  // Blocks of a cluster add up their parts of k, as another kernel would.
+  // Blocks of a cluster add up their parts of k. One image of 256 x 14 x 14 and
+  // of 512 x 7 x 7 takes 5.0 and 6.0 us so, on an H200.
   if (tile.splitK > 1)
-    time += chip.rates.launch;
+    time += chip.rates.launch / 2;
   return std::max(time, tile.memoryFloor);
 }
 
