@@ -310,8 +310,7 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                      ", is not"
                : "the product with its zeros skipped is faster";
   // Products of other numbers of rows share the weights with their zeros
-  // skipped, which dense ones would lie beside: 2:4 of f32 and 16 rows took
-  // 1.5 times the memory of dense weights for 0.86 of the time, on a Zen 5.
+  // skipped, beside which dense ones would take twice the memory of those.
   constexpr double kClearly = 0.6, kFew = 0.75;
   bool takesMore = op.getPattern().n <= kFew * op.getPattern().m;
   if (takesMore &&
