@@ -228,6 +228,9 @@ static const char *const kAttributes[] = {
     "2>",
     "#nm.mma_bitmap<block = [8, 32, 512], warp = [8, 32], stages = 4, slice_k "
     "= 4>",
+    "#nm.mma_image<block = [256, 64, 576], warp = [64, 64], stages = 2, "
+    "slice_k = 1, packing = <panel = 64, index_bits = 8, chunk_rows = 4, "
+    "index_rows = 4>>",
     "#nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, "
     "split_k = 1, producers = 4, blocks = 132, group_m = 4, packing = <panel = "
     "128, index_bits = 8, tile_rows = 64>>",
