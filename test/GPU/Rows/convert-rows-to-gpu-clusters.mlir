@@ -49,6 +49,23 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
     return
   }
 
+  // Rows that are reduced twice have fewer threads, which meet sooner.
+  // CHECK-LABEL: func @many_longer_rows_twice
+  // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c2048{{[_0-9]*}}, {{.*}}) threads({{.*}}) in (%{{.*}} = %c256{{[_0-9]*}},
+  func.func @many_longer_rows_twice(%x: memref<256x151936xf16>, %y: memref<256xf16>, %z: memref<256xf16>) {
+    linalg.reduce { arith.maximumf } ins(%x : memref<256x151936xf16>)
+        outs(%y : memref<256xf16>) dimensions = [1]
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (m)>],
+                    iterator_types = ["parallel", "reduction"]}
+        ins(%x, %y : memref<256x151936xf16>, memref<256xf16>) outs(%z : memref<256xf16>) {
+    ^bb0(%a: f16, %most: f16, %sum: f16):
+      %below = arith.subf %a, %most : f16
+      %next = arith.addf %sum, %below : f16
+      linalg.yield %next : f16
+    }
+    return
+  }
+
   // CHECK-LABEL: func @many_rows
   // CHECK: gpu.launch blocks
   func.func @many_rows(%x: memref<1000x32768xf32>, %y: memref<1000xf32>) {
