@@ -110,6 +110,15 @@ Value mlir::nm::castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
   return castOpen(builder, op.getLoc(), op.getC(), whole);
 }
 
+LogicalResult mlir::nm::stageOutputAlone(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  if (failed(tile))
+    return failure();
+  builder.setInsertionPoint(op);
+  op.getCMutable().set(castOutput(builder, op, *tile));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

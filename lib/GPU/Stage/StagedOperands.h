@@ -40,6 +40,10 @@ Value castToWhole(OpBuilder &builder, Location loc, Value packed, int64_t rows);
 /// As castOpen for C, of which the sizes say what there is to store.
 Value castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile);
 
+/// Leaves A and the weights of `op` where they are, for a kernel that copies or
+/// loads them itself, and has the sizes of C say what there is to store.
+LogicalResult stageOutputAlone(OpBuilder &builder, SpMMOp op);
+
 /// Copies of the operands of a product to workgroup memory, which it awaits
 /// together.
 class OperandCopies {

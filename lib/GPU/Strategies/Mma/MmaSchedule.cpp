@@ -223,16 +223,6 @@ const GpuStrategy &mlir::nm::getMmaSpStrategy() {
 /// measured blocks would take that share their weights.
 static constexpr int64_t kFewestRows = 2, kMostRows = 16, kMostByteRows = 32;
 
-/// All stays where it is; sizes of C say what there is to store.
-static LogicalResult stageStrings(OpBuilder &builder, SpMMOp op) {
-  FailureOr<GpuTile> tile = GpuTile::get(op);
-  if (failed(tile))
-    return failure();
-  builder.setInsertionPoint(op);
-  op.getCMutable().set(castOutput(builder, op, *tile));
-  return success();
-}
-
 namespace {
 class MmaBitmapStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
@@ -251,7 +241,7 @@ public:
   /// copy values themselves.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     if (::nm::BitmapStrings::isOf(op.getPattern().getPattern()))
-      return stageStrings(builder, op);
+      return stageOutputAlone(builder, op);
     return SparseOperandStaging{}.stage(builder, op);
   }
 
@@ -303,15 +293,9 @@ public:
   bool tellsLayoutsApart() const override { return true; }
   bool readsImages() const override { return true; }
 
-  /// Blocks copy their part of the image themselves; the type of C does not
-  /// claim the whole tile where C may end in it.
+  /// Blocks copy their part of the image themselves.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
-    FailureOr<GpuTile> tile = GpuTile::get(op);
-    if (failed(tile))
-      return failure();
-    builder.setInsertionPoint(op);
-    op.getCMutable().set(castOutput(builder, op, *tile));
-    return success();
+    return stageOutputAlone(builder, op);
   }
 
 private:

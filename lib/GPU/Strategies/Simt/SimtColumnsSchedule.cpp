@@ -45,15 +45,9 @@ public:
   bool tellsLayoutsApart() const override { return true; }
   bool readsImages() const override { return true; }
 
-  /// Operands stay where they are; the type of C does not claim the whole tile
-  /// where C may end in it.
+  /// Threads load A and the weights from where they are.
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
-    FailureOr<GpuTile> tile = GpuTile::get(op);
-    if (failed(tile))
-      return failure();
-    builder.setInsertionPoint(op);
-    op.getCMutable().set(castOutput(builder, op, *tile));
-    return success();
+    return stageOutputAlone(builder, op);
   }
 
 private:
