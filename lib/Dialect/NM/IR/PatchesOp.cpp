@@ -29,6 +29,19 @@ SmallVector<int64_t> mlir::nm::getFactors(AffineMap map, unsigned dim) {
   return flattened;
 }
 
+namespace {
+/// The loops of patches: of batches, then of k, then of m.
+struct PatchLoops {
+  unsigned beginOfK, beginOfM, end;
+
+  PatchLoops(ArrayRef<int64_t> loops, ArrayRef<int64_t> groups)
+      : beginOfM(unsigned(loops.size()) - unsigned(groups.back())),
+        end(unsigned(loops.size())) {
+    beginOfK = beginOfM - unsigned(groups.drop_back().back());
+  }
+};
+} // namespace
+
 /// Whether some place of `dim`, of `size` places, is outside of the image.
 static bool mayBeOutside(ArrayRef<int64_t> factors, ArrayRef<int64_t> loops,
                          int64_t size) {
@@ -41,9 +54,7 @@ static bool mayBeOutside(ArrayRef<int64_t> factors, ArrayRef<int64_t> loops,
 std::optional<SmallVector<TapLoop>>
 mlir::nm::findTapLoops(AffineMap map, ArrayRef<int64_t> loops,
                        ArrayRef<int64_t> groups, ArrayRef<int64_t> shape) {
-  // Loops of m are the last ones, and those of k in front of them.
-  auto endOfK = unsigned(loops.size()) - unsigned(groups.back()),
-       beginOfK = endOfK - unsigned(groups.drop_back().back());
+  PatchLoops range(loops, groups);
   SmallVector<TapLoop> taps;
   int64_t bits = 0;
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
@@ -51,7 +62,7 @@ mlir::nm::findTapLoops(AffineMap map, ArrayRef<int64_t> loops,
     if (!mayBeOutside(factors, loops, shape[dim]))
       continue;
     TapLoop tap{dim, std::nullopt, 1, bits};
-    for (unsigned loop = beginOfK; loop < endOfK; ++loop) {
+    for (unsigned loop = range.beginOfK; loop < range.beginOfM; ++loop) {
       if (factors[loop] == 0)
         continue;
       if (tap.loop)
@@ -70,19 +81,6 @@ mlir::nm::findTapLoops(AffineMap map, ArrayRef<int64_t> loops,
 //===----------------------------------------------------------------------===//
 // Rows of an image
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// The loops of patches: of batches, then of k, then of m.
-struct PatchLoops {
-  unsigned beginOfK, beginOfM, end;
-
-  PatchLoops(ArrayRef<int64_t> loops, ArrayRef<int64_t> groups)
-      : beginOfM(unsigned(loops.size()) - unsigned(groups.back())),
-        end(unsigned(loops.size())) {
-    beginOfK = beginOfM - unsigned(groups.drop_back().back());
-  }
-};
-} // namespace
 
 /// How many indices of a dimension the loops from `begin` to `end` go over.
 static int64_t countReached(ArrayRef<int64_t> factors, ArrayRef<int64_t> loops,
