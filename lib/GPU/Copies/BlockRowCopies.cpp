@@ -186,9 +186,7 @@ void RowCopies::copyRows(ThreadEmitter &emitter, Value end) {
         count = emitter.mul(left, elementBytes);
       }
       if (isInside)
-        count = arith::SelectOp::create(rewriter, loc, isInside,
-                                        count ? count : emitter.i32(bytes()),
-                                        emitter.i32(0));
+        count = emitter.orZero(count ? count : emitter.i32(bytes()), isInside);
       Value from =
           emitter.add(emitter.add(source, emitter.toIndex(offsets[round])),
                       along * elementBytes);

@@ -38,6 +38,13 @@ struct ThreadEmitter : IndexEmitter {
       result.push_back(extract(bits, i));
     return result;
   }
+  /// `value` where `condition` holds, or always if that is null; else zero.
+  Value orZero(Value value, Value condition) {
+    if (!condition)
+      return value;
+    return arith::SelectOp::create(builder, loc, condition, value,
+                                   zero(value.getType()));
+  }
   /// Runs `body` where `condition` holds; always, if it is null.
   void onlyIf(Value condition, llvm::function_ref<void()> body) {
     if (!condition)

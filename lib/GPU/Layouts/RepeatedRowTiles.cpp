@@ -273,11 +273,7 @@ Value RepeatedRowTile::readRow(ArrayRef<Value> at) {
   for (const Read &read : reads) {
     SmallVector<Value> from(at);
     from.back() = read.k;
-    Value value = load(from, width);
-    if (read.exists)
-      value = arith::SelectOp::create(builder, loc, read.exists, value,
-                                      e.zero(value.getType()));
-    splitInto(value, loaded.emplace_back());
+    splitInto(e.orZero(load(from, width), read.exists), loaded.emplace_back());
   }
   SmallVector<Value> elements;
   for (auto [read, i] : places)
@@ -342,12 +338,7 @@ void RepeatedRowTile::emitAlongM() {
         exists = e.less(at[dim], e.index(k));
         at[dim] = e.least(at[dim], e.index(k - 1));
       }
-      Value elements = readColumns(at);
-      chunks.push_back(
-          exists ? arith::SelectOp::create(builder, loc, exists, elements,
-                                           e.zero(elements.getType()))
-                       .getResult()
-                 : elements);
+      chunks.push_back(e.orZero(readColumns(at), exists));
     }
     for (auto [i, elements] : llvm::enumerate(chunks))
       storeChunk(elements, move(place, dim, int64_t(i)), 1);

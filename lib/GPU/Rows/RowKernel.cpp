@@ -204,8 +204,7 @@ void RowKernel::makeChunks() {
     if ((i + 1) * step > columns) {
       chunk.exists = e.less(chunk.column, sizes.back());
       // What it loads instead, it does not use.
-      chunk.column = arith::SelectOp::create(builder, loc, chunk.exists,
-                                             chunk.column, e.index(0));
+      chunk.column = e.orZero(chunk.column, chunk.exists);
     }
     chunks.push_back(chunk);
   }

@@ -127,8 +127,7 @@ Value TransposedTile::placeOf(Value slot, Value column) const {
 void TransposedTile::put(Value elements, Value slot, Value column,
                          Value exists) {
   if (hasSplits())
-    elements = arith::SelectOp::create(e.builder, e.loc, exists, elements,
-                                       e.zero(elements.getType()));
+    elements = e.orZero(elements, exists);
   Value at = placeOf(slot, column);
   auto vector = dyn_cast<VectorType>(elements.getType());
   if (!vector) {

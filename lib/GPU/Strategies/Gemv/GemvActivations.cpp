@@ -225,9 +225,7 @@ SmallVector<Value> GemvActivations::loadAhead(ThreadEmitter &emitter,
   for (int64_t i = 0; i < chunksOfThread(threads); ++i) {
     // A thread that has no chunk loads the first.
     auto [number, isThere] = chunkOf(emitter, thread, threads, i);
-    if (isThere)
-      number = arith::SelectOp::create(emitter.builder, emitter.loc, isThere,
-                                       number, emitter.index(0));
+    number = emitter.orZero(number, isThere);
     auto [k, row] = startOf(emitter, number);
     for (int64_t j = 0; j < perWord; ++j)
       lines.push_back(loadWholeLine(emitter, op, a, emitter.add(row, j), k));

@@ -147,8 +147,7 @@ StepBits WarpOperands::loadBits(ThreadEmitter &emitter, Value step) const {
       load(BitmapStrings::kCountBytes, emitter.index(BitmapStrings::kCountByte))
           .front();
   Value isThere = emitter.less(step, emitter.i32(stepCount));
-  return {words, arith::SelectOp::create(builder, emitter.loc, isThere, count,
-                                         emitter.i32(0))};
+  return {words, emitter.orZero(count, isThere)};
 }
 
 /// `width` elements of A from `k` + `offset` on; where there are none, the last
@@ -450,17 +449,15 @@ BitmapStringsExpansion::takeStep(ThreadEmitter &emitter,
   syncWarp(builder, loc);
   Value isAtBegin = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq, turn.begin, emitter.i32(0));
-  Value begin = arith::SelectOp::create(
-      builder, loc, isAtBegin, emitter.sub(emitter.i32(room), turn.next.count),
-      emitter.i32(0));
+  Value begin = emitter.orZero(emitter.sub(emitter.i32(room), turn.next.count),
+                               isAtBegin);
   auto copy = [&](Value count) {
     operands.copyValues(emitter, next, count, buffer, placeOf(emitter, begin));
   };
   // With the slot behind the step.
   Value fits = emitter.less(emitter.add(turn.bits.count, turn.next.count),
                             emitter.i32(room));
-  copy(arith::SelectOp::create(builder, loc, fits, turn.next.count,
-                               emitter.i32(0)));
+  copy(emitter.orZero(turn.next.count, fits));
   multiplyStep(emitter, operands, step, next, turn);
   Value isLate =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, fits,

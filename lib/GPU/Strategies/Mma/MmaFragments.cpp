@@ -167,9 +167,8 @@ static Value maskWord(ThreadEmitter &emitter, const MmaLane &lane,
                       int64_t first, int64_t count) {
   auto half = [&](int64_t number, int64_t ones) -> Value {
     Value k = emitter.add(emitter.mul(lane.pair, 2), first + number);
-    return arith::SelectOp::create(emitter.builder, emitter.loc,
-                                   emitter.less(k, emitter.i32(count)),
-                                   emitter.i32(ones), emitter.i32(0));
+    return emitter.orZero(emitter.i32(ones),
+                          emitter.less(k, emitter.i32(count)));
   };
   return emitter.either(half(0, 0xffff), half(1, 0xffff0000));
 }

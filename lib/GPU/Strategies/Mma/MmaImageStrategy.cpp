@@ -216,11 +216,7 @@ SmallVector<Value> MmaImageExpansion::loadWeights(ThreadEmitter &emitter,
         isKept = emitter.less(
             wanted, emitter.index(int64_t(llvm::divideCeil(keptRows, rows))));
       for (Value word : emitter.words(loaded))
-        words.push_back(isKept ? arith::SelectOp::create(builder, emitter.loc,
-                                                         isKept, word,
-                                                         emitter.i32(0))
-                                     .getResult()
-                               : word);
+        words.push_back(emitter.orZero(word, isKept));
     }
   }
   return words;
@@ -264,7 +260,7 @@ MmaImageExpansion::loadPlace(ThreadEmitter &emitter, const ImageTile &image,
                                  emitter.i32(0));
   };
   bool sharesTap = haveOneTap && !hasRest();
-  Value zero = emitter.zero(type), inside;
+  Value inside;
   if (place.taps && sharesTap)
     inside = isInside(0);
   std::array<Value, 2> words;
@@ -274,18 +270,14 @@ MmaImageExpansion::loadPlace(ThreadEmitter &emitter, const ImageTile &image,
       Value element =
           image.load(emitter, emitter.add(place.distance, rows.distance[row]));
       if (place.taps && !sharesTap)
-        element =
-            arith::SelectOp::create(builder, loc, isInside(row), element, zero);
+        element = emitter.orZero(element, isInside(row));
       pair.push_back(element);
     }
     Value word = emitter
                      .words(vector::FromElementsOp::create(
                          builder, loc, VectorType::get(2, type), pair))
                      .front();
-    words[half] = inside ? arith::SelectOp::create(builder, loc, inside, word,
-                                                   emitter.i32(0))
-                               .getResult()
-                         : word;
+    words[half] = emitter.orZero(word, inside);
   }
   return words;
 }

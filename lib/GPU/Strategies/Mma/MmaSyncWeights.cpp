@@ -203,11 +203,7 @@ SmallVector<Value> MmaSyncExpansion::loadChunks(ThreadEmitter &emitter,
         isInside = emitter.less(wanted, builder.createOrFold<memref::DimOp>(
                                             emitter.loc, values, 1));
       for (Value word : emitter.words(loaded))
-        words.push_back(isInside ? arith::SelectOp::create(builder, emitter.loc,
-                                                           isInside, word,
-                                                           emitter.i32(0))
-                                       .getResult()
-                                 : word);
+        words.push_back(emitter.orZero(word, isInside));
     }
   return words;
 }

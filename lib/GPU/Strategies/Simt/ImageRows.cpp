@@ -62,11 +62,7 @@ SmallVector<Value> ImageLaneRows::load(ThreadEmitter &emitter,
     Value x = toAccumulator(
         emitter, memref::LoadOp::create(builder, loc, places.getImage(),
                                         emitter.toIndex(index)));
-    elements.push_back(isInside
-                           ? arith::SelectOp::create(builder, loc, isInside, x,
-                                                     emitter.zero(x.getType()))
-                                 .getResult()
-                           : x);
+    elements.push_back(emitter.orZero(x, isInside));
   }
   return elements;
 }

@@ -164,9 +164,8 @@ void ColumnWalk::share(ThreadEmitter &emitter, ArrayRef<Value> own, Value count,
   Location loc = emitter.loc;
   Value value = toAccumulator(emitter, own[0]);
   Value isOne = emitter.less(emitter.toI32(lane), count);
-  value = arith::SelectOp::create(builder, loc, isOne, value,
-                                  emitter.zero(value.getType()));
-  Value bits = emitter.bitcast(builder.getI32Type(), value);
+  Value bits =
+      emitter.bitcast(builder.getI32Type(), emitter.orZero(value, isOne));
   SmallVector<Value> weight = rows.place(emitter, own[1]);
   weight.push_back(bits);
   weight.resize(size_t(words), emitter.i32(0));

@@ -119,9 +119,7 @@ void UnitCopies::copyRows(ThreadEmitter &emitter, bool mayEnd) {
     for (int64_t row = 0; row < rows(); row += rowsAtOnce()) {
       Value rowOfTile = emitter.add(firstRow, row), count;
       if (mayEnd)
-        count = arith::SelectOp::create(rewriter, loc,
-                                        emitter.less(rowOfTile, countOfRows),
-                                        left, emitter.i32(0));
+        count = emitter.orZero(left, emitter.less(rowOfTile, countOfRows));
       copyAccess(emitter, emitter.add(from, emitter.mul(rowBytes, row)),
                  addressInSlot(emitter, slot, rowOfTile, column), count);
     }
