@@ -6,13 +6,9 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// Bytes of the widest access.
-static constexpr int64_t kWideBytes = 16;
 
 void AttentionTiles::begin(const MmaLane &given, Value threadId) {
   lane = given;
@@ -77,18 +73,12 @@ void AttentionTiles::copyAccess(Operand operand, AttentionPlace::Place at,
   SmallVector<Value> from = place.indicesOf(operand, at);
   if (count == 1) {
     Value loaded = memref::LoadOp::create(e.builder, e.loc, memref, from);
-    Value kept = arith::SelectOp::create(e.builder, e.loc, exists, loaded,
-                                         e.zero(element));
-    memref::StoreOp::create(e.builder, e.loc, kept, buffer, to);
+    memref::StoreOp::create(e.builder, e.loc, e.orZero(loaded, exists), buffer,
+                            to);
     return;
   }
-  Value elements = arith::SelectOp::create(e.builder, e.loc, exists,
-                                           e.index(count), e.index(0));
-  nvgpu::DeviceAsyncCopyOp::create(
-      e.builder, e.loc, buffer, ValueRange{to}, memref, from,
-      e.builder.getIndexAttr(count), elements,
-      count * kElementBytes == kWideBytes ? e.builder.getUnitAttr()
-                                          : UnitAttr());
+  copyAsync(e.builder, e.loc, memref, from, buffer, to, count,
+            e.orZero(e.index(count), exists));
 }
 
 void AttentionTiles::copyTile(Operand operand, AttentionPlace::Place ofHead,

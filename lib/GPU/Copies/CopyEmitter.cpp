@@ -2,9 +2,10 @@
 
 #include "GPU/Copies/CopyEmitter.h"
 
+#include "GPU/Tile/SharedMemory.h"
+
 #include "nm/GPU/Stage/AccessWidth.h"
 
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -149,10 +150,6 @@ Value CopyEmitter::countElements(ArrayRef<Value> indices) {
   return elements;
 }
 
-/// cp.async of 16 bytes can bypass the L1 cache, which weights would only
-/// thrash.
-static constexpr int64_t kBypassBytes = 16;
-
 void CopyEmitter::storeZeros(ArrayRef<Value> tile) {
   Type element = sourceType().getElementType();
   Value zeros = arith::ConstantOp::create(
@@ -184,23 +181,17 @@ void CopyEmitter::copyOfImage(const Place &place) {
   auto [element, isInside] = findInImage(place);
   Value elements;
   if (isInside)
-    elements = arith::SelectOp::create(builder, loc, isInside, index.index(1),
-                                       index.index(0));
-  nvgpu::DeviceAsyncCopyOp::create(
-      builder, loc, copy.destination,
-      placeElement(builder, loc, copy.layout, place.tile), places->getImage(),
-      emitter.toIndex(element), builder.getIndexAttr(1), elements, UnitAttr());
+    elements = emitter.orZero(emitter.index(1), isInside);
+  copyAsync(builder, loc, places->getImage(), emitter.toIndex(element),
+            copy.destination,
+            placeElement(builder, loc, copy.layout, place.tile), /*count=*/1,
+            elements);
 }
 
 void CopyEmitter::copyDirectly(const Place &place) {
   if (places)
     return copyOfImage(place);
-  int64_t bytes =
-      copy.width * sourceType().getElementType().getIntOrFloatBitWidth() / 8;
-  nvgpu::DeviceAsyncCopyOp::create(
-      builder, loc, copy.destination,
-      placeElement(builder, loc, copy.layout, place.tile), copy.source,
-      place.source, builder.getIndexAttr(copy.width),
-      countElements(place.source),
-      bytes == kBypassBytes ? builder.getUnitAttr() : UnitAttr());
+  SmallVector<Value> to = placeElement(builder, loc, copy.layout, place.tile);
+  copyAsync(builder, loc, copy.source, place.source, copy.destination, to,
+            copy.width, countElements(place.source));
 }

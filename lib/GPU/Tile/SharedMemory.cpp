@@ -2,10 +2,13 @@
 
 #include "GPU/Tile/SharedMemory.h"
 
+#include "nm/GPU/Stage/AccessWidth.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -45,6 +48,17 @@ Value mlir::nm::viewLaunchMemory(OpBuilder &builder, Location loc, Value memory,
       builder, loc, getWorkgroupType(shape, element), memory,
       arith::ConstantIndexOp::create(builder, loc, offset),
       /*sizes=*/ValueRange());
+}
+
+void mlir::nm::copyAsync(OpBuilder &builder, Location loc, Value source,
+                         ValueRange from, Value buffer, ValueRange to,
+                         int64_t count, Value inside) {
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  bool bypassesL1 =
+      count * element.getIntOrFloatBitWidth() / 8 == kMaxAccessBytes;
+  nvgpu::DeviceAsyncCopyOp::create(
+      builder, loc, buffer, to, source, from, builder.getIndexAttr(count),
+      inside, bypassesL1 ? builder.getUnitAttr() : UnitAttr());
 }
 
 void mlir::nm::syncWarp(OpBuilder &builder, Location loc) {

@@ -30,6 +30,13 @@ Value getLaunchMemory(OpBuilder &builder, Location loc);
 Value viewLaunchMemory(OpBuilder &builder, Location loc, Value memory,
                        int64_t offset, ArrayRef<int64_t> shape, Type element);
 
+/// Copies `count` neighbouring elements of `source` at `from` to `buffer`, in
+/// workgroup memory, at `to`, asynchronously: 4, 8 or 16 bytes, and 16 bypass
+/// L1 (PTX ISA, "cp.async"). Where `inside` is not null, the elements behind so
+/// many are zeros, and `source` need not have them.
+void copyAsync(OpBuilder &builder, Location loc, Value source, ValueRange from,
+               Value buffer, ValueRange to, int64_t count, Value inside = {});
+
 /// Lets a warp's lanes wait for one another. ptxas, which puts loads off until
 /// they are used, to save registers, moves none past it.
 void syncWarp(OpBuilder &builder, Location loc);

@@ -25,7 +25,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 #include <array>
 #include <deque>
@@ -211,11 +210,8 @@ void WarpOperands::copyValues(ThreadEmitter &emitter, Value step, Value count,
       [&](OpBuilder &inner, Location loc, Value copy, ValueRange) {
         ThreadEmitter body{inner, loc};
         Value offset = body.mul(copy, kCopyValues);
-        nvgpu::DeviceAsyncCopyOp::create(
-            inner, loc, buffer, ValueRange{body.add(body.toIndex(to), offset)},
-            values, ValueRange{slice, place, offset},
-            inner.getIndexAttr(kCopyValues), /*srcElements=*/Value(),
-            inner.getUnitAttr());
+        copyAsync(inner, loc, values, ValueRange{slice, place, offset}, buffer,
+                  body.add(body.toIndex(to), offset), kCopyValues);
         scf::YieldOp::create(inner, loc);
       });
 }

@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 #include <algorithm>
 #include <numeric>
@@ -161,14 +160,7 @@ void ImageTile::copyPlanes(ThreadEmitter &emitter, Value access, Value plane,
     Value source = body.add(from, body.mul(number, axes[0].stride)),
           target = body.add(to, body.mul(number, ofPlane));
     if (isAsynchronous()) {
-      nvgpu::DeviceAsyncCopyOp::create(
-          body.builder, body.loc,
-          nvgpu::DeviceAsyncTokenType::get(body.builder.getContext()), elements,
-          target, image, source, body.builder.getIndexAttr(width),
-          /*srcElements=*/Value(),
-          /*bypassL1=*/width * kElementBytes == kMaxAccessBytes
-              ? body.builder.getUnitAttr()
-              : UnitAttr());
+      copyAsync(body.builder, body.loc, image, source, elements, target, width);
       return;
     }
     Value element =
