@@ -105,7 +105,9 @@ private:
   Value loadPair(Value place);
   SmallVector<Value> addPair(Value place, Value end, const Scratch &scratch,
                              ArrayRef<Value> sums);
-  SmallVector<Value> sumPairs(Value first, Value end, const Scratch &scratch);
+  SmallVector<Value> sumInTwoChains(
+      Value first, Value end, int64_t step, int64_t vectors,
+      llvm::function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> add);
 
   /// A row of A, as accumulators, in a scratch array of all rows.
   struct ScratchRow {
@@ -347,20 +349,20 @@ SmallVector<Value> ColumnProducts::addPair(Value place, Value end,
   return results;
 }
 
-/// Adds the products of the weights from `first` to `end` by pairs, two at a
-/// time, whose sums do not wait for each other. What is left is no loop of its
-/// own, whose end would not be foreseen.
-SmallVector<Value> ColumnProducts::sumPairs(Value first, Value end,
-                                            const Scratch &scratch) {
-  auto count = static_cast<size_t>(scratch.vectors);
+/// Sums what `add` adds to the sums of a place, for every `step`-th place from
+/// `first` to `end`: two places at a time, whose sums do not wait for each
+/// other.
+SmallVector<Value> ColumnProducts::sumInTwoChains(
+    Value first, Value end, int64_t step, int64_t vectors,
+    llvm::function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> add) {
+  auto count = static_cast<size_t>(vectors);
   SmallVector<Value> sums(2 * count, e.zeroVector());
-  sums = e.loop(first, end, 4, sums, [&](Value place, ArrayRef<Value> before) {
-    SmallVector<Value> next =
-        addPair(place, end, scratch, before.take_front(count));
-    next.append(
-        addPair(e.add(place, 2), end, scratch, before.drop_front(count)));
-    return next;
-  });
+  sums = e.loop(
+      first, end, 2 * step, sums, [&](Value place, ArrayRef<Value> before) {
+        SmallVector<Value> next = add(place, before.take_front(count));
+        next.append(add(e.add(place, step), before.drop_front(count)));
+        return next;
+      });
   ArrayRef<Value> both(sums);
   return e.addAll(both.take_front(count), both.drop_front(count));
 }
@@ -391,31 +393,26 @@ Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
                                 const Scratch &scratch, const Rows &rows) {
   Value end = loadEnd(column, kTile);
   Corner corner = {rows.first, e.mul(kTile, form.tileRows)};
-  auto count = static_cast<size_t>(scratch.vectors);
-  SmallVector<Value> sums(count, e.zeroVector());
   if (isOfPairs()) {
-    storeSums(column, kTile, scratch, rows, sumPairs(first, end, scratch));
+    auto addTwo = [&](Value place, ArrayRef<Value> before) {
+      return addPair(place, end, scratch, before);
+    };
+    // The last weights are no loop of their own, whose end would not be
+    // foreseen.
+    storeSums(column, kTile, scratch, rows,
+              sumInTwoChains(first, end, 2, scratch.vectors, addTwo));
     return end;
   }
+  auto addOne = [&](Value place, ArrayRef<Value> before) {
+    return addWeight(place, corner, scratch, before);
+  };
+  SmallVector<Value> sums(size_t(scratch.vectors), e.zeroVector());
   if (scratch.vectors <= kFewVectors) {
-    // Two weights at a time, whose sums do not wait for each other, then one.
-    sums.append(count, e.zeroVector());
     Value even = e.add(first, e.roundDown(e.sub(end, first), 2));
-    sums = e.loop(first, even, 2, sums, [&](Value place, ArrayRef<Value> sums) {
-      SmallVector<Value> next =
-          addWeight(place, corner, scratch, sums.take_front(count));
-      next.append(
-          addWeight(e.add(place, 1), corner, scratch, sums.drop_front(count)));
-      return next;
-    });
-    ArrayRef<Value> both(sums);
-    sums = e.addAll(both.take_front(count), both.drop_front(count));
+    sums = sumInTwoChains(first, even, 1, scratch.vectors, addOne);
     first = even;
   }
-  sums = e.loop(first, end, 1, sums, [&](Value place, ArrayRef<Value> sums) {
-    return addWeight(place, corner, scratch, sums);
-  });
-  storeSums(column, kTile, scratch, rows, sums);
+  storeSums(column, kTile, scratch, rows, e.loop(first, end, 1, sums, addOne));
   return end;
 }
 
