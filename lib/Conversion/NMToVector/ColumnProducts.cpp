@@ -26,7 +26,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -228,40 +227,16 @@ void ColumnProducts::expandImage() {
 void ColumnProducts::expandMany() {
   if (tile.image)
     return expandImage();
-  int64_t vectors = maxVectors;
-  if (!ShapedType::isDynamic(tile.staticM))
-    vectors = std::min<int64_t>(
-        vectors, llvm::divideCeil(tile.staticM, vectorsOfUnit * e.lanes) *
-                     vectorsOfUnit);
-  auto expandRange = [&](Value begin, Value end, int64_t vectors,
-                         bool isWhole) {
-    Scratch scratch = allocate(vectors, isWhole);
-    e.loop(begin, end, vectors * e.lanes,
-           [&](Value row) { expandRows(row, tile.m, scratch); });
-    deallocate(scratch);
-  };
-  Value whole = e.roundDown(tile.m, vectors * e.lanes);
-  if (getConstantIntValue(whole).value_or(1) > 0)
-    expandRange(e.index(0), whole, vectors, /*isWhole=*/true);
-  if (!ShapedType::isDynamic(tile.staticM)) {
-    int64_t unitRows = vectorsOfUnit * e.lanes;
-    if (int64_t rest = tile.staticM % (vectors * e.lanes))
-      expandRange(whole, tile.m,
-                  llvm::divideCeil(rest, unitRows) * vectorsOfUnit,
-                  /*isWhole=*/rest % unitRows == 0);
-    return;
-  }
-  // Where the rest is not known, in halves, and the last rows by a vector.
-  auto halve = [&](int64_t count) {
-    return count / 2 / vectorsOfUnit * vectorsOfUnit;
-  };
-  for (int64_t count = halve(vectors); count > 0; count = halve(count)) {
-    Value end =
-        e.add(whole, e.roundDown(e.sub(tile.m, whole), count * e.lanes));
-    expandRange(whole, end, count, /*isWhole=*/true);
-    whole = end;
-  }
-  expandRange(whole, tile.m, vectorsOfUnit, /*isWhole=*/false);
+  // A may be read in place where all rows are there, by single vectors, too.
+  RowTiles tiles = {maxVectors, vectorsOfUnit, /*leastWhole=*/vectorsOfUnit};
+  forEachRowRange(e, tile, tiles,
+                  [&](Value begin, Value end, int64_t vectors, bool isWhole) {
+                    Scratch scratch = allocate(vectors, isWhole);
+                    e.loop(begin, end, vectors * e.lanes, [&](Value row) {
+                      expandRows(row, tile.m, scratch);
+                    });
+                    deallocate(scratch);
+                  });
 }
 
 void ColumnProducts::expandRows(Value firstRow, Value endRow,

@@ -5,7 +5,12 @@
 #include "ImageTile.h"
 #include "PairsOfBF16.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -86,4 +91,35 @@ void mlir::nm::layOutA(VectorEmitter &e, const ProductTile &product,
     return layOutColumnMajor(e, product, tile);
   e.loop(e.index(0), tile.kRows, e.lanes,
          [&](Value row) { layOutRowMajor(e, product, tile, row); });
+}
+
+void mlir::nm::forEachRowRange(
+    VectorEmitter &e, const ProductTile &product, const RowTiles &tiles,
+    llvm::function_ref<void(Value, Value, int64_t, bool)> expandRange) {
+  int64_t together = tiles.together, vectors = tiles.maxVectors;
+  bool isKnown = !ShapedType::isDynamic(product.staticM);
+  auto fitRows = [&](int64_t rows) {
+    return llvm::divideCeil(rows, together * e.lanes) * together;
+  };
+  if (isKnown)
+    vectors = std::clamp<int64_t>(fitRows(product.staticM), together, vectors);
+  int64_t rows = vectors * e.lanes;
+  Value whole = e.roundDown(product.m, rows);
+  if (getConstantIntValue(whole).value_or(1) > 0)
+    expandRange(e.index(0), whole, vectors, /*isWhole=*/true);
+  if (isKnown) {
+    if (int64_t rest = product.staticM % rows)
+      expandRange(whole, product.m, fitRows(rest),
+                  /*isWhole=*/rest % (together * e.lanes) == 0);
+    return;
+  }
+  auto halve = [&](int64_t count) { return count / 2 / together * together; };
+  for (int64_t count = halve(vectors); count >= tiles.leastWhole;
+       count = halve(count)) {
+    Value end =
+        e.add(whole, e.roundDown(e.sub(product.m, whole), count * e.lanes));
+    expandRange(whole, end, count, /*isWhole=*/true);
+    whole = end;
+  }
+  expandRange(whole, product.m, together, /*isWhole=*/false);
 }

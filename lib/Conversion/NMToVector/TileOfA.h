@@ -26,6 +26,24 @@ struct TileOfA {
 /// of k at or past the end are zero.
 void layOutA(VectorEmitter &e, const ProductTile &product, const TileOfA &tile);
 
+/// How m is cut into ranges of tiles, in vectors of rows.
+struct RowTiles {
+  /// Of a tile at most, a multiple of `together`, that are laid out together.
+  int64_t maxVectors, together;
+  /// Where m is not known, of the narrowest tiles of which A has all rows.
+  int64_t leastWhole;
+};
+
+/// Calls `expandRange` with ranges of m, which tiles of `vectors` vectors are
+/// made of; `isWhole` says that A has all of their rows. The widest tiles come
+/// first, then a tile for the rest, or where m is not known, tiles that are
+/// halved, and narrow ones for the last rows.
+void forEachRowRange(VectorEmitter &e, const ProductTile &product,
+                     const RowTiles &tiles,
+                     llvm::function_ref<void(Value begin, Value end,
+                                             int64_t vectors, bool isWhole)>
+                         expandRange);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_CONVERSION_NMTOVECTOR_TILEOFA_H

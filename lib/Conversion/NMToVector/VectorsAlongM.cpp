@@ -32,7 +32,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
@@ -202,44 +201,17 @@ void AlongM::expandImage() {
 void AlongM::expand() {
   if (tile.image)
     return expandImage();
-  int64_t vectors = maxVectors;
-  if (!ShapedType::isDynamic(tile.staticM))
-    vectors = std::min<int64_t>(
-        vectors, llvm::divideCeil(tile.staticM, vectorsOfUnit * e.lanes) *
-                     vectorsOfUnit);
-  int64_t rows = std::max<int64_t>(vectorsOfUnit, vectors) * e.lanes;
-  auto expandRange = [&](Value begin, Value end, int64_t vectors,
-                         bool isWhole) {
-    Scratch scratch = allocate(vectors);
-    scratch.isWhole = isWhole;
-    e.loop(begin, end, vectors * e.lanes,
-           [&](Value row) { expandRows(row, tile.m, scratch); });
-    deallocate(scratch);
-  };
-  Value whole = e.roundDown(tile.m, rows);
-  if (getConstantIntValue(whole).value_or(1) > 0)
-    expandRange(e.index(0), whole, rows / e.lanes, /*isWhole=*/true);
-  if (!ShapedType::isDynamic(tile.staticM)) {
-    // The rest of the rows in as few vectors as they need.
-    int64_t unitRows = vectorsOfUnit * e.lanes;
-    if (int64_t rest = tile.staticM % rows)
-      expandRange(whole, tile.m,
-                  llvm::divideCeil(rest, unitRows) * vectorsOfUnit,
-                  /*isWhole=*/rest % unitRows == 0);
-    return;
-  }
-  // Where that is not known, in halves, and the last rows by single vectors.
-  auto halve = [&](int64_t count) {
-    return count / 2 / vectorsOfUnit * vectorsOfUnit;
-  };
-  for (int64_t vectors = halve(rows / e.lanes); vectors > vectorsOfUnit;
-       vectors = halve(vectors)) {
-    Value end =
-        e.add(whole, e.roundDown(e.sub(tile.m, whole), vectors * e.lanes));
-    expandRange(whole, end, vectors, /*isWhole=*/true);
-    whole = end;
-  }
-  expandRange(whole, tile.m, vectorsOfUnit, /*isWhole=*/false);
+  RowTiles tiles = {maxVectors, vectorsOfUnit,
+                    /*leastWhole=*/2 * vectorsOfUnit};
+  forEachRowRange(e, tile, tiles,
+                  [&](Value begin, Value end, int64_t vectors, bool isWhole) {
+                    Scratch scratch = allocate(vectors);
+                    scratch.isWhole = isWhole;
+                    e.loop(begin, end, vectors * e.lanes, [&](Value row) {
+                      expandRows(row, tile.m, scratch);
+                    });
+                    deallocate(scratch);
+                  });
 }
 
 AlongM::Scratch AlongM::allocate(int64_t vectors, int64_t imageRows) {
