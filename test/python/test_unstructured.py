@@ -168,6 +168,17 @@ def test_no_weight_meets_no_activation(rng, schedule):
     assert relative_error(y, exact) < 1e-5
 
 
+def check_few_rows(draw, rows, dense, element, schedule, tolerance):
+    """Multiplies drawn rows by `dense` with `schedule`, on the simulator."""
+    compiled = nm.compile(module(rows, dense, element, result="f32"),
+                          target="sim:sm_90a", schedule=schedule)
+    (op,) = compiled.functions["product"].ops
+    assert op.strategy == schedule.partition("<")[0]
+    x = draw.array(rows, len(dense), dtype=dense.dtype)
+    exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
+    assert relative_error(compiled(x), exact) < tolerance, (dense.shape, schedule)
+
+
 @pytest.mark.parametrize("rows", [1, 2, 7, 11])
 @pytest.mark.parametrize("element,tolerance", [("f32", 1e-5), ("f16", 2e-3), ("bf16", 1e-2)])
 def test_few_rows_walk_along_columns(rng, draw, rows, element, tolerance):
@@ -180,13 +191,7 @@ def test_few_rows_walk_along_columns(rng, draw, rows, element, tolerance):
         dense = draw_weight(rng, (k, n), rng.choice([0.01, 0.1, 0.2, 0.3]), kind)
         schedule = (f"gemv_columns<gap_bits={bits},slice_k={rng.integers(1, 9)},"
                     f"stages={rng.integers(1, 5)}>")
-        compiled = nm.compile(module(rows, dense, element, result="f32"),
-                              target="sim:sm_90a", schedule=schedule)
-        (op,) = compiled.functions["product"].ops
-        assert op.strategy == "gemv_columns"
-        x = draw.array(rows, k, dtype=kind)
-        exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
-        assert relative_error(compiled(x), exact) < tolerance, (k, n, schedule)
+        check_few_rows(draw, rows, dense, element, schedule, tolerance)
 
 
 @pytest.mark.parametrize("rows", [2, 7, 11, 19])
@@ -201,13 +206,7 @@ def test_few_rows_by_bits(rng, draw, rows, element, tolerance):
         dense = draw_weight(rng, (k, n), share, kind)
         schedule = (f"mma_bitmap<slice_k={rng.integers(1, 9)},"
                     f"stages={rng.integers(2, 4)}>")
-        compiled = nm.compile(module(rows, dense, element, result="f32"),
-                              target="sim:sm_90a", schedule=schedule)
-        (op,) = compiled.functions["product"].ops
-        assert op.strategy == "mma_bitmap"
-        x = draw.array(rows, k, dtype=kind)
-        exact = reference(x.astype(np.float64), dense.astype(np.float64), 0)
-        assert relative_error(compiled(x), exact) < tolerance, (k, n, schedule)
+        check_few_rows(draw, rows, dense, element, schedule, tolerance)
 
 
 def test_zeros_between_weights_are_told(rng):

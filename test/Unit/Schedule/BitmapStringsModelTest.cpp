@@ -1,24 +1,14 @@
 //===- BitmapStringsModelTest.cpp - mma_bitmap of weights anywhere --------===//
 
+#include "ModelProduct.h"
+
 #include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
 
-#include <algorithm>
 #include <utility>
 
 using namespace nm;
-
-static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k, double share) {
-  GpuProduct product;
-  product.pattern = {1, 1, 1, 64};
-  product.type = product.outputType = ElementType::F16;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  product.kept = std::max<int64_t>(1, int64_t(double(k * n) * share));
-  return product;
-}
 
 TEST(BitmapStringsModel, HasTilesForEveryChip) {
   for (const char *name :
@@ -28,7 +18,7 @@ TEST(BitmapStringsModel, HasTilesForEveryChip) {
         for (int64_t k : {1, 130, 4096, 24000})
           for (double share : {0.0, 0.1, 1.0}) {
             GpuChip chip = *GpuChip::get(name);
-            GpuProduct product = makeProduct(m, n, k, share);
+            GpuProduct product = makeUnstructuredProduct(m, n, k, share);
             Result<GpuSchedule> tile = selectMmaBitmapSchedule(product, chip);
             ASSERT_TRUE(tile) << name << ": " << tile.error().message;
             EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
@@ -61,7 +51,7 @@ TEST(BitmapStringsModel, TakesWhatWasMeasured) {
         {10, 16, 8192, 8192, 8, 23.9},
         {50, 8, 11008, 4096, 4, 20.7}}) {
     GpuSchedule tile = *selectMmaBitmapSchedule(
-        makeProduct(m, n, k, double(percent) / 100), chip);
+        makeUnstructuredProduct(m, n, k, double(percent) / 100), chip);
     EXPECT_EQ(tile.sliceK, slices) << percent << " " << m << " " << n;
     EXPECT_NEAR(tile.microseconds, microseconds, 0.15 * microseconds)
         << percent << " " << m << " " << n;
@@ -73,21 +63,23 @@ TEST(BitmapStringsModel, HasFewerBytesThanDenseWeights) {
   GpuChip chip = *GpuChip::get("sm_90a");
   double dense = 2.0 * 8192 * 8192 / chip.memoryGBs / 1000;
   for (auto [share, part] : {std::pair{0.5, 0.72}, {0.3, 0.51}, {0.1, 0.27}})
-    EXPECT_NEAR(selectMmaBitmapSchedule(makeProduct(1, 8192, 8192, share), chip)
+    EXPECT_NEAR(selectMmaBitmapSchedule(
+                    makeUnstructuredProduct(1, 8192, 8192, share), chip)
                     ->memoryFloor,
                 part * dense, 0.02 * dense);
 }
 
 TEST(BitmapStringsModel, RefusesWhatItHasNot) {
   GpuChip chip = *GpuChip::get("sm_90a");
-  GpuProduct product = makeProduct(8, 4096, 4096, 0.5);
+  GpuProduct product = makeUnstructuredProduct(8, 4096, 4096, 0.5);
   product.avoidsPrunedWeights = true;
   EXPECT_FALSE(selectMmaBitmapSchedule(product, chip));
-  EXPECT_FALSE(selectMmaBitmapSchedule(makeProduct(8, 4096, 30000, 0.5), chip));
-  product = makeProduct(8, 4096, 4096, 0.5);
+  EXPECT_FALSE(selectMmaBitmapSchedule(
+      makeUnstructuredProduct(8, 4096, 30000, 0.5), chip));
+  product = makeUnstructuredProduct(8, 4096, 4096, 0.5);
   product.isMMajor = true;
   EXPECT_FALSE(selectMmaBitmapSchedule(product, chip));
-  product = makeProduct(8, 4096, 4096, 0.5);
+  product = makeUnstructuredProduct(8, 4096, 4096, 0.5);
   product.type = ElementType::I8;
   EXPECT_FALSE(selectMmaBitmapSchedule(product, chip));
 }

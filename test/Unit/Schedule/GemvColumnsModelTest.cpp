@@ -1,21 +1,12 @@
 //===- GemvColumnsModelTest.cpp - Tests of strategy gemv_columns' model ---===//
 
+#include "ModelProduct.h"
+
 #include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
 
 using namespace nm;
-
-static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k, double share) {
-  GpuProduct product;
-  product.pattern = {1, 1, 1, 64};
-  product.type = product.outputType = ElementType::F16;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  product.kept = std::max<int64_t>(1, int64_t(double(k * n) * share));
-  return product;
-}
 
 TEST(GemvColumnsModel, HasTilesForEveryChip) {
   for (const char *name :
@@ -26,7 +17,7 @@ TEST(GemvColumnsModel, HasTilesForEveryChip) {
                                  ElementType::BF16, ElementType::I8})
           for (double share : {0.0, 0.1, 1.0}) {
             GpuChip chip = *GpuChip::get(name);
-            GpuProduct product = makeProduct(m, n, 520, share);
+            GpuProduct product = makeUnstructuredProduct(m, n, 520, share);
             product.type = type;
             Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
             ASSERT_TRUE(tile) << name << ": " << tile.error().message;
@@ -45,7 +36,7 @@ TEST(GemvColumnsModel, HasTilesForEveryChip) {
 
 TEST(GemvColumnsModel, TakesStepsThatAreKnown) {
   GpuChip chip = *GpuChip::get("sm_90a");
-  GpuProduct product = makeProduct(1, 4096, 4096, 0.5);
+  GpuProduct product = makeUnstructuredProduct(1, 4096, 4096, 0.5);
   product.ellSteps = {EllSteps{140, 140 * 128}, EllSteps{134, 134 * 128},
                       EllSteps{134, 134 * 128}};
   Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
@@ -59,7 +50,8 @@ TEST(GemvColumnsModel, TakesStepsThatAreKnown) {
 TEST(GemvColumnsModel, ChoosesGapsByDensity) {
   GpuChip chip = *GpuChip::get("sm_90a");
   auto bitsOf = [&](double share) {
-    return selectGemvColumnsSchedule(makeProduct(1, 8192, 8192, share), chip)
+    return selectGemvColumnsSchedule(
+               makeUnstructuredProduct(1, 8192, 8192, share), chip)
         ->gapBits;
   };
   EXPECT_LE(bitsOf(0.5), 4);
@@ -70,7 +62,8 @@ TEST(GemvColumnsModel, ChoosesGapsByDensity) {
 TEST(GemvColumnsModel, TakesLessTimeForFewerWeightsAndRows) {
   GpuChip chip = *GpuChip::get("sm_90a");
   auto timeOf = [&](int64_t m, double share) {
-    return selectGemvColumnsSchedule(makeProduct(m, 8192, 8192, share), chip)
+    return selectGemvColumnsSchedule(
+               makeUnstructuredProduct(m, 8192, 8192, share), chip)
         ->microseconds;
   };
   EXPECT_LT(timeOf(1, 0.3), 0.8 * timeOf(1, 0.5));
@@ -82,7 +75,7 @@ TEST(GemvColumnsModel, TakesLessTimeForFewerWeightsAndRows) {
 TEST(GemvColumnsModel, RefusesWhatItHasNot) {
   GpuChip chip = *GpuChip::get("sm_90a");
   auto refuses = [&](auto change) {
-    GpuProduct product = makeProduct(1, 256, 512, 0.1);
+    GpuProduct product = makeUnstructuredProduct(1, 256, 512, 0.1);
     change(product);
     Result<GpuSchedule> tile = selectGemvColumnsSchedule(product, chip);
     return !tile && !tile.error().message.empty();
