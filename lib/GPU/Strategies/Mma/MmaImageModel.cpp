@@ -21,6 +21,7 @@ using namespace nm;
 
 /// Sides of the squares of operands, and places that a lane has one of.
 static constexpr int64_t kSquare = 16, kPlaces = 8;
+static constexpr int64_t kWordBytes = 4;
 /// Registers of a thread beside its sums, its places and the weights on their
 /// way: ptxas takes 237 for warps of 64 x 64.
 static constexpr int64_t kOtherRegisters = 44;
@@ -73,11 +74,14 @@ public:
     int64_t elements = ImageCopy::of(part, part.rowsOf(tile.blockM)).elements;
     int64_t panels = tile.blockN / tile.packing.panel;
     return countBufferBytes(elements * kMmaBytes) +
-           countBufferBytes(panels * steps() * kImageStep * kImageRowWords * 4);
+           countBufferBytes(panels * steps() * kImageStep * kImageRowWords *
+                            kWordBytes);
   }
   int64_t residentBlocks() const override {
-    int64_t weights = (kStages + 1) * tile.warpN / 4,
-            places = 2 * tile.warpM / 8;
+    // Eight columns have two words of weights a step, and a place has its
+    // distance and its taps.
+    int64_t weights = (kStages + 1) * 2 * (tile.warpN / kPlaces),
+            places = 2 * (tile.warpM / kPlaces);
     int64_t registers = sums() + kOtherRegisters + weights + places;
     return registers > kMaxRegisters ? 0 : countResident(registers);
   }
