@@ -73,6 +73,10 @@ private:
   Value times(Value a, Value b) {
     return arith::MulFOp::create(builder, loc, a, b);
   }
+  /// a * b, of indices.
+  Value multiply(Value a, Value b) {
+    return builder.createOrFold<arith::MulIOp>(loc, a, b);
+  }
   /// a / b, rounded up; b is not zero.
   Value ceilDiv(Value a, Value b) {
     return builder.createOrFold<arith::DivUIOp>(
@@ -151,9 +155,6 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 Value AttentionKernel::countParts() {
   using Costs = KeyPartCosts;
   Value one = e.index(1);
-  auto multiply = [&](Value a, Value b) {
-    return builder.createOrFold<arith::MulIOp>(loc, a, b);
-  };
   auto divide = [&](Value a, Value b) {
     return builder.createOrFold<arith::DivUIOp>(loc, a, b);
   };
@@ -423,9 +424,6 @@ void AttentionKernel::launch(Value given) {
   OpBuilder::InsertionGuard guard(builder);
   blockTiles = e.ceilDiv(place.allRows, getBlockRows());
   splits = given ? given : splitKeys();
-  auto multiply = [&](Value a, Value b) {
-    return builder.createOrFold<arith::MulIOp>(loc, a, b);
-  };
   Value blocks = multiply(multiply(splits, place.heads), blockTiles);
   if (hasFewRows || getConstantIntValue(splits) != 1)
     parts.emplace(e, place, splits);

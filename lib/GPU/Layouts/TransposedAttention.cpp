@@ -62,16 +62,13 @@ static OwnAttention findOwnAttention(Value value) {
     if (!value.hasOneUse())
       return {};
     SmallVector<ReassociationIndices> own = collapse.getReassociationIndices();
-    if (groups.empty()) {
-      groups = own;
-    } else {
-      for (ReassociationIndices &group : groups) {
-        ReassociationIndices composed;
-        for (int64_t dim : group)
-          llvm::append_range(composed, own[dim]);
-        group = composed;
-      }
+    if (!groups.empty()) {
+      auto both = composeReassociationIndices(own, groups, value.getContext());
+      if (!both)
+        return {};
+      own = std::move(*both);
     }
+    groups = std::move(own);
     value = collapse.getSrc();
   }
   if (groups.size() != 2 || !value.hasOneUse())
