@@ -21,7 +21,7 @@ Status BitmapStrings::verify(ElementType type) {
 }
 
 namespace {
-/// One step of a slice.
+/// Packs one step of a slice.
 struct Step {
   const CondensedView &from;
   int64_t firstRow, firstColumn;

@@ -9,10 +9,10 @@
 
 using namespace nm;
 
-namespace {
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
+namespace {
 /// Vectors of rows whose sums are in registers at most, with 32 of them and
 /// with fewer, and bytes of A that L1 has of them.
 constexpr int64_t kMostVectors = 8, kVectors = 4, kL1Bytes = 48 * 1024;
@@ -131,7 +131,7 @@ static Choice choose(const CpuProduct &product, int64_t kept,
     best = choice;
     least = cycles;
   };
-  // Of pairs two vectors of rows are one of A.
+  // Where pairs are multiplied, a vector of A has two vectors of rows.
   int64_t together =
       target.multipliesPairs(product.type) && vectors > 1 ? 2 : 1;
   for (int64_t count = roundUp(most, together); count > 0; count -= together) {

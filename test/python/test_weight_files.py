@@ -339,7 +339,7 @@ def test_filters_of_pruned_convolutions(rng, onnx, tmp_path, capsys, pattern):
     condensed = nm.load_weights(out)["w"]
     matrix = w.transpose(0, 2, 3, 1).reshape(24, -1)
     np.testing.assert_array_equal(condensed.decompress(), matrix)
-    # Of the patches of an image.
+    # The product of an image's patches is the convolution.
     image = rng.standard_normal((2, 16, 7, 6)).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(image, (3, 2), axis=(2, 3))
     patches = np.ascontiguousarray(windows.transpose(0, 2, 3, 4, 5, 1)).reshape(-1, 96)

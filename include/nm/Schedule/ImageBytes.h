@@ -1,7 +1,7 @@
 //===- ImageBytes.h - Copies of parts of images -----------------*- C++ -*-===//
 //
-// What strategy mma_image keeps of an image in shared memory. Its model and its
-// kernels share this.
+// Sizes of the parts of an image that blocks of strategy mma_image have in
+// shared memory. The strategy's model and its kernels share these sizes.
 //
 //===----------------------------------------------------------------------===//
 

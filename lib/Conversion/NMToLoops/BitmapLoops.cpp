@@ -80,7 +80,7 @@ Value BitmapAccess::value(Value row, Value column) {
       place.number.value, emitter.index(0), [&](Value number, Value before) {
         return emitter.add(before, loadBit(place, number));
       });
-  // Behind the last one a pruned weight has no slot.
+  // A pruned weight behind the last kept one has no slot.
   slot = emitter.least(slot, emitter.index(form.slots - 1));
   Value position = form.positionOf(place.run, Emitted{&emitter, slot}).value;
   return emitter.load(values, {place.block, place.step, position});

@@ -77,8 +77,9 @@ Value StringsAccess::countBits(const Place &place, Value column, Value numbers,
   });
 }
 
-/// As many values stand before it as rows of lesser numbers are kept, and of
-/// all rows of the column of the same string in the block before.
+/// The values in front of a weight are those of the kept rows of lesser numbers
+/// and, in the second block, those of all kept rows of the column that has the
+/// string in the first block.
 Value StringsAccess::value(Value row, Value column) {
   Place place = placeOf(row, column);
   auto [block, inBlock] =
@@ -87,7 +88,7 @@ Value StringsAccess::value(Value row, Value column) {
       countBits(place, inBlock, emitter.mul(block, BitmapStrings::kRunRows),
                 emitter.index(0));
   Value slot = countBits(place, place.column.value, place.number.value, before);
-  // Behind the last one a pruned weight has no slot.
+  // A pruned weight behind the last kept one has no slot.
   slot = emitter.least(slot, emitter.index(BitmapStrings::kSlots - 1));
   Value position = BitmapStrings::positionOf(place.column, place.run,
                                              Emitted{&emitter, slot})

@@ -28,9 +28,12 @@ void layOutA(VectorEmitter &e, const ProductTile &product, const TileOfA &tile);
 
 /// How m is cut into ranges of tiles, in vectors of rows.
 struct RowTiles {
-  /// Of a tile at most, a multiple of `together`, that are laid out together.
-  int64_t maxVectors, together;
-  /// Where m is not known, of the narrowest tiles of which A has all rows.
+  /// Vectors of the widest tile, a multiple of `together`.
+  int64_t maxVectors;
+  /// Vectors that are laid out together.
+  int64_t together;
+  /// Vectors of the narrowest tile of whose rows A has all, where m is not
+  /// known.
   int64_t leastWhole;
 };
 

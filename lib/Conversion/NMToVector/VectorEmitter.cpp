@@ -84,7 +84,8 @@ SmallVector<Value> VectorEmitter::broadcastEach(Value quarter) {
       vector::ShuffleOp::create(b, quarter, quarter, repeated).getResult());
   SmallVector<Value> results;
   for (int64_t element = 0; element < count; ++element) {
-    // Of each part its own, which a shuffle within parts does.
+    // Each part of the vector repeats an element of its own, so that one
+    // shuffle within parts does it.
     SmallVector<int64_t> same;
     for (int64_t lane = 0; lane < lanes; ++lane)
       same.push_back(lane / count * count + element);

@@ -66,7 +66,7 @@ static std::optional<RowList> getRows(Value list, RowListAttr attr,
   return RowList(list, attr, kDim);
 }
 
-/// Those of `emitted` that access memory, or have such ops in them.
+/// The ops of `emitted` that access memory, or have such ops in them.
 static SmallVector<Operation *> findAccesses(const EmittedOps &emitted) {
   return llvm::filter_to_vector(emitted.get(), [](Operation *op) {
     return isa<nvgpu::DeviceAsyncCopyOp, nvgpu::LdMatrixOp, vector::StoreOp,
@@ -111,8 +111,8 @@ static bool areSame(Value lhs, Value rhs) {
              /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
 }
 
-/// Those of `emitted` that are loads from `list`; not those that some threads
-/// alone make. Accesses to one row share a load.
+/// The loads from `list` of `emitted`, without the loads that only some threads
+/// make. Accesses to one row share a load.
 static SmallVector<memref::LoadOp>
 findEntries(RewriterBase &rewriter, Value list, const EmittedOps &emitted) {
   SmallVector<memref::LoadOp> entries;

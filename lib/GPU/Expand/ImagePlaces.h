@@ -52,7 +52,7 @@ public:
   bool hasChannelsLast() const { return steps[groups[kGroup].back()] == 1; }
   /// The image from its first element of the tile's batch on.
   Value getImage() const { return image; }
-  /// What the places of an image's batches are a multiple of; 0 for one batch.
+  /// A factor that the places where batches begin all have; 0 for one batch.
   int64_t getFactorOfBatches() const;
   /// The bits of taps; 0 where no tap is outside of the image.
   int64_t countTapBits() const;
@@ -105,7 +105,7 @@ private:
   /// Where the tile begins along k and m.
   Value firstK, firstM;
   Value image;
-  /// What all places are further on; null for nothing.
+  /// How many elements all places are further on; null for none.
   Value shift;
 };
 

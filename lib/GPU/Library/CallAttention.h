@@ -11,9 +11,10 @@ namespace mlir::nm {
 /// for `op`, on tensors or memrefs. cuDNN's has memory of its own cleared
 /// before, which takes 2 us with the allocation; nm's takes up to 1.3 times as
 /// long. On an H200 both take 28 us for 2^32 multiply-adds, and fewer are nm's.
-/// Of few rows those of few keys are: the kernel begins while the one before it
-/// ends, and lets the next one begin, which takes 1.8 us off two blocks of
-/// Llama-3-8B with one token (147.5 us in all, 2026-11-29).
+/// An attention of few rows is nm's where it has few keys: nm's kernel begins
+/// while the kernel before it ends, and lets the next one begin, which takes
+/// 1.8 us off two blocks of Llama-3-8B with one token (147.5 us in all,
+/// 2026-11-29).
 bool isShortKernel(AttentionOp op);
 
 /// Makes a call of cuDNN of `op`, on memrefs, before it, whose result is 0

@@ -40,12 +40,12 @@ struct RowOperand {
   /// several loops over rows, between which memory has no gap. An input that is
   /// transposed is read where an op of the same kernel has made it.
   bool isTransposed = false;
-  /// Of an output of nm.split_floats, which is transposed, splits of an
-  /// element.
+  /// Splits of an element, where the operand is the output of nm.split_floats,
+  /// which is transposed.
   int64_t splits = 1;
 
   bool isMemref() const { return isa<MemRefType>(value.getType()); }
-  /// Of a memref.
+  /// The element type of an operand that is a memref.
   Type getElementType() const {
     return cast<MemRefType>(value.getType()).getElementType();
   }

@@ -220,7 +220,7 @@ std::optional<int64_t> mlir::nm::findTransposedRows(const RowGroup &group) {
   return hasSplits && fits(narrowest) ? std::optional(narrowest) : std::nullopt;
 }
 
-/// What a row is reduced to.
+/// How many results a row is reduced to.
 static size_t countReductions(const RowGroup &group) {
   size_t count = 0;
   for (const RowOp &row : group.ops)

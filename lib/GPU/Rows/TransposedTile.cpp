@@ -48,7 +48,8 @@ int64_t TransposedTile::countWidest(Value output) {
   return kMaxAccessBytes * 8 / typeOf(output).getElementTypeBitWidth();
 }
 
-/// Of a tile, whose output is of `output`, or of splits.
+/// The type of a tile's elements: f32 where the output has splits, else
+/// `output`.
 static Type getTileElement(Type output, int64_t splits) {
   return splits > 1 ? Float32Type::get(output.getContext()) : output;
 }

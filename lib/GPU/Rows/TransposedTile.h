@@ -57,7 +57,7 @@ private:
   Value matrix, tile;
   MemRefType type;
   int64_t splits;
-  /// Of the tile.
+  /// The type of the tile's elements.
   Type element;
   int64_t rows, run;
 };

@@ -21,8 +21,8 @@ func.func @two_of_four(%a: memref<64x64xbf16>, %v: memref<4x32x16xbf16>, %i: mem
   return
 }
 
-// Of one unit in a window, two windows; the last of an odd number is alone,
-// beside zeros.
+// Where a window keeps one unit, two windows make a pair; the last of an odd
+// number of windows is alone, beside zeros.
 
 // CHECK-LABEL: func.func @one_of_four(
 // CHECK:         scf.for {{.*}} step %c2{{[_0-9]*}} iter_args
@@ -47,8 +47,9 @@ func.func @bytes(%a: memref<64x64xi8>, %v: memref<4x32x16xi8>, %i: memref<4x32x4
   return
 }
 
-// Of a column's weights four at a time, two in either sum. What lies behind its
-// last one is another column's: zero takes its place, and a row of zeros.
+// Four weights of a column are multiplied at a time, two in either sum. Behind
+// the column's last weight are another column's: zero takes their place, and a
+// row of zeros that of their row of A.
 
 // CHECK-LABEL: func.func @columns(
 // CHECK:         %[[A:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65x32xf32>

@@ -220,9 +220,9 @@ func.func @lengths(%q: memref<2x100x64xf16>, %k: memref<2x300x64xf16>, %l: memre
 
 // -----
 
-// Of sizes that are not known, the host counts the parts, and launches a kernel
-// whose blocks share keys, behind which another adds up, or one that stores the
-// results.
+// Where sizes are not known, the host counts the parts of the keys. It launches
+// a kernel whose blocks share keys and another that adds the parts up, or one
+// kernel that stores the results.
 
 module attributes {nm.chip = #nm.chip<"sm_90a">} {
 // CHECK-LABEL: func.func @unknown(

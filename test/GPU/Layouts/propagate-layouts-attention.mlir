@@ -53,7 +53,7 @@ func.func @projected(%q: tensor<2x197x4x64xf16>, %k: tensor<2x197x4x64xf16>, %v:
 #v = affine_map<(b, h, m, n, d, e) -> (b, n, h, e)>
 #o = affine_map<(b, h, m, n, d, e) -> (b, m, h, e)>
 
-// What others read as it is, is transposed.
+// A result that another op reads too is transposed by a kernel of its own.
 // CHECK-LABEL: func @kept
 // CHECK: nm.attention
 // CHECK: linalg.transpose

@@ -18,7 +18,7 @@
 using namespace nm;
 using namespace nm::test;
 
-/// Of each type: of all products, and of each further kind.
+/// Drawn cases of each type: products, and each further kind of model.
 static constexpr int64_t kCases = 12, kFewCases = 6;
 
 namespace {
@@ -111,8 +111,8 @@ TEST_P(ModelTest, UnstructuredAgreesWithFloat64) {
   checkAll(cases);
 }
 
-/// Of filters with a pattern along taps and channels, in both orders, and of
-/// such that are pruned anywhere.
+/// Filters have an N:M pattern along taps and channels, in both orders, or are
+/// pruned anywhere.
 TEST_P(ModelTest, ConvolutionAgreesWithFloat64) {
   std::vector<ModelCase> cases;
   for (int64_t i = 0; i < kFewCases; ++i) {

@@ -72,7 +72,7 @@ TEST(PatchRows, PartsOfAnImageHaveTheRowsOfTheirPlaces) {
   EXPECT_EQ(part.rowsOf(16), 4);
   // No more than there are.
   EXPECT_EQ(part.rowsOf(3136), 56);
-  // With stride 2 each row of places is two rows further.
+  // Rows of places are two rows of the image apart where the stride is 2.
   part.placesOfRow = 28;
   part.step = 2;
   EXPECT_EQ(part.rowsOf(56), 5);

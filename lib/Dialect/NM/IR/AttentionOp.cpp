@@ -164,7 +164,7 @@ bool mlir::nm::mayHaveKeyParts(AttentionOp op) {
                          keys = operands.countStatic(loops.keys);
   if (operands.hasFewRows() || (heads && rows && keys))
     return false;
-  // As many as there are at least.
+  // Sizes that are not known are at least 1.
   int64_t blocks =
       heads.value_or(1) *
       int64_t(llvm::divideCeil(rows.value_or(1), KeyPartCosts::kBlockRows));

@@ -135,8 +135,8 @@ Value WeightDetection::detect(ConstantSource source, int64_t kDim) {
                       "most 4 GiB"));
   ::nm::DetectOptions options;
   options.minSparsity = minSparsity;
-  // Of a CPU, which multiplies one row by half of the weights more slowly than
-  // by dense ones in cache.
+  // A CPU multiplies one row by half of the weights more slowly than by dense
+  // weights in cache.
   constexpr double kLeastShare = 0.6;
   options.leastUnstructured =
       byBytes ? findLeastShare(array->getElementType()) : kLeastShare;

@@ -292,7 +292,8 @@ SmallVector<Value> BitmapStringsExpansion::Turn::pack() const {
   return all;
 }
 
-/// One with the same sizes as this.
+/// A turn of the values `all`, in the order of pack, with the sizes of this
+/// turn.
 BitmapStringsExpansion::Turn
 BitmapStringsExpansion::Turn::unpack(ValueRange all) const {
   auto take = [&](size_t count) {
@@ -450,7 +451,7 @@ BitmapStringsExpansion::takeStep(ThreadEmitter &emitter,
   auto copy = [&](Value count) {
     operands.copyValues(emitter, next, count, buffer, placeOf(emitter, begin));
   };
-  // With the slot behind the step.
+  // Whether the values of both steps have room, with the slot behind a step.
   Value fits = emitter.less(emitter.add(turn.bits.count, turn.next.count),
                             emitter.i32(room));
   copy(emitter.orZero(turn.next.count, fits));

@@ -85,7 +85,7 @@ double Candidate::microsecondsOfWave(const GpuSchedule &tile,
   double rows = double(tile.blockM), bytes = bytesOfStep(),
          ofA = rows *
                double(BitmapStrings::kStepRows * BitmapStrings::kValueBytes);
-  // Of a step, microseconds of one multiprocessor.
+  // Microseconds that one multiprocessor takes for a step, by each limit.
   double ingress = chip.rates.received * double(kReachedParts) /
                    double(kIngressParts) * chip.clockGHz * 1000,
          memory = bytes * active /

@@ -48,8 +48,8 @@ private:
   void copyPlanes(ThreadEmitter &emitter, Value access, Value plane,
                   int64_t step) const;
 
-  /// Those that are copied, outermost first; neighbours that are one after
-  /// another in memory are one.
+  /// The dimensions of what is copied, outermost first; two dimensions without
+  /// a gap between them in memory are one.
   SmallVector<Axis> axes;
   /// Where the copied rows begin in the image, and elements of an access.
   Value begin;

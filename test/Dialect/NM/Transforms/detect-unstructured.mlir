@@ -20,8 +20,8 @@ func.func @half(%a: tensor<1x4xf16>, %c: tensor<1x4xf16>) -> tensor<1x4xf16> {
   return %r : tensor<1x4xf16>
 }
 
-// With a tenth of zeros values and places take more bytes than dense weights in
-// f16, and with an eighth fewer in f32.
+// Where a tenth of the weights are zeros, values and places take more bytes than
+// dense weights in f16; where an eighth are, they take fewer in f32.
 // CHECK-LABEL: @tenth
 // CHECK: arith.constant dense<{{.*}}> : tensor<5x2xf16>
 func.func @tenth(%a: tensor<1x5xf16>, %c: tensor<1x2xf16>) -> tensor<1x2xf16> {

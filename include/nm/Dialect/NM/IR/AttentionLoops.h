@@ -77,10 +77,10 @@ inline constexpr int64_t kMostKeyParts = 32;
 /// Blocks that run at once, two for each of an H100's multiprocessors.
 inline constexpr int64_t kBlocksAtOnce = 264;
 
-/// What parts of keys of rows that are not few cost: rows of a block, keys of a
-/// tile, and of a part at least; nanoseconds on an H200 of a block for a tile
-/// of keys, and of adding parts up, of which each row takes 6 / 5
-/// (docs/strategies/cublas.md).
+/// Sizes and times by which countKeyParts decides: a block has 64 rows, a tile
+/// has 64 keys, and a part of the keys has at least four tiles. On an H200 a
+/// block takes kTileTime nanoseconds for a tile; adding the parts up takes
+/// kAddTime, and each row 6 / 5 more (docs/strategies/cublas.md).
 struct KeyPartCosts {
   static constexpr int64_t kBlockRows = 64, kTileKeys = 64,
                            kLeastKeys = 4 * kTileKeys, kTileTime = 600,
