@@ -20,6 +20,7 @@
 #include "GPU/Tile/SharedMemory.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/KeyParts.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -72,10 +73,6 @@ private:
   }
   Value times(Value a, Value b) {
     return arith::MulFOp::create(builder, loc, a, b);
-  }
-  /// a * b, of indices.
-  Value multiply(Value a, Value b) {
-    return builder.createOrFold<arith::MulIOp>(loc, a, b);
   }
   /// a / b, rounded up; b is not zero.
   Value ceilDiv(Value a, Value b) {
@@ -153,27 +150,12 @@ std::unique_ptr<AttentionTiles> AttentionKernel::createTiles() {
 
 /// As countKeyParts, of sizes that are known where the program runs.
 Value AttentionKernel::countParts() {
-  using Costs = KeyPartCosts;
-  Value one = e.index(1);
-  auto divide = [&](Value a, Value b) {
-    return builder.createOrFold<arith::DivUIOp>(loc, a, b);
-  };
-  auto larger = [&](Value a, Value b) {
-    return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
-  };
-  Value blocks =
-      multiply(place.heads, e.ceilDiv(place.allRows, Costs::kBlockRows));
   Value seen =
       place.op.getCausal() ? e.least(place.keys, place.rows) : place.keys;
-  Value parts = e.least(divide(e.index(kBlocksAtOnce), larger(blocks, one)),
-                        e.div(seen, Costs::kLeastKeys));
-  parts = larger(e.least(parts, e.index(kMostKeyParts)), one);
-  Value alone = e.mul(e.div(seen, Costs::kTileKeys), Costs::kTileTime);
-  Value saved = divide(multiply(alone, e.sub(parts, one)), parts);
-  Value rows = multiply(place.heads, place.allRows);
-  Value added = e.add(e.div(e.mul(rows, 6), 5), Costs::kAddTime);
-  return builder.createOrFold<arith::SelectOp>(loc, e.less(added, saved), parts,
-                                               one);
+  auto emitted = [&](Value value) { return EmittedIndex{&e, value}; };
+  return KeyParts::count(emitted(place.heads), emitted(place.allRows),
+                         emitted(seen))
+      .value;
 }
 
 Value AttentionKernel::splitKeys() {
@@ -424,7 +406,7 @@ void AttentionKernel::launch(Value given) {
   OpBuilder::InsertionGuard guard(builder);
   blockTiles = e.ceilDiv(place.allRows, getBlockRows());
   splits = given ? given : splitKeys();
-  Value blocks = multiply(multiply(splits, place.heads), blockTiles);
+  Value blocks = e.mul(e.mul(splits, place.heads), blockTiles);
   if (hasFewRows || getConstantIntValue(splits) != 1)
     parts.emplace(e, place, splits);
   int64_t bytes =

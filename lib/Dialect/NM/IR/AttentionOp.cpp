@@ -5,6 +5,7 @@
 
 #include "nm/Dialect/NM/IR/AttentionLoops.h"
 #include "nm/Dialect/NM/IR/ContractionLoops.h"
+#include "nm/Dialect/NM/IR/KeyParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -134,7 +135,6 @@ bool AttentionOperands::hasFewRows() {
 }
 
 int64_t mlir::nm::countKeyParts(AttentionOp op) {
-  using Costs = KeyPartCosts;
   AttentionOperands operands(op);
   const AttentionLoops &loops = operands.loops;
   std::optional<int64_t> heads = operands.countStatic(loops.batches),
@@ -144,16 +144,8 @@ int64_t mlir::nm::countKeyParts(AttentionOp op) {
   if (operands.hasFewRows() || !heads || !ofHead || !keys ||
       *heads * *ofHead == 0)
     return 1;
-  int64_t blocks =
-      *heads * int64_t(llvm::divideCeil(*ofHead, Costs::kBlockRows));
   int64_t seen = op.getCausal() ? std::min(*keys, *ofGroup) : *keys;
-  int64_t parts = std::min(
-      {kBlocksAtOnce / blocks, seen / Costs::kLeastKeys, kMostKeyParts});
-  if (parts < 2)
-    return 1;
-  int64_t saved =
-      Costs::kTileTime * (seen / Costs::kTileKeys) * (parts - 1) / parts;
-  return saved > Costs::kAddTime + *heads * *ofHead * 6 / 5 ? parts : 1;
+  return KeyParts::count(*heads, *ofHead, seen);
 }
 
 bool mlir::nm::mayHaveKeyParts(AttentionOp op) {
@@ -167,9 +159,9 @@ bool mlir::nm::mayHaveKeyParts(AttentionOp op) {
   // Sizes that are not known are at least 1.
   int64_t blocks =
       heads.value_or(1) *
-      int64_t(llvm::divideCeil(rows.value_or(1), KeyPartCosts::kBlockRows));
+      int64_t(llvm::divideCeil(rows.value_or(1), KeyParts::kBlockRows));
   return 2 * blocks <= kBlocksAtOnce &&
-         (!keys || *keys >= 2 * KeyPartCosts::kLeastKeys);
+         (!keys || *keys >= 2 * KeyParts::kLeastKeys);
 }
 
 bool mlir::nm::isOnePart(AttentionOp op) {

@@ -77,16 +77,6 @@ inline constexpr int64_t kMostKeyParts = 32;
 /// Blocks that run at once, two for each of an H100's multiprocessors.
 inline constexpr int64_t kBlocksAtOnce = 264;
 
-/// Sizes and times by which countKeyParts decides: a block has 64 rows, a tile
-/// has 64 keys, and a part of the keys has at least four tiles. On an H200 a
-/// block takes kTileTime nanoseconds for a tile; adding the parts up takes
-/// kAddTime, and each row 6 / 5 more (docs/strategies/cublas.md).
-struct KeyPartCosts {
-  static constexpr int64_t kBlockRows = 64, kTileKeys = 64,
-                           kLeastKeys = 4 * kTileKeys, kTileTime = 600,
-                           kAddTime = 4000;
-};
-
 /// In how many parts blocks of a GPU's kernel have the keys of rows that are
 /// not few: several where the time that they save is more than adding them up
 /// takes. 1 where a size is not static.

@@ -39,6 +39,12 @@ struct IndexEmitter {
     return b == 1 ? a
                   : builder.createOrFold<arith::MulIOp>(loc, a, constant(a, b));
   }
+  Value mul(Value a, Value b) {
+    return builder.createOrFold<arith::MulIOp>(loc, a, b);
+  }
+  Value div(Value a, Value b) {
+    return builder.createOrFold<arith::DivUIOp>(loc, a, b);
+  }
   Value div(Value a, int64_t b) {
     return b == 1
                ? a
@@ -55,6 +61,9 @@ struct IndexEmitter {
   }
   Value least(Value a, Value b) {
     return builder.createOrFold<arith::MinUIOp>(loc, a, b);
+  }
+  Value larger(Value a, Value b) {
+    return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
   }
 
   Value shiftRight(Value a, int64_t b) {
