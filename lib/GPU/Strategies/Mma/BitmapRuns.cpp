@@ -79,7 +79,7 @@ RunOfHalves::RunOfHalves(ThreadEmitter &emitter, const BitmapForm &form,
       next(emitter.add(place.values, place.column * kHalfBytes)) {
   if (place.isAlone)
     end = emitter.add(next, (form.slots - 1) * kSlotBytes);
-  else if (place.isLast)
+  else if (place.stepsBehind == 0)
     readsLast = true;
   if (readsLast)
     next = emitter.add(next, -kSlotBytes);
@@ -186,12 +186,13 @@ RunOfBytes::RunOfBytes(ThreadEmitter &emitter, const BitmapForm &form,
                        RunPlace place)
     : form(form), bits(std::move(place.bits)) {
   int64_t start = place.column * form.slots, behind = start + form.slots,
-          words = BitmapForm::kLaneColumns * form.slots / kWordBytes;
+          words = BitmapForm::kLaneColumns * form.slots / kWordBytes,
+          readable = words * (1 + place.stepsBehind);
   first = emitter.add(place.values, start / kWordBytes * kRowBytes);
   skipped = start % kWordBytes;
   // Behind its last value a run reads the two words that would follow.
-  if (place.isLast && behind / kWordBytes + 1 >= words)
-    end = emitter.add(place.values, (words - 1) * kRowBytes);
+  if (behind / kWordBytes + 1 >= readable)
+    end = emitter.add(place.values, (readable - 1) * kRowBytes);
   before = emitter.i32(int32_t(skipped));
 }
 

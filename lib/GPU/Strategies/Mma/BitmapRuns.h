@@ -26,8 +26,10 @@ struct RunPlace {
   Value values;
   /// The first of the lane's columns, or the second.
   int64_t column;
-  /// Whether the warp has no runs behind it, and none of its column before.
-  bool isLast, isAlone;
+  /// The steps of blocks whose values follow in memory, at least.
+  int64_t stepsBehind;
+  /// Whether the warp has no other run of the column.
+  bool isAlone;
 };
 
 /// The words that a lane loads of a column for one mma, and the selectors of

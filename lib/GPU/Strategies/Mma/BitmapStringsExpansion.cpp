@@ -351,7 +351,7 @@ BitmapStringsExpansion::startRuns(ThreadEmitter &emitter,
       Value word = turn.bits.words[block * kHalves + half];
       runs[block][half] = BitmapRun::get(
           emitter, kForm,
-          {{word}, values, half, /*isLast=*/false, /*isAlone=*/false});
+          {{word}, values, half, /*stepsBehind=*/1, /*isAlone=*/false});
       Value count = LLVM::CtPopOp::create(builder, emitter.loc, word);
       values = emitter.add(values, emitter.mul(count, kSlotBytes));
     }

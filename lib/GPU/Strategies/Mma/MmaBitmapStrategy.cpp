@@ -136,7 +136,7 @@ RunsOfBlock MmaBitmapExpansion::startRuns(ThreadEmitter &emitter, Value values,
         emitter, form,
         {SmallVector<Value>(
              ArrayRef(prefetched).slice(firstWord, form.bitWords())),
-         first, column, block + 1 == blocks() && step + 1 == steps(),
+         first, column, (blocks() - 1 - block) * steps() + steps() - 1 - step,
          blocks() * steps() == 1});
   }
   return runs;
