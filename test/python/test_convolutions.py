@@ -26,6 +26,10 @@ FORMS = {
     "conv_2d_ngchw_fgchw": ("ngcyx", "fgcyx", "ngfyx"),
     "conv_2d_ngchw_gfchw": ("ngcyx", "gfcyx", "ngfyx"),
     "conv_2d_nhwgc_gfhwc": ("nyxgc", "gfyxc", "nyxgf"),
+    "conv_2d_nhwc_fhwc_q": ("nyxc", "fyxc", "nyxf"),
+    "conv_2d_ngchw_gfchw_q": ("ngcyx", "gfcyx", "ngfyx"),
+    "conv_2d_nhwgc_gfhwc_q": ("nyxgc", "gfyxc", "nyxgf"),
+    "conv_3d_ndhwc_dhwcf_q": ("nzyxc", "zyxcf", "nzyxf"),
     "conv_3d_ndhwc_dhwcf": ("nzyxc", "zyxcf", "nzyxf"),
     "conv_3d_ncdhw_fcdhw": ("nczyx", "fczyx", "nfzyx"),
 }
@@ -301,13 +305,13 @@ def check_image(case, strategy, schedule):
     check(case, "sim:sm_90a", **options)
 
 
-@pytest.mark.parametrize("number", range(48))
+@pytest.mark.parametrize("number", range(4 * len(FORMS)))
 def test_drawn(number):
     form = list(FORMS)[number % len(FORMS)]
     check(Case(np.random.default_rng([SEED, number]), form), "cpu")
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(2 * len(FORMS)))
 def test_drawn_on_gpus(number):
     form = list(FORMS)[number % len(FORMS)]
     check(Case(np.random.default_rng([SEED, 100 + number]), form),

@@ -537,26 +537,33 @@ def test_filters(draw, tmp_path):
 
     matrix = draw.weight((32, 9 * 16), "2:4", axis=1)
     sparse = np.ascontiguousarray(matrix.reshape(32, 3, 3, 16).transpose(0, 3, 1, 2))
+    # Of groups: [out, channels of a group, taps].
+    of_groups = draw.weight((30, 9 * 8), "2:4", axis=1)
+    groups = np.ascontiguousarray(of_groups.reshape(30, 3, 3, 8).transpose(0, 3, 1, 2))
     model = field(7, graph(
         node("Conv", ["x", "sparse"], ["a"]), node("Conv", ["a", "groups"], ["b"], group=2),
         node("Conv", ["b", "depthwise"], ["c"], group=32),
         node("Conv", ["c", "point"], ["d"]),
-        initializers=[tensor("sparse", sparse), tensor("groups", draw.array(32, 16, 3, 3)),
+        initializers=[tensor("sparse", sparse), tensor("groups", groups),
                       tensor("depthwise", draw.array(32, 1, 3, 3)),
                       tensor("point", draw.array(16, 32, 1, 1)),
                       tensor("other", draw.array(2, 3, 4, 5))]))
     path = tmp_path / "model.onnx"
     path.write_bytes(model)
     source = nm.io.open_weights(path)
-    assert source.matrices() == ["sparse", "point"]
+    assert source.matrices() == ["sparse", "groups", "point"]
     assert np.array_equal(source.weight("sparse"), matrix) and source.axis("sparse") == 1
     assert source["sparse"].shape == (32, 16, 3, 3)
-    assert "filter of 2 groups" in source.why_no_matrix("groups")
+    assert np.array_equal(source.weight("groups"), of_groups)
+    assert source.why_no_matrix("depthwise") == (
+        "it is the filter of 32 groups, each of one channel, which are not summed")
     assert "4 dimensions" in source.why_no_matrix("other")
     target = tmp_path / "model.safetensors"
     nm.convert(path, target)
     again = nm.io.open_weights(target)
     assert again.condensed("sparse").shape == (32, 144)
+    assert again.condensed("groups").shape == (30, 72)
+    assert np.array_equal(again["groups"], of_groups)
     assert np.array_equal(again["sparse"], matrix)
     assert np.array_equal(again["point"], source["point"])
 

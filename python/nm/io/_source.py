@@ -70,7 +70,7 @@ class WeightSource(Mapping):
         self._hidden: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
         self._condensed: dict[str, SparseTensor] = {}
         self._axes: dict[str, set] = {}
-        # The groups of filters, which are [out, in, taps...].
+        # The groups of filters, which are [out, channels of a group, taps...].
         self._filters: dict[str, int] = {}
         self._quantized: dict[str, Quantization] = {}
         self._packed: dict[str, tuple[Packed, Mapping]] = {}
@@ -159,7 +159,7 @@ class WeightSource(Mapping):
         return None
 
     def is_filter(self, name: str) -> bool:
-        """Whether a tensor is the filter of a convolution, ``[out, in, taps...]``."""
+        """Whether a tensor is the filter of a convolution, ``[out, in / groups, taps...]``."""
         return name in self._filters and len(self._entry(name)[1]) > 2
 
     def taps(self, name: str) -> tuple[int, ...] | None:
@@ -174,8 +174,9 @@ class WeightSource(Mapping):
     def _why_no_filter(self, name: str, shape: tuple[int, ...]) -> str | None:
         if name not in self._filters:
             return f"it has {len(shape)} dimensions, and a pattern is of two"
-        if self._filters[name] != 1:
-            return f"it is the filter of {self._filters[name]} groups"
+        if shape[1] == 1 and self._filters[name] != 1:
+            return (f"it is the filter of {self._filters[name]} groups, each of one channel, "
+                    "which are not summed")
         if shape[1] == 1:
             return "it is a filter whose channels are not summed, as a depthwise one"
         return None
