@@ -43,7 +43,7 @@ def find_kernel(product: Product, device: tuple[int, int]) -> BoundFunction:
     """
     on_cuda = device[0] == lib.CUDA
     rows = _kernel_rows(product, on_cuda)
-    target = f"cuda:{_device_chip(device[1])}" if on_cuda else "cpu"
+    target = _target_of(device)
     try:
         return _bind(product, device, rows, target)
     except CompilerNotFoundError:
@@ -63,12 +63,19 @@ def compile_product(product: Product, rows: int | None, target: str,
                     schedule: str | None = None) -> Module:
     """The product for a number of rows, None for any, from the cache where it is; by a
     schedule, or by the fastest."""
-    options: dict[str, Any] = {} if schedule is None else {"schedule": schedule}
-    if target.startswith("cuda") and os.uname().machine == "x86_64":
-        # The host only launches: what it compiles to need not be of the very
-        # processor, and can be carried to another machine.
-        options["mcpu"] = "x86-64-v3"
-    return compile(product.text(rows), target, **options)
+    options = {} if schedule is None else {"schedule": schedule}
+    return compile(product.text(rows), target, **options, **_host_options(target))
+
+
+def _target_of(device: tuple[int, int]) -> str:
+    return f"cuda:{_device_chip(device[1])}" if device[0] == lib.CUDA else "cpu"
+
+
+def _host_options(target: str) -> dict[str, Any]:
+    """Where the host only launches, what it compiles to need not be of the very processor,
+    and can be carried to another machine."""
+    launches = target.startswith("cuda") and os.uname().machine == "x86_64"
+    return {"mcpu": "x86-64-v3"} if launches else {}
 
 
 def _kernel_rows(product: Product, on_cuda: bool) -> int | None:
@@ -94,6 +101,25 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
             like, make_of = _bound_on(w, device), []
         bound = function.bind(w, device=device[1], like=like, make_of=make_of)
         _forget_replaced(w, device, bound)
+        w._bound[key] = bound
+        _forget_surplus(w, device)
+        keep_within_limit(w)
+    return bound
+
+
+def bind_text(w: SparseTensor, device: tuple[int, int], text: str) -> BoundFunction:
+    """The function of a module, compiled where `device` is, with `w` packed for it, which
+    keeps it.
+
+    Raises:
+        CompilerNotFoundError: there is no compiler, and no such module in the cache.
+    """
+    key = (device, None, text)
+    bound = w._bound.get(key)
+    if bound is None:
+        target = _target_of(device)
+        function = compile(text, target, **_host_options(target)).only_function()
+        bound = function.bind(w, device=device[1], like=_bound_on(w, device))
         w._bound[key] = bound
         _forget_surplus(w, device)
         keep_within_limit(w)

@@ -181,7 +181,11 @@ def _dense(w: Any, axis: int) -> np.ndarray:
 
 def prune_with_gram(w: Any, gram: np.ndarray, pattern: Pattern) -> Pruned:
     """As scores="sparsegpt" prunes, of inputs whose gram_of is `gram`."""
-    result = _prune_by_gram(w, gram, pattern)
+    return with_report(w, _prune_by_gram(w, gram, pattern), pattern)
+
+
+def with_report(w: Any, result: Any, pattern: Pattern) -> Pruned:
+    """A pruned weight with what it cost, where no activations are known."""
     non_zeros, dropped, energy = _count_dropped(*(_on_host(each) for each in (w, result)))
     error = math.sqrt(energy) if energy >= 0 else math.nan
     return Pruned(result, PruneReport(pattern, tuple(result.shape), non_zeros, dropped,

@@ -81,8 +81,6 @@ def test_gradients():
 
 
 def test_what_is_refused():
-    with pytest.raises(nm.Error, match="it has 2 groups"):
-        NMConv2d(8, 8, 3, "2:4", groups=2)
     with pytest.raises(nm.Error, match="it has 8 groups, each of one channel"):
         NMConv2d.from_dense(nn.Conv2d(8, 8, 3, groups=8), "2:4")
     with pytest.raises(nm.Error, match="pads by reflect"):
@@ -132,7 +130,7 @@ def test_sparsify_and_back():
     # What stays dense is as it was.
     assert type(net.stem) is nn.Conv2d and net.stem.weight is dense["stem.weight"]
     assert "it has 16 groups, each of one channel" in str(report)
-    assert re.search(r"it has 2 groups(?!,)", str(report))
+    assert "groups.product" in kinds and not kinds["groups.product"]
     x = torch.randn(2, 3, 32, 32)
     with torch.no_grad():
         y = net(x)

@@ -81,6 +81,13 @@ class FunctionText:
         self._name_sizes(result)
         return result
 
+    def weight_argument(self, shape: Sequence[int], element: str, pattern: str
+                        ) -> EncodedTensor:
+        """The next argument, a weight in its condensed form."""
+        result = EncodedTensor(f"%arg{len(self._arguments)}", tuple(shape), element, pattern)
+        self._arguments.append(f"{result.name}: {result.type}")
+        return result
+
     def updated_argument(self, shape: Sequence[Dim], element: str) -> Tensor:
         """The elements of the next argument, to whose memory `update` writes."""
         name, type_ = f"%arg{len(self._arguments)}", tensor_type(shape, element)

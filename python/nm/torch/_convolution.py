@@ -2,11 +2,13 @@
 
 A convolution is a product of patches of its image with its filter. Here the filter is the
 weight ``[out, taps and channels]`` of an nn.Linear, which an NMLinear can replace. In an
-exported model it is one operator, whose patches are made tile by tile.
+exported model it is one operator, whose patches are made tile by tile. Of a convolution in
+groups the channels are those of one group, and that operator is what PyTorch calls, too.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -14,10 +16,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .._convolve import Windows, record_of
 from .._errors import Error
 from .._pattern import Block, Pattern
+from .._records import ProductRecord
+from ._channel_groups import (check_image, convolve_groups, group_inputs, own_outputs,
+                              whole_weight)
+from ._decompress import decompress
 from ._device_hooks import (ATTRIBUTES, change_class, is_forward_own,
                             why_forward_is_not_own)
+from ._fast import is_plain_but_for_autocast
 from ._linear import NMLinear, _is_exporting
 from ._op import linear_of_tensors
 from ._weights import parse_form
@@ -63,7 +71,7 @@ class _Convolution(nn.Module):
         """The layer of a dense one; arguments and errors as of NMLinear.from_dense.
 
         Raises:
-            Error: it is no convolution that nm has, as one in groups.
+            Error: it is no convolution that nm has, as a depthwise one.
         """
         why = why_no_convolution(convolution)
         if why is not None:
@@ -76,8 +84,8 @@ class _Convolution(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The dense weight ``[out, in, taps...]``, a new tensor with gradients for the
-        kept ones."""
+        """The dense weight ``[out, in / groups, taps...]``, a new tensor with gradients for
+        the kept ones."""
         part = self._modules[_PART]
         dense = part.dense_weight() if isinstance(part, NMLinear) else part.weight
         return as_filter(dense, self)
@@ -97,7 +105,7 @@ class _Convolution(nn.Module):
         with torch.no_grad():
             dense = self._dense_class(
                 self.in_channels, self.out_channels, self.kernel_size, self.stride,
-                self.padding, self.dilation, bias=False, device="meta")
+                self.padding, self.dilation, self.groups, bias=False, device="meta")
             dense.weight = nn.Parameter(self.weight.detach().clone())
             dense.bias = (None if self.bias is None else
                           nn.Parameter(self.bias.detach().clone()))
@@ -108,12 +116,85 @@ class _Convolution(nn.Module):
         if image.dim() == rank + 1:
             return self.forward(image[None])[0]
         if _is_exporting() and self._is_plain():
-            # The operator pads both sides of a dimension alike.
-            sides = self._reversed_padding_repeated_twice
-            if sides[::2] == sides[1::2]:
-                return self._as_operator(image, sides[::-2])
-            return self._as_operator(functional.pad(image, sides), [0] * rank)
+            return self._as_operator(*self._padded_alike(image), self.bias)
+        if self.groups != 1:
+            return self._in_groups(image)
         return self._modules[_PART](patches(image, self)).movedim(-1, 1)
+
+    def _in_groups(self, image: Tensor) -> Tensor:
+        """nm's kernel for all groups; where a gradient is needed or the product is dense, as
+        PyTorch convolves with the weight; where it is neither, by its own forward."""
+        part = self._modules[_PART]
+        if isinstance(part, NMLinear):
+            part.check_whole("the product of a convolution in groups")
+        if not self._has_plain_part():
+            return self._by_part(image)
+        if not isinstance(part, NMLinear):
+            weight = part.masked_weight() if hasattr(part, "masked_weight") else part.weight
+            return self._conv_forward(image, as_filter(weight, self), part.bias)
+        values, indices, bias = part.values, part.indices, part.bias
+        lower = check_image(image, values, self.in_channels)
+        if self._is_of_pytorch(image):
+            dense = as_filter(decompress(values, indices, part._form), self)
+            return self._conv_forward(image, dense, bias)
+        if lower is not None:
+            image, bias = image.to(lower), None if bias is None else bias.to(lower)
+        return self._as_operator(*self._padded_alike(image), bias)
+
+    def _padded_alike(self, image: Tensor) -> tuple[Tensor, list[int]]:
+        """The image and its padding, which is the same on both sides of a dimension: where it
+        is not, the image has it already."""
+        sides = self._reversed_padding_repeated_twice
+        if sides[::2] == sides[1::2]:
+            return image, sides[::-2]
+        return functional.pad(image, sides), [0] * len(self.kernel_size)
+
+    def _has_plain_part(self) -> bool:
+        """Whether the product is a linear layer and nothing else."""
+        part = self._modules[_PART]
+        is_linear = (type(part) is nn.Linear or hasattr(part, "masked_weight")
+                     or isinstance(part, NMLinear) and part.activation is None)
+        return is_linear and is_forward_own(part) and not (
+            part._forward_hooks or part._forward_pre_hooks)
+
+    def _is_of_pytorch(self, image: Tensor) -> bool:
+        """Whether only PyTorch's own convolution has what is asked for, as gradients."""
+        part = self._modules[_PART]
+        if part.values.dtype == torch.float64 or part.values.is_meta:
+            return True
+        if torch.is_grad_enabled() and (image.requires_grad or any(
+                each.requires_grad for each in part.parameters())):
+            return True
+        return not (torch.compiler.is_compiling() or is_plain_but_for_autocast(image))
+
+    def _by_part(self, image: Tensor) -> Tensor:
+        """All outputs of the product for the patches of each group, of which those of the
+        group are taken."""
+        y = self._modules[_PART](self.inputs_of_groups(image))
+        return own_outputs(y, self.groups).movedim(-1, 1)
+
+    def inputs_of_groups(self, image: Tensor) -> Tensor:
+        """What the weights of each group are multiplied with: ``[batch, places..., groups, taps
+        and channels of a group]``."""
+        batch = image if image.dim() == len(self.kernel_size) + 2 else image[None]
+        return group_inputs(patches(batch, self), self.groups, math.prod(self.kernel_size))
+
+    def with_product(self, part: nn.Module) -> _Convolution:
+        """The same convolution with another product, without hooks of its own."""
+        other = copy.copy(self)
+        other._modules = {**self._modules, _PART: part}
+        other._forward_hooks, other._forward_pre_hooks = {}, {}
+        return other
+
+    def record_of_groups(self, image: Tensor) -> ProductRecord:
+        """How the product of all groups is compiled for an image."""
+        part = self._modules[_PART]
+        padded, padding = self._padded_alike(image)
+        windows = Windows(tuple(self.kernel_size), tuple(self.stride), tuple(padding),
+                          tuple(self.dilation))
+        whole = whole_weight(part.values, part.indices, part._form, self.groups,
+                             self.in_channels // self.groups)
+        return record_of(padded, whole, windows, part.bias)
 
     def _is_plain(self) -> bool:
         part = self._modules[_PART]
@@ -121,11 +202,11 @@ class _Convolution(nn.Module):
             part._forward_hooks or part._forward_pre_hooks or part.activation
             or part._shards is not None)
 
-    def _as_operator(self, image: Tensor, padding: list[int]) -> Tensor:
+    def _as_operator(self, image: Tensor, padding: list[int], bias: Tensor | None) -> Tensor:
         part = self._modules[_PART]
-        return _operator(image, part.values, part.indices, part._form, part.bias,
+        return _operator(image, part.values, part.indices, part._form, bias,
                          list(self.kernel_size), list(self.stride), padding,
-                         list(self.dilation))
+                         list(self.dilation), self.groups)
 
     def state_dict(self, *args: Any, **options: Any) -> Any:
         """A dense product has the names and the shape of the convolution's weight."""
@@ -158,18 +239,23 @@ class NMConv2d(_Convolution, nn.Conv2d):
     patches of the image, and trains, is pruned and saved as such.
 
     The pattern is along taps and input channels, ``[out, taps, in]``: where M times
-    the block's inputs divide the channels, along the channels of each tap.
+    the block's inputs divide the channels, along the channels of each tap. In groups the
+    weight is ``[out, taps, in / groups]``, and so is the pattern.
 
     nm.torch.sparsify makes it of an nn.Conv2d, and nm.torch.densify makes that again.
-    Outside an exported model patches are a tensor of PyTorch's.
+    Outside an exported model patches are a tensor of PyTorch's. Groups have none: the first
+    image of each shape compiles a kernel, of f32, f16 or bf16, in which all groups are one
+    product; where a gradient is needed, they are PyTorch's own convolution with the dense
+    weight.
 
     Args:
         in_channels, out_channels, kernel_size: as of nn.Conv2d, as are `stride`,
-            `padding` and `dilation`.
+            `padding`, `dilation` and `groups`.
         pattern, block, bias, device, dtype: as of NMLinear.
 
     Raises:
-        Error: the convolution has groups, or pads with something else than zeros.
+        Error: the groups have one channel each, as those of a depthwise convolution, or it
+            pads with something else than zeros.
         PatternError: as of NMLinear.
     """
 
@@ -189,9 +275,8 @@ def why_no_convolution(module: nn.Module) -> str | None:
     """Why no layer can be made of its weight; None where one can."""
     if type(module) not in _SPARSE:
         return f"{type(module).__name__} is none of nn.Conv1d, nn.Conv2d and nn.Conv3d"
-    if module.groups != 1:
-        return (f"it has {module.groups} groups"
-                f"{', each of one channel' if module.groups == module.in_channels else ''}")
+    if module.groups != 1 and module.groups == module.in_channels:
+        return f"it has {module.groups} groups, each of one channel, which are not summed"
     if module.padding_mode != "zeros":
         return f"it pads by {module.padding_mode}"
     if not is_forward_own(module):
@@ -209,7 +294,8 @@ def _as_matrix(weight: Tensor) -> Tensor:
 
 
 def as_filter(matrix: Tensor, module: Any) -> Tensor:
-    return matrix.unflatten(1, (*module.kernel_size, module.in_channels)).movedim(-1, 1)
+    """The inverse."""
+    return matrix.unflatten(1, (*module.kernel_size, -1)).movedim(-1, 1)
 
 
 def _as_linear(module: nn.Module) -> nn.Linear:
@@ -284,6 +370,13 @@ def convolution_of(model: nn.Module, layer: str) -> str | None:
     return parent if isinstance(model.get_submodule(parent), _Convolution) else None
 
 
+def groups_around(model: nn.Module, layer: str) -> _Convolution | None:
+    """The convolution in groups whose product `layer` is; None where it is of none."""
+    around = convolution_of(model, layer)
+    module = None if around is None else model.get_submodule(around)
+    return None if module is None or module.groups == 1 else module
+
+
 def unfold_stored(model: nn.Module, name: str) -> str | None:
     """Makes a layer of the convolution whose condensed weight a checkpoint calls `name`:
     by the layer, as nm.torch.save does, or by the convolution, as nm.convert. Gives what
@@ -315,13 +408,16 @@ def convolution_of_stored(model: nn.Module, name: str) -> str | None:
 
 _library = torch.library.Library("nm", "FRAGMENT")
 _library.define("convolution(Tensor image, Tensor values, Tensor indices, str form, "
-                "Tensor? bias, int[] taps, int[] stride, int[] padding, int[] dilation) "
-                "-> Tensor")
+                "Tensor? bias, int[] taps, int[] stride, int[] padding, int[] dilation, "
+                "int groups=1) -> Tensor")
 
 
 def _convolve(image: Tensor, values: Tensor, indices: Tensor, form: str,
               bias: Tensor | None, taps: list[int], stride: list[int],
-              padding: list[int], dilation: list[int]) -> Tensor:
+              padding: list[int], dilation: list[int], groups: int = 1) -> Tensor:
+    if groups != 1:
+        windows = Windows(*map(tuple, (taps, stride, padding, dilation)))
+        return convolve_groups(image, values, indices, form, bias, windows, groups)
     padded = _padded(image, [side for pad in reversed(padding) for side in (pad, pad)])
     windows = _windows(padded, taps, stride, dilation)
     return linear_of_tensors(windows, values, indices, form, bias, None).movedim(
@@ -335,9 +431,7 @@ _operator = torch.ops.nm.convolution.default
 
 @torch.library.register_fake("nm::convolution", lib=_library)
 def _fake_convolution(image, values, indices, form, bias, taps, stride, padding,
-                      dilation):
+                      dilation, groups=1):
     _, (out, _) = parse_form(form)
-    places = [(size + 2 * pad - (tap - 1) * apart - 1) // step + 1
-              for size, tap, step, pad, apart in
-              zip(image.shape[2:], taps, stride, padding, dilation)]
+    places = Windows(taps, stride, padding, dilation).places(image.shape[2:])
     return image.new_empty((image.shape[0], out, *places))

@@ -10,8 +10,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ._convolution import groups_around
 from ._experts import ExpertLinears
-from ._layers import find_layers
+from ._layers import Layer, find_layers
+
+
+@dataclass(frozen=True)
+class GroupedInput:
+    """What a convolution in groups was given, which calls no product that could be."""
+
+    convolution: Any
+    image: Tensor
+
+    def by_groups(self) -> Tensor:
+        """What the weights of each group are multiplied with, ``[rows, groups, in]``."""
+        return self.convolution.inputs_of_groups(self.image).flatten(0, -3)
 
 
 @dataclass
@@ -21,13 +34,14 @@ class LayerInputs:
     Attributes:
         first: its first input; of experts the rows that one of them gets on average.
         squares: ``[in]``, the sum of the squares of each of its inputs, in f32; of
-            experts for each, whose name has its number behind.
+            experts for each, whose name has its number behind; of a convolution in groups
+            ``[groups, in]``.
         grams: ``[in, in]``, the sums of the products of two inputs, of the layers that
-            were recorded last.
+            were recorded last; of a convolution in groups ``[groups, in, in]``.
         record_grams: records `grams` of the layers that are left, from one on.
     """
 
-    first: dict[str, Tensor] = field(default_factory=dict)
+    first: dict[str, Tensor | GroupedInput] = field(default_factory=dict)
     squares: dict[str, Tensor] = field(default_factory=dict)
     grams: dict[str, Tensor] = field(default_factory=dict)
     record_grams: Callable[[str], dict[str, Tensor]] | None = None
@@ -58,14 +72,15 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
     """
     found = LayerInputs()
 
-    def add_squares(name: str, x: Tensor) -> None:
-        squares = x.reshape(-1, x.shape[-1]).float().square().sum(0)
+    def add_squares(name: str, x: Tensor | GroupedInput) -> None:
+        squares = _rows(x).float().square().sum(0)
         found.squares[name] = found.squares.get(name, 0) + squares
 
     def hook_for(name: str):
         def hook(module, args):
-            x = args[0].detach()
+            x = args[0]
             if isinstance(module, ExpertLinears):
+                x = x.detach()
                 reached = [rows for rows in args[1] if rows]
                 if reached:
                     found.first.setdefault(name, x[:-(-sum(reached) // len(reached))])
@@ -74,12 +89,13 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
                         if len(rows):
                             add_squares(f"{name}.{i}", rows)
                 return
+            x = x if isinstance(x, GroupedInput) else x.detach()
             found.first.setdefault(name, x)
             if with_squares:
                 add_squares(name, x)
         return hook
 
-    handles = [layer.module.register_forward_pre_hook(hook_for(layer.name))
+    handles = [_watch(model, layer, hook_for(layer.name))
                for layer in find_layers(model) if layer.why_not is None]
     try:
         run_examples(model, examples, run)
@@ -87,6 +103,34 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
         for handle in handles:
             handle.remove()
     return found
+
+
+def _watch(model: nn.Module, layer: Layer, hook: Callable[[nn.Module, tuple], None]) -> Any:
+    """Has a hook see what a layer multiplies; of a convolution in groups, a GroupedInput."""
+    around = groups_around(model, layer.name)
+    if around is None:
+        return layer.module.register_forward_pre_hook(hook)
+    return around.register_forward_pre_hook(lambda module, args: hook(
+        layer.module, (GroupedInput(module, args[0].detach()),)))
+
+
+def _rows(x: Tensor | GroupedInput) -> Tensor:
+    """``[rows, in]``, or ``[rows, groups, in]``."""
+    if isinstance(x, GroupedInput):
+        return x.by_groups()
+    return x.detach().reshape(-1, x.shape[-1])
+
+
+def count_rows(x: Tensor | GroupedInput) -> int:
+    """The rows of the product."""
+    return len(x.by_groups()) if isinstance(x, GroupedInput) else (
+        x.numel() // max(x.shape[-1], 1))
+
+
+def sample_rows(x: Tensor | GroupedInput, most: int) -> Tensor:
+    """Some of the rows, as evenly as can be."""
+    rows = _rows(x)
+    return rows[::max(1, len(rows) // most)][:most]
 
 
 #: Bytes that the grams of layers recorded together may have.
@@ -103,16 +147,19 @@ def gram_recorder(model: nn.Module, examples: Iterable[Any],
     def record(name: str) -> dict[str, Tensor]:
         grams: dict[str, Tensor] = {}
 
-        def add(key: str, x: Tensor) -> None:
-            rows = x.reshape(-1, x.shape[-1]).float()
-            grams[key] = grams.get(key, 0) + rows.T @ rows
+        def add(key: str, x: Tensor | GroupedInput) -> None:
+            rows = _rows(x).float()
+            if rows.dim() == 3:
+                rows = rows.movedim(0, 1)
+            grams[key] = grams.get(key, 0) + rows.mT @ rows
 
         def hook_for(key: str):
             def hook(module, args):
-                x = args[0].detach()
+                x = args[0]
                 if not isinstance(module, ExpertLinears):
                     add(key, x)
                     return
+                x = x.detach()
                 for i, rows in enumerate(x.split(args[1])):
                     if len(rows):
                         add(f"{key}.{i}", rows)
@@ -125,13 +172,13 @@ def gram_recorder(model: nn.Module, examples: Iterable[Any],
         first = name if name in names else name.rpartition(".")[0]
         try:
             for layer in layers[names.index(first):] if first in names else ():
-                experts = (len(layer.module) if isinstance(layer.module, ExpertLinears)
-                           else 1)
-                left -= 4 * experts * layer.shape[-1] ** 2
+                groups = groups_around(model, layer.name)
+                count = (len(layer.module) if isinstance(layer.module, ExpertLinears) else
+                         1 if groups is None else groups.groups)
+                left -= 4 * count * layer.shape[-1] ** 2
                 if handles and left < 0:
                     break
-                handles.append(layer.module.register_forward_pre_hook(
-                    hook_for(layer.name)))
+                handles.append(_watch(model, layer, hook_for(layer.name)))
             run_examples(model, kept, run)
         finally:
             for handle in handles:

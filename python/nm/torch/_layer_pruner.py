@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._errors import Error
+from .._errors import Error, PatternError
 from .._formats import compress
 from .._pattern import Pattern
 from .._prune import (SCORES, SPARSEGPT, Pruned, product_error, prune,
-                      prune_to_sparse, prune_with_gram, wanda_scores)
+                      prune_to_sparse, prune_with_gram, wanda_scores, with_report)
 from .._sparse import SparseTensor
 from ._inputs import LayerInputs
 
@@ -83,8 +83,17 @@ class LayerPruner:
         if gram is None:
             raise Error(f"expected calibration inputs that reach '{name}', as "
                         "prune='sparsegpt' needs them")
-        return prune_with_gram(layer.weight.detach(), gram.double().cpu().numpy(),
-                               pattern)
+        weight, gram = layer.weight.detach(), gram.double().cpu().numpy()
+        if gram.ndim == 2:
+            return prune_with_gram(weight, gram, pattern)
+        outputs = len(weight) // len(gram)
+        if outputs % pattern.block[1]:
+            raise PatternError(f"expected groups of a multiple of {pattern.block[1]} outputs "
+                               f"for prune='sparsegpt' to {pattern}, but those of '{name}' "
+                               f"have {outputs}")
+        parts = [prune_with_gram(part, each, pattern).weight
+                 for part, each in zip(weight.chunk(len(gram)), gram)]
+        return with_report(weight, torch.cat(parts), pattern)
 
     def _scores(self, name: str, layer: nn.Linear) -> Any:
         """Scores, a mask, or None for magnitudes."""
@@ -101,12 +110,17 @@ class LayerPruner:
         if not bool(torch.isfinite(norms).all()):
             raise Error(f"expected finite calibration inputs of '{name}', but some are "
                         "not")
-        return wanda_scores(layer.weight, norms)
+        if norms.dim() == 1:
+            return wanda_scores(layer.weight, norms)
+        return torch.cat([wanda_scores(part, each) for part, each in
+                          zip(layer.weight.chunk(len(norms)), norms)])
 
 
 def _prune_by(given: Any, weight: Tensor, pattern: Pattern, x: Tensor | None = None
               ) -> Pruned:
     """By scores, a mask, or, where there is neither, magnitudes."""
+    if x is not None and x.dim() == 3:
+        return _with_error(_prune_by(given, weight, pattern), weight, x)
     if given is None:
         return prune(weight, pattern, activations=x)
     if isinstance(given, Tensor):
@@ -125,7 +139,12 @@ def _share(found: Pruned) -> float:
 def _with_error(found: Pruned, weight: Tensor, x: Tensor | None) -> Pruned:
     if x is None:
         return found
-    error = product_error(weight, found.weight, x, found.report.pattern.axis)
+    weights = weight, found.weight
+    if x.dim() == 3:
+        # Of groups, whose weights are blocks of one that multiplies the inputs of all.
+        weights = tuple(torch.block_diag(*each.chunk(x.shape[1])) for each in weights)
+        x = x.flatten(1)
+    error = product_error(*weights, x, found.report.pattern.axis)
     return replace(found, report=replace(found.report, relative_error=error,
                                          measured=True))
 

@@ -16,6 +16,7 @@ from .._pattern import Pattern
 from .._quantize import BITS, quantize as quantize_weight
 from .._quantized_matmul import quantized_matmul
 from .._sparse import SparseTensor
+from ._convolution import groups_around
 from ._decompress import decompress, kept_values
 from ._dense_weight import ReadOnlyTensor
 from ._fuse import unfuse
@@ -265,6 +266,8 @@ def quantize(model: nn.Module, bits: int | Mapping[str, int | None] = 4,
             if not name:
                 raise Error("expected a model that has its NMLinear as a part, but it is "
                             "one; nm.torch.NMQuantizedLinear.from_linear makes the layer")
+            if groups_around(model, name) is not None:
+                raise Error("convolutions in groups keep their floats: they are not quantized")
             if layer._transposed_class is not None:
                 raise Error("its weight is [in, out] in files, as of "
                             f"{layer._transposed_class.__name__}")

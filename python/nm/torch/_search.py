@@ -16,7 +16,7 @@ from .._pattern import Pattern, parse_pattern
 from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
-from ._inputs import gram_recorder, record_inputs
+from ._inputs import GroupedInput, gram_recorder, record_inputs, sample_rows
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
@@ -204,8 +204,8 @@ class _Measurer:
         self.pruner = pruner
         self.timings: dict[tuple, Timing] = {}
 
-    def choices(self, name: str, module: nn.Module, patterns: list[Pattern], x: Tensor
-                ) -> list[LayerChoice]:
+    def choices(self, name: str, module: nn.Module, patterns: list[Pattern],
+                x: Tensor | GroupedInput) -> list[LayerChoice]:
         """The candidates for a layer that could be timed, dense the first; none where
         no pattern could. Of experts, all of which are given the same input, the first
         is timed for all."""
@@ -215,8 +215,7 @@ class _Measurer:
             layers = {f"{name}.{i}": expert for i, expert in enumerate(module)}
             shape = module.shape
         layer, count = next(iter(layers.values())), len(layers)
-        rows = x.reshape(-1, x.shape[-1])
-        sample = rows[::max(1, len(rows) // _ROWS)][:_ROWS]
+        sample = sample_rows(x, _ROWS)
         found: list[LayerChoice] = []
         for pattern in patterns:
             pruned = [self.pruner.prune(each, own, pattern, sample)
@@ -237,8 +236,8 @@ class _Measurer:
                                      dense))
         return found
 
-    def _timing(self, layer: nn.Linear, pattern: Pattern, weight: Tensor, x: Tensor
-                ) -> Timing | None:
+    def _timing(self, layer: nn.Linear, pattern: Pattern, weight: Tensor,
+                x: Tensor | GroupedInput) -> Timing | None:
         key = timing_key(layer, pattern, x)
         if key not in self.timings:
             try:

@@ -15,7 +15,7 @@ from .._progress import with_progress
 from .._table import format_table
 from ._experts import ExpertLinears
 from ._fuse import FuseReport, check_example, fuse as fuse_layers
-from ._inputs import gram_recorder, record_inputs
+from ._inputs import GroupedInput, count_rows, gram_recorder, record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
 from ._layers import Layer, find_layers, is_conv1d
@@ -212,11 +212,11 @@ class _Sparsifier:
         self.shared: dict[int, tuple[LayerReport, NMLinear | None]] = {}
 
     def replace(self, found: Layer, pattern: Pattern | None, why: str,
-                x: Tensor | None) -> LayerReport:
+                x: Tensor | GroupedInput | None) -> LayerReport:
         """Puts what takes the layer's place there, if anything does."""
         facts: dict[str, Any] = {"name": found.name, "shape": found.shape}
         if x is not None:
-            facts["rows"] = x.numel() // max(x.shape[-1], 1)
+            facts["rows"] = count_rows(x)
         if pattern is None:
             return LayerReport(**facts, reason=why)
         facts["pattern"] = pattern
@@ -276,8 +276,9 @@ class _Sparsifier:
                             replaced=True, reason=reason),
                 sibling.sibling(found.module.bias))
 
-    def look_at(self, name: str, layer: nn.Linear, pattern: Pattern, x: Tensor | None,
-                facts: dict[str, Any]) -> tuple[LayerReport, NMLinear | None]:
+    def look_at(self, name: str, layer: nn.Linear, pattern: Pattern,
+                x: Tensor | GroupedInput | None, facts: dict[str, Any]
+                ) -> tuple[LayerReport, NMLinear | None]:
         """The report, and what takes the layer's place, if anything does."""
         try:
             check_fits(pattern, tuple(layer.weight.shape), name)
@@ -316,7 +317,8 @@ class _Sparsifier:
             w, dropped = self.pruner.condense(name, layer, pattern)
         return NMLinear._from_own(layer, w, None, layer.bias), dropped
 
-    def _timing(self, layer: nn.Linear, sparse: NMLinear, x: Tensor) -> Timing:
+    def _timing(self, layer: nn.Linear, sparse: NMLinear, x: Tensor | GroupedInput
+                ) -> Timing:
         key = timing_key(layer, sparse.pattern, x)
         if key not in self.timings:
             self.timings[key] = time_layer(layer, sparse, x)

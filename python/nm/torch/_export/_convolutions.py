@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import torch
 
+from ..._convolve import NAMES
 from ..._mlir import Body, Dim, Scalar, Tensor
+from ..._mlir._function import EncodedTensor
 from ..._mlir._scalars import compute_type
+from ._channel_groups import condensed_parts, dense_part
 from ._context import Constant, Context, lowers
-
-#: linalg's convolutions of so many dimensions, channels first.
-_NAMES = {1: "conv_1d_ncw_fcw", 2: "conv_2d_nchw_fchw", 3: "conv_3d_ncdhw_fcdhw"}
 
 
 @lowers("aten.convolution")
@@ -21,7 +21,7 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
                  padding: Sequence[int], dilation: Sequence[int], transposed: bool,
                  output_padding: Sequence[int], groups: int) -> Tensor:
     x = c.tensor(x)
-    if len(x.shape) - 2 not in _NAMES:
+    if len(x.shape) - 2 not in NAMES:
         raise c.refuse(f"a convolution of a batch of images, but got {len(x.shape)} "
                        "dimensions")
     if transposed:
@@ -38,6 +38,9 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
     if not isinstance(weight, Constant):
         raise c.refuse("a weight in groups that is a parameter of the model, not one "
                        "that is computed")
+    whole = dense_part(c, weight, groups)
+    if whole is not None:
+        return add_bias(c, _products(c, padded, [whole], places), bias)
     filters = weight.tensor.chunk(groups)
     channels = filters[0].shape[1]
     shape = (c.shape[0], filters[0].shape[0], *c.shape[2:])
@@ -52,12 +55,27 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
 def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
                     indices: Constant, form: str, bias: Tensor | Constant | None,
                     taps: Sequence[int], stride: Sequence[int], padding: Sequence[int],
-                    dilation: Sequence[int]) -> Tensor:
-    weight = c.condensed(values, indices, form)
+                    dilation: Sequence[int], groups: int = 1) -> Tensor:
     places = _Places.of(taps, stride, padding, dilation)
     padded = places.pad(c, c.tensor(x), 0)
-    filter_ = c.fn.filter(weight, [*taps, padded.shape[1]])
+    if groups != 1:
+        parts = condensed_parts(c, values, indices, form, groups, padded.shape[1] // groups)
+        return add_bias(c, _products(c, padded, parts, places), bias)
+    filter_ = c.fn.filter(c.condensed(values, indices, form), [*taps, padded.shape[1]])
     return add_bias(c, _dense(c, padded, filter_, c.shape, places), bias)
+
+
+def _products(c: Context, x: Tensor, weights: Sequence[EncodedTensor], places: _Places
+              ) -> Tensor:
+    """The product of each weight with its share of the channels."""
+    channels = x.shape[1] // len(weights)
+    parts = []
+    for i, weight in enumerate(weights):
+        filter_ = c.fn.filter(weight, [*places.taps, channels])
+        shape = (c.shape[0], weight.shape[0], *c.shape[2:])
+        parts.append(_dense(c, c.fn.slice(x, 1, i * channels, channels), filter_, shape,
+                            places))
+    return c.fn.concatenate(parts, 1, c.shape)
 
 
 class _Places:
@@ -148,7 +166,7 @@ class _Spread:
 def _dense(c: Context, x: Tensor, weight: Tensor, shape: Sequence[Dim],
            places: _Places) -> Tensor:
     """Sums in f32 at least, rounded once."""
-    name = _NAMES[len(places.taps)]
+    name = NAMES[len(places.taps)]
     zeros = c.fn.fill(0, shape, x.element)
     return c.fn.convolve(name, x, weight, zeros, places.stride, places.dilation)
 
