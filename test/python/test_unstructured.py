@@ -168,6 +168,42 @@ def test_no_weight_meets_no_activation(rng, schedule):
     assert relative_error(y, exact) < 1e-5
 
 
+def of_argument(rows, w):
+    """A product whose weights are an argument."""
+    encoding = f", #nm.encoding<{w.pattern}>"
+    b = f"tensor<{w.shape[0]}x{w.shape[1]}xf32{encoding}>"
+    a, c = f"tensor<{rows}x{w.k}xf32>", f"tensor<{rows}x{w.n}xf32>"
+    order = "(n, k)" if w.pattern.axis == 1 else "(k, n)"
+    return f"""
+func.func @product(%a: {a}, %b: {b}, %bias: tensor<{w.n}xf32>) -> {c} {{
+  %e = tensor.empty() : {c}
+  %f = linalg.broadcast ins(%bias : tensor<{w.n}xf32>) outs(%e : {c}) dimensions = [0]
+  %p = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+    affine_map<(m, n, k) -> {order}>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : {a}, {b}) outs(%f : {c}) -> {c}
+  return %p : {c}
+}}"""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("schedule", ["wgmma", None])
+def test_loaded_weights_are_packed_dense(rng, draw, axis, schedule):
+    """As split floats, on the simulator: where that is asked for, and where it is chosen."""
+    sizes = ((130, 100, 70), (41, 2100, 129), (1, 33, 64)) if schedule else ((640, 500, 1003),)
+    for rows, k, n in sizes:
+        dense = draw_weight(rng, (k, n) if axis == 0 else (n, k), rng.choice([0.1, 0.3, 0.5]))
+        if not schedule:
+            dense = draw_weight(rng, dense.shape, 0.5)
+        w = nm.compress(dense, "unstructured", axis=axis)
+        x, bias = draw.array(rows, k), draw.array(n)
+        options = {"schedule": schedule} if schedule else {}
+        compiled = nm.compile(of_argument(rows, w), target="sim:sm_90a", **options)
+        (op,) = compiled.functions["product"].ops
+        assert op.strategy == "wgmma", op.alternatives
+        y = compiled.functions["product"].bind(w)(x, bias)
+        assert relative_error(y, reference(x, dense, axis, bias)) < 1e-5, (rows, k, n)
+
+
 def check_few_rows(draw, rows, dense, element, schedule, tolerance):
     """Multiplies drawn rows by `dense` with `schedule`, on the simulator."""
     compiled = nm.compile(module(rows, dense, element, result="f32"),

@@ -223,8 +223,14 @@ AlternativeList Enumeration::run() && {
     return list;
   }
   Alternative own = describe(Operands::AsTheyAre);
+  std::optional<Alternative> packed = packDense(query, own);
+  // A schedule that is given is that of the first alternative.
   if (!isLibraryDemanded)
-    addOfWeights(own);
+    addOfWeights(packed && options.given ? *packed : own);
+  if (packed && !options.given) {
+    choosePackedDense(query, list.front(), *packed);
+    list.push_back(*packed);
+  }
   addDense(own);
   if (!isLibraryDemanded)
     addWidened();
@@ -280,14 +286,15 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
   bool isOddLibraryCall = alternative.isDense() && isDense(op) &&
                           !op.getScales() &&
                           !llvm::isPowerOf2_64(uint64_t(op.getPattern().bn));
-  if (narrowsDenseUnits(op) || isOddLibraryCall)
+  bool isRemade = alternative.weights == Weights::Coarsened ||
+                  alternative.weights == Weights::PackedDense;
+  if ((narrowsDenseUnits(op) && !isRemade) || isOddLibraryCall)
     narrowDenseUnits(op, kDenseColumns);
   if (alternative.operands == Operands::Widened)
     op = widenOperands(rewriter, op, alternative.product.isMMajor);
   if (alternative.weights == Weights::Overlapping)
     overlapWindows(rewriter, op, alternative.pattern);
-  if (alternative.weights == Weights::Coarsened ||
-      (alternative.isDense() && !isDense(op)))
+  if (isRemade || (alternative.isDense() && !isDense(op)))
     makeDense(op, alternative.pattern);
   // Of a column, what is not zero is kept, wherever that is.
   if (skipsZeros(alternative.choice->schedule, alternative.product) &&
@@ -305,8 +312,8 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
 std::string Alternative::getName() const {
   static constexpr StringRef ofOperands[] = {"", "widened", "in registers",
                                              "dequantized"};
-  static constexpr StringRef ofWeights[] = {"own", "coarsened", "overlapping",
-                                            "dense"};
+  static constexpr StringRef ofWeights[] = {"own", "coarsened", "packed dense",
+                                            "overlapping", "dense"};
   std::string name = ofOperands[int(operands)].str();
   if (operands == Operands::Widened)
     name += product.isMMajor ? " m-major" : " row-major";
@@ -344,7 +351,8 @@ static std::string describeLibrary(ArrayRef<Alternative> list,
 /// Why our own strategies do not have the product.
 static std::string whyNotOwn(ArrayRef<Alternative> list) {
   for (const Alternative &other : llvm::reverse(list))
-    if (other.weights == Weights::AsTheyAre &&
+    if ((other.weights == Weights::AsTheyAre ||
+         other.weights == Weights::PackedDense) &&
         other.operands != Operands::Widened && !other.choice)
       return other.choice.error().message;
   return "";
@@ -353,7 +361,8 @@ static std::string whyNotOwn(ArrayRef<Alternative> list) {
 std::string mlir::nm::explainRefusal(ArrayRef<Alternative> list) {
   std::string reason = whyNotOwn(list);
   for (const Alternative &other : list)
-    if (other.isDense())
+    if (other.isDense() ||
+        (other.weights == Weights::PackedDense && !other.obstacle.empty()))
       reason += (reason.empty() ? "" : "; ") + other.obstacle;
   return reason;
 }
@@ -392,6 +401,13 @@ std::string mlir::nm::explainChoice(const AlternativesQuery &query,
                 debugString(op.getAType().getElementType()) +
                 " when they are loaded are estimated to take " +
                 loaded->describe(/*extraCost=*/0);
+  auto isFaster = [&](const Alternative &other) {
+    return other.isPossible() && other.total() < best.total();
+  };
+  if (const Alternative *near = findFastest(list, isFaster);
+      near && !query.options.given)
+    reason += "; " + near->getName() + " it is estimated to take " +
+              describeTime(near->total()) + ", which is too little less";
   // A faster alternative that was refused for another reason than its time.
   const Alternative *refused = findFastest(list, [&](const Alternative &other) {
     return other.choice && !other.obstacle.empty() && !other.isDense() &&

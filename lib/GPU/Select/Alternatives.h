@@ -23,7 +23,7 @@ struct Alternative {
   /// ones before the product.
   enum class Operands { AsTheyAre, Widened, InRegisters, Dequantized };
   /// The form that weights get when they are loaded.
-  enum class Weights { AsTheyAre, Coarsened, Overlapping, Dense };
+  enum class Weights { AsTheyAre, Coarsened, PackedDense, Overlapping, Dense };
 
   Operands operands = Operands::AsTheyAre;
   Weights weights = Weights::AsTheyAre;
@@ -105,6 +105,18 @@ SparseProductOpInterface applyAlternative(RewriterBase &rewriter,
 /// product, or weights may not be compressed again.
 std::optional<Alternative> coarsenBlocks(const AlternativesQuery &query,
                                          const Alternative &own);
+
+/// `own`, whose weights are dense because it is not known before they are
+/// loaded where they are kept, with what strategy wgmma multiplies, which packs
+/// them then. It has no schedule yet. None where the product has other weights,
+/// or tensor cores would not multiply f32 as its arithmetic wants it, and
+/// strategy wgmma is not asked for.
+std::optional<Alternative> packDense(const AlternativesQuery &query,
+                                     const Alternative &own);
+
+/// Chooses the schedule of `packed`, in place of the schedule of `own`.
+void choosePackedDense(const AlternativesQuery &query, const Alternative &own,
+                       Alternative &packed);
 
 /// The fastest product whose windows are cut into groups of four rows that
 /// overlap by two, of each of which tensor cores take two weights, in place of

@@ -108,6 +108,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: f32",
       "wgmma: i8",
       "wgmma: f8E4M3FN",
+      "wgmma: unstructured",
       "wgmma: fast_accum",
       "wgmma: f8E5M2",
       "wgmma: bytes, parts of windows",

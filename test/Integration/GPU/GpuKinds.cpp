@@ -402,6 +402,10 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        300, 32, kImage | kExactGather},
       {"image-channels-last", "", "", ElementType::F32, 300, 32,
        kImage | kChannelsLast},
+      {"packed-dense", "wgmma", "", ElementType::F32, 300, 64,
+       kUnstructured | kExactGather},
+      {"packed-dense-f16", "wgmma", "", ElementType::F16, 300, 64,
+       kUnstructured | kExactGather | kCopiesRows},
   };
   return kinds;
 }

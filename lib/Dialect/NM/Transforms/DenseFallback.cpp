@@ -89,7 +89,11 @@ void mlir::nm::makeDense(SparseProductOpInterface op,
       dense, createEmpty(builder, loc, valuesType),
       createEmpty(builder, loc, indicesType));
   SmallVector<Value> parts = fold(builder, compress);
+  Operation *before = op.getValues().getDefiningOp<CompressOp>();
   op.setPatternAttr(patternAttr);
   op.getValuesMutable().assign(parts[0]);
   op.getIndicesMutable().assign(parts[1]);
+  // nm-pack-weights takes all that is made of weights that are loaded.
+  if (before && before->use_empty())
+    before->erase();
 }

@@ -71,22 +71,47 @@ static bool isReferredTo(func::FuncOp function) {
       .wasInterrupted();
 }
 
-/// Whether `value` is a part of an encoded argument that only callers outside
-/// the module pass, and of which nothing but products makes use.
-static bool isLoaded(Value value, StringRef part) {
+/// The argument that `value` is, or is made of each element of, where that is a
+/// part of an encoded argument that only callers outside the module pass; null
+/// for others.
+static BlockArgument findLoadedPart(Value value, StringRef part) {
   if (isElementwiseOfOne(value.getDefiningOp()))
     value = value.getDefiningOp<linalg::GenericOp>().getInputs()[0];
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
-    return false;
+    return {};
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function && function.isPublic() &&
-         argument.getOwner()->isEntryBlock() &&
-         function.getArgAttr(argument.getArgNumber(), part) &&
-         isForProducts(argument) && !isReferredTo(function);
+  bool isPart = function && function.isPublic() &&
+                argument.getOwner()->isEntryBlock() &&
+                function.getArgAttr(argument.getArgNumber(), part) &&
+                !isReferredTo(function);
+  return isPart ? argument : BlockArgument();
+}
+
+/// Whether `value` is such a part, and nothing but products makes use of it.
+static bool isLoaded(Value value, StringRef part) {
+  BlockArgument argument = findLoadedPart(value, part);
+  return argument && isForProducts(argument);
+}
+
+/// Whether `value` is such a part, and has no other use.
+static bool isLoadedForOne(Value value, StringRef part) {
+  BlockArgument argument = findLoadedPart(value, part);
+  return argument && argument.hasOneUse() && value.hasOneUse();
 }
 
 bool mlir::nm::areWeightsLoaded(SparseProductOpInterface op) {
   return areWeightsConstant(op) || (isLoaded(op.getValues(), "nm.values_of") &&
                                     isLoaded(op.getIndices(), "nm.indices_of"));
+}
+
+bool mlir::nm::areWeightsRemadeAtLoad(SparseProductOpInterface op) {
+  auto compress = op.getValues().getDefiningOp<CompressOp>();
+  if (!compress || op.getIndices().getDefiningOp() != compress ||
+      !op.getValues().hasOneUse() || !op.getIndices().hasOneUse())
+    return false;
+  auto decompress = compress.getDense().getDefiningOp<DecompressOp>();
+  return decompress && decompress->hasOneUse() &&
+         isLoadedForOne(decompress.getValues(), "nm.values_of") &&
+         isLoadedForOne(decompress.getIndices(), "nm.indices_of");
 }

@@ -22,6 +22,11 @@ bool isElementwiseOfOne(linalg::GenericOp op);
 /// or what an isElementwiseOfOne makes of the values among those.
 bool areWeightsLoaded(SparseProductOpInterface op);
 
+/// Whether the weights of `op` are what nm.compress makes of all of another
+/// pattern, as makeDense leaves them, of arguments that serve nothing else:
+/// nm-pack-weights then does all of it once, when they are loaded.
+bool areWeightsRemadeAtLoad(SparseProductOpInterface op);
+
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_TRANSFORMS_WEIGHTORIGIN_H
