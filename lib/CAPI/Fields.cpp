@@ -241,7 +241,8 @@ static DictionaryAttr getFieldsOfPacking(Attribute attribute) {
 static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
                                   EmitError emitError) {
   FieldReader reader(fields, emitError);
-  auto order = reader.getCase<SparseOrder>("order", symbolizeSparseOrder);
+  auto order = reader.getCase<::nm::SparseOperand::Order>(
+      "order", [](StringRef name) { return ::nm::parseOrder(name); });
   int64_t bits = reader.getNumber("bits", 0),
           splits = reader.getNumber("splits", 1);
   if (!reader.isDone())
@@ -253,7 +254,7 @@ static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
 static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
   auto operand = cast<SparseOperandAttr>(attribute);
   return FieldWriter(attribute.getContext())
-      .add("order", stringifySparseOrder(operand.getOrder()))
+      .add("order", StringRef(::nm::orderName(operand.getOrder())))
       .add("bits", operand.getBits())
       .add("splits", operand.getSplits())
       .take();

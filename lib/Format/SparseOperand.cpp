@@ -21,6 +21,23 @@ using nm::detail::forEachShare;
 /// Positions that the instruction has for a group.
 static constexpr int64_t kKeptOfGroup = 2;
 
+/// As #nm.sparse_operand is written.
+static constexpr std::pair<SparseOperand::Order, std::string_view> kOrders[] = {
+    {SparseOperand::Order::Mma, "mma"},
+    {SparseOperand::Order::Wgmma, "wgmma"},
+    {SparseOperand::Order::WgmmaPairs, "wgmma_pairs"}};
+
+std::string_view nm::orderName(SparseOperand::Order order) {
+  return kOrders[size_t(order)].second;
+}
+
+std::optional<SparseOperand::Order> nm::parseOrder(std::string_view name) {
+  for (auto [order, known] : kOrders)
+    if (known == name)
+      return order;
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace nm {
 
@@ -208,6 +210,10 @@ struct SparseOperand {
            storedBits == other.storedBits && splits == other.splits;
   }
 };
+
+/// How `order` is written, and the order that is written as `name`.
+std::string_view orderName(SparseOperand::Order order);
+std::optional<SparseOperand::Order> parseOrder(std::string_view name);
 
 /// Writes values and metadata of `from`, of the shapes above. Quantized values
 /// are bytes before, of which the low bits are stored, and those of which

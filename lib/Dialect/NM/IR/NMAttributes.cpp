@@ -28,6 +28,18 @@ static void printSource(AsmPrinter &printer, std::optional<SourceKind> source) {
   printer << name;
 }
 
+static FailureOr<::nm::SparseOperand::Order>
+parseSparseOrder(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  if (std::optional<::nm::SparseOperand::Order> order = ::nm::parseOrder(word))
+    return *order;
+  return parser.emitError(loc)
+         << "expected one of mma, wgmma, wgmma_pairs, but got '" << word << "'";
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMAttributes.cpp.inc"
 

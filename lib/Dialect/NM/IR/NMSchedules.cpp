@@ -292,9 +292,11 @@ MmaScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
   if (getSource() == SourceKind::MmaBitmap)
     return BitmapAttr::get(getContext());
   if (getSource() == SourceKind::MmaSparse)
-    return SparseOperandAttr::get(
-        getContext(), hasPairs() ? SparseOrder::WgmmaPairs : SparseOrder::Mma,
-        getBits().value_or(0), /*splits=*/1);
+    return SparseOperandAttr::get(getContext(),
+                                  hasPairs()
+                                      ? ::nm::SparseOperand::Order::WgmmaPairs
+                                      : ::nm::SparseOperand::Order::Mma,
+                                  getBits().value_or(0), /*splits=*/1);
   return getFormWithLists(*this, pattern);
 }
 

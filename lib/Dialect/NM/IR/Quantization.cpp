@@ -55,7 +55,8 @@ static LogicalResult verifyValues(SparseProductOpInterface op, int64_t bits) {
   if (!op.getPackingAttr())
     return success();
   auto form = dyn_cast<SparseOperandAttr>(op.getPackingAttr());
-  if (form && form.getOrder() == SparseOrder::Mma && form.getBits() == bits)
+  if (form && form.getOrder() == ::nm::SparseOperand::Order::Mma &&
+      form.getBits() == bits)
     return success();
   return op->emitOpError()
          << "expected values of " << bits

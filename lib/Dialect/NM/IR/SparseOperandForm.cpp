@@ -12,23 +12,10 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
 
-/// The order in which the instruction of `form` reads its operand.
-static SparseOperand::Order getInstructionOrder(SparseOperandAttr form) {
-  switch (form.getOrder()) {
-  case SparseOrder::Mma:
-    return SparseOperand::Order::Mma;
-  case SparseOrder::Wgmma:
-    return SparseOperand::Order::Wgmma;
-  case SparseOrder::WgmmaPairs:
-    return SparseOperand::Order::WgmmaPairs;
-  }
-  llvm_unreachable("no other order");
-}
-
 /// Its shapes are those of all element types.
 static SparseOperand getOperand(SparseOperandAttr form) {
   SparseOperand operand;
-  operand.order = getInstructionOrder(form);
+  operand.order = form.getOrder();
   operand.storedBits = form.getBits();
   operand.splits = form.getSplits();
   return operand;
@@ -43,12 +30,13 @@ SparseOperand SparseOperandAttr::getOperand(Type element) const {
 
 LogicalResult
 SparseOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                          SparseOrder order, int64_t bits, int64_t splits) {
+                          SparseOperand::Order order, int64_t bits,
+                          int64_t splits) {
   // (C4).
   if (splits < 1 || splits > ::nm::kMaxSplits)
     return emitError() << "expected splits in 1.." << ::nm::kMaxSplits
                        << ", but got " << splits;
-  if (splits > 1 && order == SparseOrder::Mma)
+  if (splits > 1 && order == SparseOperand::Order::Mma)
     return emitError() << "expected no splits of order mma, but got " << splits;
   // (C3).
   return bits == 0 ? success() : verifyQuantizedBits(emitError, bits);

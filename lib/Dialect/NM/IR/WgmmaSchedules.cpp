@@ -100,8 +100,9 @@ WarpgroupScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
     return getPacking();
   // With producers, threads store pairs of columns from their registers.
   return SparseOperandAttr::get(getContext(),
-                                countProducers() != 0 ? SparseOrder::WgmmaPairs
-                                                      : SparseOrder::Wgmma,
+                                countProducers() != 0
+                                    ? ::nm::SparseOperand::Order::WgmmaPairs
+                                    : ::nm::SparseOperand::Order::Wgmma,
                                 /*bits=*/0, countSplits());
 }
 

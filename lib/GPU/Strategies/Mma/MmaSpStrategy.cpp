@@ -45,11 +45,7 @@ struct HalfOperands {
 class MmaSpExpansion : public SparseSteps {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
-      : SparseSteps(op, tile,
-                    getFields(op.getScheduleAttr()).pairs
-                        ? SparseOperand::Order::WgmmaPairs
-                        : SparseOperand::Order::Mma),
-        isOrdered(isOrdered) {}
+      : SparseSteps(op, tile), isOrdered(isOrdered) {}
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,

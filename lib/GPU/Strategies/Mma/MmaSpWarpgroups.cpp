@@ -28,7 +28,7 @@ namespace {
 class WarpgroupExpansionOfMma : public SparseSteps {
 public:
   WarpgroupExpansionOfMma(SpMMOp op, const GpuTile &tile)
-      : SparseSteps(op, tile, SparseOperand::Order::Mma),
+      : SparseSteps(op, tile),
         isPromoted(getFields(op.getScheduleAttr()).promote),
         staysInFlight(
             ::nm::haveProductsInFlight(getFields(op.getScheduleAttr()))) {}

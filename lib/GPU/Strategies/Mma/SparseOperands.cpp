@@ -47,6 +47,11 @@ Value mlir::nm::loadStagedMetadata(ThreadEmitter &emitter, Value indices,
                                 emitter.i32(kFirstPairs));
 }
 
+::nm::SparseOperand mlir::nm::getSparseForm(SpMMOp op) {
+  return cast<SparseOperandAttr>(op.getPackingAttr())
+      .getOperand(op.getAType().getElementType());
+}
+
 FailureOr<SpMMOp> mlir::nm::getSparseProduct(SparseProductOpInterface product,
                                              const GpuTile &tile) {
   FailureOr<SpMMOp> op = getMatrixProduct(product);

@@ -36,12 +36,12 @@ struct SparseTypes {
         sum(detail::getProductAccumulatorType(element)) {}
 
   int64_t bits() const { return element.getIntOrFloatBitWidth(); }
-  ::nm::SparseOperand form(::nm::SparseOperand::Order order) const {
-    return {order, bits()};
-  }
   /// PTX's name of `element`.
   StringRef name() const;
 };
+
+/// The form of the weights of `op`, which are packed as #nm.sparse_operand.
+::nm::SparseOperand getSparseForm(SpMMOp op);
 
 /// `product`, where mma_sp or mma_bitmap expands it: nm.spmm of packed weights
 /// and a staged A.

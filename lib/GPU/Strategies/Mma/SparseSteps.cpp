@@ -9,10 +9,9 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
 
-SparseSteps::SparseSteps(SpMMOp op, const GpuTile &tile,
-                         SparseOperand::Order order)
+SparseSteps::SparseSteps(SpMMOp op, const GpuTile &tile)
     : SteppedExpansion(op, tile, SparseOperand::kStepRows),
-      form(types.form(order)), quantization(op.getQuantizationAttr()) {}
+      form(getSparseForm(op)), quantization(op.getQuantizationAttr()) {}
 
 SmallVector<SparseSteps::Half> SparseSteps::listHalves() const {
   SmallVector<Half> halves;

@@ -19,7 +19,7 @@ public:
   }
 
 protected:
-  SparseSteps(SpMMOp op, const GpuTile &tile, ::nm::SparseOperand::Order order);
+  SparseSteps(SpMMOp op, const GpuTile &tile);
 
   /// One instruction's rows of k: half a step of 16-bit elements, a whole one
   /// of 8-bit ones.

@@ -35,8 +35,7 @@ public:
   SparseOperandSource(SpMMOp op, const GpuTile &tile)
       : OperandSource(op, tile, SparseTypes(op).sum, getKept(op),
                       countSplits(op)),
-        isMMajor(op.getTransposeA()), types(op),
-        form(types.form(SparseOperand::Order::Wgmma)) {}
+        isMMajor(op.getTransposeA()), types(op), form(getSparseForm(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 

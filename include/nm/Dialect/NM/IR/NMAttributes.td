@@ -196,12 +196,12 @@ def NM_PackingAttr
   }];
 }
 
-def NM_SparseOrder : I32EnumAttr<"SparseOrder", "an instruction's operand", [
-    I32EnumAttrCase<"Mma", 0, "mma">,
-    I32EnumAttrCase<"Wgmma", 1, "wgmma">,
-    I32EnumAttrCase<"WgmmaPairs", 2, "wgmma_pairs">]> {
-  let cppNamespace = "::mlir::nm";
-  let genSpecializedAttr = 0;
+/// An order that include/nm/Format/SparseOperand.h names.
+def NM_SparseOrder
+    : AttrOrTypeParameter<"::nm::SparseOperand::Order", "mma, wgmma or "
+                                                        "wgmma_pairs"> {
+  let parser = "parseSparseOrder($_parser)";
+  let printer = "$_printer << ::nm::orderName($_self)";
 }
 
 def NM_SparseOperandAttr
@@ -254,9 +254,9 @@ def NM_SparseOperandAttr
     #nm.sparse_operand<mma, bits = 4>
     ```
   }];
-  let parameters = (ins EnumParameter<NM_SparseOrder>:$order,
-                        DefaultValuedParameter<"int64_t", "0">:$bits,
-                        DefaultValuedParameter<"int64_t", "1">:$splits);
+  let parameters = (ins NM_SparseOrder:$order,
+      DefaultValuedParameter<"int64_t", "0">:$bits,
+      DefaultValuedParameter<"int64_t", "1">:$splits);
   let assemblyFormat = "`<` $order (`,` struct($bits, $splits)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
