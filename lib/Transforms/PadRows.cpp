@@ -81,22 +81,18 @@ static int64_t countColumns(memref::AllocOp alloc) {
   return joinColumns(alloc.getType(), countColumnDims(alloc)).getShape().back();
 }
 
-/// Elements that rows of `alloc` are padded to a multiple of: as the schedules
-/// of products that read it say; for other products and ops, of a fast access.
+/// Elements that rows of `alloc` are padded to a multiple of: of a fast access,
+/// or as many as the schedules of products that read it say.
 static int64_t getChunk(memref::AllocOp alloc) {
   if (hasRepeatedRows(alloc))
     return mlir::nm::getRepeatedChunk(alloc.getType().getElementTypeBitWidth());
-  int64_t columns = countColumns(alloc),
-          chunk = mlir::nm::getPaddedChunk(columns, /*isMMajorA=*/false);
+  int64_t chunk =
+      mlir::nm::getPaddedChunk(countColumns(alloc), /*isMMajorA=*/false);
   SmallVector<mlir::nm::SpMMOp> products;
   findProducts(alloc.getResult(), products);
-  for (mlir::nm::SpMMOp product : products) {
-    mlir::nm::ScheduleAttrInterface schedule = product.getScheduleAttr();
-    int64_t padA = schedule ? schedule.getTiling().padA : 0;
-    chunk = std::max(chunk, padA != 0 ? padA
-                                      : mlir::nm::getPaddedChunk(
-                                            columns, product.getTransposeA()));
-  }
+  for (mlir::nm::SpMMOp product : products)
+    if (mlir::nm::ScheduleAttrInterface schedule = product.getScheduleAttr())
+      chunk = std::max(chunk, schedule.getTiling().padA);
   return chunk;
 }
 

@@ -19,25 +19,21 @@ func.func @known(%a: memref<77x64xf16>) {
   return
 }
 
-// Rows of an m-major A are lines, unless they are shorter than one.
-// CHECK-LABEL: func @m_major
-// CHECK: memref.alloc() : memref<64x128xf16>
-// CHECK: memref.alloc() : memref<64x40xf16>
-func.func @m_major(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>, %d: memref<33x64xf16>) {
-  %t = memref.alloc() : memref<64x77xf16>
-  %tile = memref.subview %t[0, 0] [64, 77] [1, 1] : memref<64x77xf16> to memref<64x77xf16, strided<[77, 1]>>
-  nm.spmm <2:4> transpose_a ins(%tile, %values, %indices : memref<64x77xf16, strided<[77, 1]>>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
-  %short = memref.alloc() : memref<64x33xf16>
-  nm.spmm <2:4> transpose_a ins(%short, %values, %indices : memref<64x33xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%d : memref<33x64xf16>)
-  return
-}
-
-// As the schedules of products say.
+// Rows of an A start where the schedules of products that read it say, else
+// where those of each temporary of 16 bits do.
 // CHECK-LABEL: func @scheduled
+// CHECK: memref.alloc() : memref<64x128xf16>
+// CHECK: memref.alloc() : memref<64x96xf16>
 // CHECK: memref.alloc() : memref<64x80xf16>
 func.func @scheduled(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>) {
   %t = memref.alloc() : memref<64x77xf16>
-  nm.spmm <2:4> transpose_a schedule #nm.simt<pad_a = 16> ins(%t, %values, %indices : memref<64x77xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  %tile = memref.subview %t[0, 0] [64, 77] [1, 1] : memref<64x77xf16> to memref<64x77xf16, strided<[77, 1]>>
+  nm.spmm <2:4> transpose_a schedule #nm.simt<pad_a = 64> ins(%tile, %values, %indices : memref<64x77xf16, strided<[77, 1]>>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  nm.spmm <2:4> transpose_a schedule #nm.cublas<pad_a = 16> ins(%t, %values, %indices : memref<64x77xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  %less = memref.alloc() : memref<64x77xf16>
+  nm.spmm <2:4> transpose_a schedule #nm.cublas<pad_a = 32> ins(%less, %values, %indices : memref<64x77xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  %none = memref.alloc() : memref<64x77xf16>
+  nm.spmm <2:4> transpose_a schedule #nm.simt<> ins(%none, %values, %indices : memref<64x77xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
   return
 }
 
@@ -132,14 +128,14 @@ func.func @single_elements(%values: memref<32x64xf16>, %indices: memref<32x64xi8
 // CHECK: %[[PARTS:.*]] = memref.expand_shape %[[T]] {{.*}} into memref<64x2x67xf16, strided<[192, 67, 1]>>
 // CHECK: linalg.fill {{.*}} outs(%[[PARTS]]
 // CHECK: %[[A:.*]] = memref.collapse_shape %[[PARTS]] {{.*}} into memref<64x134xf16, strided<[192, 1]>>
-// CHECK: nm.spmm <2:4> transpose_a ins(%[[A]]
+// CHECK: nm.spmm <2:4> transpose_a schedule {{.*}} ins(%[[A]]
 // CHECK: memref.dealloc %[[ROWS]]
 func.func @sequences(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<134x64xf16>) {
   %zero = arith.constant 0.0 : f16
   %t = memref.alloc() : memref<64x2x67xf16>
   linalg.fill ins(%zero : f16) outs(%t : memref<64x2x67xf16>)
   %a = memref.collapse_shape %t [[0], [1, 2]] : memref<64x2x67xf16> into memref<64x134xf16>
-  nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
+  nm.spmm <2:4> transpose_a schedule #nm.simt<pad_a = 64> ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
   memref.dealloc %t : memref<64x2x67xf16>
   return
 }
@@ -156,7 +152,7 @@ func.func @attention(%q: memref<2x67x4x16xf16>, %values: memref<32x64xf16>, %ind
                                 affine_map<(b, h, m, n, d, e) -> (b, n, h, e)>, affine_map<(b, h, m, n, d, e) -> (h, e, b, m)>] scale = 0.125
     ins(%q, %q, %q : memref<2x67x4x16xf16>, memref<2x67x4x16xf16>, memref<2x67x4x16xf16>) outs(%t : memref<4x16x2x67xf16>)
   %a = memref.collapse_shape %t [[0, 1], [2, 3]] : memref<4x16x2x67xf16> into memref<64x134xf16>
-  nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
+  nm.spmm <2:4> transpose_a schedule #nm.simt<pad_a = 64> ins(%a, %values, %indices : memref<64x134xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<134x64xf16>)
   memref.dealloc %t : memref<4x16x2x67xf16>
   return
 }

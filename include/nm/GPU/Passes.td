@@ -64,7 +64,7 @@ def NMPropagateLayouts
     other ops take and give, stay as they are.
 
     nm-pad-rows starts rows of temporaries with 16-bit elements at multiples of 16
-    bytes, those of an m-major A of 128. An A whose rows start elsewhere may also be
+    bytes, and those of an m-major A, by `pad_a` of schedules, of 128. An A whose rows start elsewhere may also be
     copied to such a temporary (bufferization.alloc_tensor), once for all products
     that take the copy.
 

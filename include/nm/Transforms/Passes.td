@@ -488,9 +488,10 @@ def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
   let summary = "rows of temporaries start at multiples of 16 or 128 bytes";
   let description = [{
     Tensor cores' operands, and what transposes for them, are copied by 16
-    bytes, which must start at a multiple of 16; rows of an m-major A, of which
-    many of these are copied side by side, best start with a line of 128 bytes.
-    Rows of a temporary with 16-bit elements and another number of columns, or
+    bytes, which must start at a multiple of 16; rows of an A start at multiples
+    of more elements where the schedules of products that read it say so by
+    `pad_a`, as selection makes them for an m-major A, of which many copies stand
+    side by side: then with a line of 128 bytes. Rows of a temporary with 16-bit elements and another number of columns, or
     an unknown one, are allocated with as many more as that takes; what uses the
     temporary gets a view of them without these. Where the number is not known,
     the memory has a dimension of its own of 8 or 64 elements, which says that

@@ -142,10 +142,12 @@ static bool needsF32(SparseProductOpInterface op,
 
 /// The schedule of the library's call, without that of our own product.
 static CublasScheduleAttr getCallSchedule(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  int64_t padA = schedule.getTiling().padA;
   return CublasScheduleAttr::get(
       op.getContext(), /*own=*/{},
-      cast_if_present<PackingAttr>(
-          op.getScheduleAttr().getPackedForm(op.getPattern())));
+      cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern())),
+      padA != 0 ? std::optional(padA) : std::nullopt);
 }
 
 SparseProductOpInterface

@@ -104,8 +104,13 @@ static bool isArgument(Value value) {
 }
 
 int64_t mlir::nm::choosePadding(SparseProductOpInterface op,
-                                const GpuProduct &product) {
+                                const GpuProduct &product, int64_t splits) {
   constexpr int64_t kBytes = 2;
+  // Rows of splits of a known m are whole lines.
+  if (splits > 1)
+    return ShapedType::isDynamic(op.getStaticM())
+               ? getPaddedChunk(op.getStaticM(), /*isMMajorA=*/true)
+               : 0;
   if (product.isVector || ::nm::elementSize(product.type) != kBytes ||
       (product.strideOfA == 0 && isArgument(op.getA())))
     return 0;

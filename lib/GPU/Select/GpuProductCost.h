@@ -20,10 +20,10 @@ inline constexpr int64_t kDenseColumns = 32;
 int64_t getPaddedStride(int64_t columns, bool isMMajor, int64_t bits);
 
 /// `pad_a` of a schedule of `product`, which is `op` with an A that may be
-/// another: where that is or may be made in memory of its own, and its rows
-/// start elsewhere; else 0.
+/// another, and is stored as `splits`: where that is or may be made in memory
+/// of its own, and its rows start elsewhere; else 0.
 int64_t choosePadding(SparseProductOpInterface op,
-                      const ::nm::GpuProduct &product);
+                      const ::nm::GpuProduct &product, int64_t splits);
 
 /// Why no cost model has anything to say about `op`, if so.
 std::optional<std::string> whyUnknown(SparseProductOpInterface op);

@@ -62,6 +62,7 @@ public:
     const ::nm::ScheduleFields fields = getFields(request.given);
     ::nm::ScheduleFields whole = fields, completed = fields;
     complete(request, given, whole);
+    setPadding(request, given, completed);
     completed.producerRegisters = whole.producerRegisters;
     completed.consumerRegisters = whole.consumerRegisters;
     completed.overlap = whole.overlap;
@@ -69,6 +70,7 @@ public:
       completed.promote = whole.promote;
     bool isWhole = completed.consumerRegisters == fields.consumerRegisters &&
                    completed.overlap == fields.overlap &&
+                   completed.padA == fields.padA &&
                    completed.promote == fields.promote;
     return isWhole ? request.given : make(request.op, completed);
   }
@@ -106,13 +108,21 @@ protected:
                         ::nm::ScheduleFields &fields) const {}
 
 private:
+  static void setPadding(const ScheduleRequest &request,
+                         const ::nm::GivenFields &given,
+                         ::nm::ScheduleFields &fields) {
+    if (!given.padA)
+      fields.padA =
+          choosePadding(request.op, request.product,
+                        std::max(fields.splits, fields.packing.splits));
+  }
+
   /// Null, and an error at the op, for a schedule that does not verify.
   AttrTy makeAttribute(const ScheduleRequest &request,
                        const ::nm::GivenFields &given,
                        ::nm::ScheduleFields fields) const {
     complete(request, given, fields);
-    if (!given.padA)
-      fields.padA = choosePadding(request.op, request.product);
+    setPadding(request, given, fields);
     return cast_if_present<AttrTy>(make(request.op, fields));
   }
 };

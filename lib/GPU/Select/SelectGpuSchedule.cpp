@@ -355,8 +355,10 @@ GpuScheduleSelection::makeLibrarySchedule(SparseProductOpInterface op,
     packing = getColumnPacking(op);
   if (!own)
     return {};
-  return CublasScheduleAttr::getChecked([&] { return op->emitOpError(); },
-                                        context, own, packing);
+  int64_t padA = choosePadding(op, getGpuProduct(op), /*splits=*/1);
+  return CublasScheduleAttr::getChecked(
+      [&] { return op->emitOpError(); }, context, own, packing,
+      padA != 0 ? std::optional(padA) : std::nullopt);
 }
 
 void GpuScheduleSelection::warnOfParts(SparseProductOpInterface op) {

@@ -7,7 +7,7 @@
 func.func @padded(%x: memref<64x77xf16>, %b: memref<64x128xf16>, %i: memref<64x4xi8>, %c: memref<77x128xf16>) {
   %a = memref.alloc() : memref<64x77xf16>
   memref.copy %x, %a : memref<64x77xf16> to memref<64x77xf16>
-  nm.spmm <32:32, block = 1x32> transpose_a schedule #nm.cublas<> ins(%a, %b, %i : memref<64x77xf16>, memref<64x128xf16>, memref<64x4xi8>) outs(%c : memref<77x128xf16>)
+  nm.spmm <32:32, block = 1x32> transpose_a schedule #nm.cublas<pad_a = 64> ins(%a, %b, %i : memref<64x77xf16>, memref<64x128xf16>, memref<64x4xi8>) outs(%c : memref<77x128xf16>)
   memref.dealloc %a : memref<64x77xf16>
   return
 }

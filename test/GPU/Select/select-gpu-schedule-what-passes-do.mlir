@@ -66,3 +66,20 @@ func.func @roles(%a: tensor<256x256xf8E4M3FN>, %v: tensor<128x256xf8E4M3FN>, %i:
     ins(%a, %v, %i : tensor<256x256xf8E4M3FN>, tensor<128x256xf8E4M3FN>, tensor<128x256xi8>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %r : tensor<256x256xf32>
 }
+
+// -----
+
+// An op's own schedule that leaves `pad_a` out gets it, too, and one of splits of
+// an unknown number of rows, of which others are whole lines.
+// CHECK-LABEL: func.func @own
+// CHECK: nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 32, 32], {{.*}}pad_a = 64
+// CHECK: nm.spmm {{.*}}schedule #nm.wgmma<{{.*}}pad_a = 64
+// CHECK: return
+func.func @own(%given: tensor<256x100xf16>, %v: tensor<128x256xf16>, %i: tensor<128x256xi8>, %c: tensor<100x256xf16>, %f: tensor<?x4096xf32>, %w: tensor<1024x1024xf32> {nm.values_of = 1 : i64}, %j: tensor<1024x16xi8> {nm.indices_of = 1 : i64}, %d: tensor<?x1024xf32>) -> (tensor<100x256xf16>, tensor<?x1024xf32>) {
+  %e = tensor.empty() : tensor<256x100xf16>
+  %a = linalg.exp ins(%given : tensor<256x100xf16>) outs(%e : tensor<256x100xf16>) -> tensor<256x100xf16>
+  %r = nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 32, 32], warp = [32, 32], thread = [4, 8], stages = 2>
+    ins(%a, %v, %i : tensor<256x100xf16>, tensor<128x256xf16>, tensor<128x256xi8>) outs(%c : tensor<100x256xf16>) -> tensor<100x256xf16>
+  %s = nm.spmm <8:32, block = 1x64> ins(%f, %w, %j : tensor<?x4096xf32>, tensor<1024x1024xf32>, tensor<1024x16xi8>) outs(%d : tensor<?x1024xf32>) -> tensor<?x1024xf32>
+  return %r, %s : tensor<100x256xf16>, tensor<?x1024xf32>
+}

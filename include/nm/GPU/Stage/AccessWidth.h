@@ -10,11 +10,11 @@ namespace mlir::nm {
 /// Bytes of the widest access of a thread.
 inline constexpr int64_t kMaxAccessBytes = 16;
 
-/// Elements of 16 bits that nm-pad-rows makes rows of a temporary, of `columns`
-/// or an unknown number, a multiple of: those of 16 bytes, or for rows of A
-/// [k x m], of which a tile takes hundreds of bytes each, those of a line of
-/// 128 bytes. On an H200 products of 2001 rows take 1.2 to 1.45 times as long
-/// with the former.
+/// Elements of 16 bits that rows of a temporary, of `columns` or an unknown
+/// number, are best a multiple of: those of 16 bytes, or for rows of A [k x m],
+/// of which a tile takes hundreds of bytes each, those of a line of 128 bytes.
+/// On an H200 products of 2001 rows take 1.2 to 1.45 times as long with the
+/// former.
 int64_t getPaddedChunk(int64_t columns, bool isMMajorA);
 
 /// The strides of `operand`, or what they are multiples of where they are not

@@ -315,12 +315,16 @@ ScheduleAttrInterface MmaScheduleAttr::withoutPack() const {
 
 LogicalResult CublasScheduleAttr::verify(EmitError emitError,
                                          ScheduleAttrInterface own,
-                                         PackingAttr packing) {
+                                         PackingAttr packing,
+                                         std::optional<int64_t> padA) {
   // (C1).
   if (own && !own.isReference() && (!own.isForGPU() || own.isLibraryCall()))
     return emitError() << "expected 'own' to be a schedule of a GPU's kernels, "
                           "but got "
                        << own;
+  // (C3).
+  if (padA && failed(verifyCount(emitError, "pad_a", *padA, 0, 64, 8)))
+    return failure();
   // (C2).
   if (!packing)
     return success();
@@ -334,6 +338,12 @@ LogicalResult CublasScheduleAttr::verify(EmitError emitError,
                           "but got "
                        << own;
   return success();
+}
+
+BlockTiling CublasScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.padA = getPadA().value_or(0);
+  return tiling;
 }
 
 PackedFormAttrInterface

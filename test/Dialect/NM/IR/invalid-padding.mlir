@@ -32,3 +32,13 @@ func.func private @wgmma_c10() attributes {s = #nm.wgmma<pad_a = 4>}
 
 // expected-error @+1 {{expected pad_a to be a multiple of 8 in 0..64, but got 4}}
 func.func private @wgmma_sp_c10() attributes {s = #nm.wgmma_sp<pad_a = 4>}
+
+// -----
+
+// expected-error @+1 {{expected pad_a to be a multiple of 8 in 0..64, but got 4}}
+func.func private @simt_columns_c5() attributes {s = #nm.simt_columns<pad_a = 4>}
+
+// -----
+
+// expected-error @+1 {{expected pad_a to be a multiple of 8 in 0..64, but got 72}}
+func.func private @cublas_c3() attributes {s = #nm.cublas<pad_a = 72>}

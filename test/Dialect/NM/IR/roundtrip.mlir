@@ -99,16 +99,16 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 // CHECK-LABEL: func.func private @schedules
 // CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true, promote = true, late_loads = true>
 // CHECK-SAME: c = #nm.simt, d = #nm.loops, e = #nm.cublas
-// CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4, early_bytes = 2048>
+// CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>, pad_a = 64>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4, early_bytes = 2048>
 // CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, cluster_k = 2, slice_k = 4, pack = true, pad_a = 64>
-// CHECK-SAME: j = #nm.simt_columns<block = [128, 8, 512], warp = [128, 1], thread = [4, 1], slice_k = 2, kept = 26214, tile_rows = 512>
+// CHECK-SAME: j = #nm.simt_columns<block = [128, 8, 512], warp = [128, 1], thread = [4, 1], slice_k = 2, kept = 26214, tile_rows = 512, pad_a = 8>
 // CHECK-SAME: k = #nm.gemv_columns<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 16, steps = 134, gap_bits = 4>
 func.func private @schedules() attributes {
   a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<late_loads = true, promote = true, prefetch = true>,
   c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
-  f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<early_bytes = 2048, slice_k = 4, split_k = 2, stages = 2>,
+  f = #nm.cublas<pad_a = 64, own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<early_bytes = 2048, slice_k = 4, split_k = 2, stages = 2>,
   i = #nm.mma_sync<pad_a = 64, pack = true, slice_k = 4, stages = 4, warp = [128, 32], cluster_k = 2, split_k = 2, block = [128, 256, 64]>,
-  j = #nm.simt_columns<slice_k = 2, kept = 26214, warp = [128, 1], thread = [4, 1], tile_rows = 512, block = [128, 8, 512]>,
+  j = #nm.simt_columns<pad_a = 8, slice_k = 2, kept = 26214, warp = [128, 1], thread = [4, 1], tile_rows = 512, block = [128, 8, 512]>,
   k = #nm.gemv_columns<gap_bits = 4, steps = 134, slice_k = 16, stages = 2, thread = [1, 1], warp = [1, 32], block = [1, 32, 4096]>
 }
 

@@ -242,8 +242,8 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
 
     With `pad_a`, rows of an A of 16-bit elements that is made in memory of its
     own, before the product, start at multiples of so many elements there, at
-    which accesses are fast. Left out, `nm-pad-rows` decides: of 8, or of 64 of
-    an m-major A.
+    which accesses are fast: selection asks for 64 of an m-major A, else for 8.
+    Left out, they start at multiples of 8, as those of each temporary of 16 bits.
 
     `packing` is the packed form that the weights take. With `pack = true` a
     block stages only the rows of A that its columns use, which
@@ -286,8 +286,6 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     TileOrder getOrderOfA() const {
       return getLayoutA().value_or(TileOrder::MMajor);
     }
-    bool prefetchesIndices() const { return getPrefetch().value_or(false); }
-    bool defersProducts() const { return getDefer().value_or(false); }
     bool packsRows() const { return getPack().value_or(false); }
     bool isPromoted() const { return getPromote().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
@@ -345,10 +343,11 @@ def NM_SimtColumnsScheduleAttr
     Without `kept` and `tile_rows`, weights are constants of pattern 1:1, which
     become code: a warp has several columns, and its code a multiply-add for
     each of their weights that is not zero, and a load for each row of A that
-    one of them has a weight in. `slice_k` warps have parts of k then.
+    one of them has a weight in. `slice_k` warps have parts of k then. `pad_a` is
+    as in `#nm.simt`.
 
     Constraints:
-    * (C1), (C2) as for `#nm.simt`.
+    * (C1), (C2), (C5) as for `#nm.simt`.
     * (C3) `kept` and `tile_rows` are given together, as in `#nm.columns`.
     * (C4) `warp` has 32, 64 or 128 rows, 32 times those of `thread`, and as
       many columns: one with `kept`, else at most 64.
@@ -361,8 +360,8 @@ def NM_SimtColumnsScheduleAttr
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
-                        NM_SliceK:$slice_k, NM_OfColumns:$kept,
-                        NM_OfColumns:$tile_rows);
+      NM_SliceK:$slice_k, NM_OfColumns:$kept, NM_OfColumns:$tile_rows,
+      NM_Padding:$pad_a);
   let checks = ["Columns", "WarpsOfColumns"];
   let extraClassDeclaration = !strconcat(ofAll, nmOfKernels, [{
     bool skipsZeros() const { return true; }
@@ -413,12 +412,14 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
     cannot be loaded and for products that it refuses; `#nm.loops` where it is
     left out. Weights are row-major, or, with `packing`, the k of each column
     stand side by side, as cuBLAS wants i8: chunks of k rows and one column.
+    `pad_a` is as in `#nm.simt`.
 
     Constraints:
     * (C1) `own` is a schedule for a GPU other than `#nm.cublas`, or
       `#nm.loops`.
     * (C2) `packing` has chunks of one column, as high as an index row, and no
       `col_info`; `own` is then `#nm.loops`.
+    * (C3) `pad_a` as for `#nm.simt` (C5).
 
     ```mlir
     #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64],
@@ -427,12 +428,13 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
                                            chunk_rows = 4096, index_rows = 4096>>
     ```
   }];
-  let parameters = (ins
-      OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own,
-      NM_OptionalPacking:$packing);
-  let extraClassDeclaration = ofAll # [{
+  let parameters =
+      (ins OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own,
+          NM_OptionalPacking:$packing, NM_Padding:$pad_a);
+  let extraClassDeclaration = ofAll#[{
     bool isForGPU() const { return true; }
     bool isLibraryCall() const { return true; }
+    BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
   }];
 }
