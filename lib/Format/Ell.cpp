@@ -1,4 +1,4 @@
-//===- Ell.cpp - Columns of weights with gaps between them ----------------===//
+//===- Ell.cpp - Columns of weights with their rows or gaps ---------------===//
 
 #include "nm/Format/Ell.h"
 
@@ -19,12 +19,17 @@ Status EllForm::verify() const {
     return Error{"expected steps to be in 1.." + std::to_string(kMostSteps) +
                  ", but got " + std::to_string(steps)};
   if (std::find(kBits.begin(), kBits.end(), bits) == kBits.end())
-    return Error{"expected gaps of 2, 4 or 8 bits, but got " +
+    return Error{"expected gaps of 2, 4 or 8 bits or rows of 16, but got " +
                  std::to_string(bits)};
   if (parts < 1 || parts > kMostParts)
     return Error{"expected parts to be in 1.." + std::to_string(kMostParts) +
                  ", but got " + std::to_string(parts)};
   return Status::success();
+}
+
+/// The steps of `weights` of a column.
+static int64_t countSteps(int64_t weights) {
+  return (weights + EllForm::kWeights - 1) / EllForm::kWeights;
 }
 
 /// The weights that stand for one that is `gap` rows behind the one before.
@@ -53,7 +58,7 @@ EllSteps nm::countEllSteps(const DenseView &dense, int64_t bits) {
       int64_t end = std::min(dense.n, first + EllForm::kColumns);
       int64_t most =
           *std::max_element(stored.begin() + first, stored.begin() + end);
-      int64_t count = (most + EllForm::kWeights - 1) / EllForm::kWeights;
+      int64_t count = countSteps(most);
       steps.most = std::max(steps.most, count);
       steps.total += count;
     }
@@ -98,6 +103,19 @@ public:
   void pack(int64_t slice) const;
 
 private:
+  bool isKept(int64_t k, int64_t n) const {
+    return n < from.n && (weight(k, n) & nonZeroMask<Word>(from.type)) != 0;
+  }
+  Word weight(int64_t k, int64_t n) const {
+    return static_cast<const Word *>(from.values)[k * from.n + n];
+  }
+  int64_t countKept(int64_t n) const;
+  void writeCount(int64_t slice, int64_t most) const;
+  void packGaps(int64_t slice, int64_t inside) const;
+  void packRows(int64_t slice, int64_t inside) const;
+  void writeRow(int64_t slice, int64_t lane, int64_t place, int64_t row) const;
+  Word &valueAt(int64_t slice, int64_t lane, int64_t place) const;
+  void storeRows(int64_t slice, int64_t lane, int64_t places) const;
   StoredColumn<Word> store(int64_t n) const;
   void write(const StoredColumn<Word> &column, int64_t slice,
              int64_t lane) const;
@@ -114,15 +132,13 @@ private:
 template <typename Word>
 StoredColumn<Word> SlicePacker<Word>::store(int64_t n) const {
   StoredColumn<Word> column;
-  Word mask = nonZeroMask<Word>(from.type);
   int64_t last = 0;
   for (int64_t k = 0; k < from.k; ++k) {
-    Word word = static_cast<const Word *>(from.values)[k * from.n + n];
-    if (!(word & mask))
+    if (!isKept(k, n))
       continue;
     for (; k - last > form.largestGap(); last += form.largestGap())
       column.add(0, form.largestGap());
-    column.add(word, k - last);
+    column.add(weight(k, n), k - last);
     last = k;
   }
   return column;
@@ -134,8 +150,7 @@ void SlicePacker<Word>::write(const StoredColumn<Word> &column, int64_t slice,
   for (size_t i = 0; i < column.values.size(); ++i) {
     auto step = slice * form.steps + int64_t(i) / EllForm::kWeights,
          weight = int64_t(i) % EllForm::kWeights;
-    values[step * EllForm::stepValues() +
-           EllForm::placeOf(lane, weight, sizeof(Word))] = column.values[i];
+    valueAt(slice, lane, int64_t(i)) = column.values[i];
     int64_t bit = weight * form.bits;
     gaps[step * form.stepGapBytes() + lane * form.columnGapBytes() + bit / 8] |=
         static_cast<uint8_t>(column.gaps[i] << bit % 8);
@@ -160,22 +175,107 @@ void SlicePacker<Word>::writeStarts(const StoredColumn<Word> &column,
 }
 
 template <typename Word>
-void SlicePacker<Word>::pack(int64_t slice) const {
-  std::array<StoredColumn<Word>, EllForm::kColumns> columns;
-  int64_t first = slice * EllForm::kColumns;
-  int64_t inside = std::min(EllForm::kColumns, from.n - first), most = 0;
-  for (int64_t lane = 0; lane < inside; ++lane) {
-    columns[lane] = store(first + lane);
-    most = std::max(most, int64_t(columns[lane].values.size()));
-  }
-  int64_t count = (most + EllForm::kWeights - 1) / EllForm::kWeights;
+void SlicePacker<Word>::writeCount(int64_t slice, int64_t count) const {
   uint8_t *header = lists + slice * (form.parts + 1) * EllForm::kListBytes;
   for (int64_t i = 0; i < EllForm::kCountBytes; ++i)
     header[i] = static_cast<uint8_t>(count >> 8 * i);
+}
+
+template <typename Word>
+void SlicePacker<Word>::packGaps(int64_t slice, int64_t inside) const {
+  std::array<StoredColumn<Word>, EllForm::kColumns> columns;
+  int64_t most = 0;
+  for (int64_t lane = 0; lane < inside; ++lane) {
+    columns[lane] = store(slice * EllForm::kColumns + lane);
+    most = std::max(most, int64_t(columns[lane].values.size()));
+  }
+  int64_t count = countSteps(most);
+  writeCount(slice, count);
   for (int64_t lane = 0; lane < inside; ++lane) {
     write(columns[lane], slice, lane);
     writeStarts(columns[lane], slice, lane, count);
   }
+}
+
+template <typename Word>
+int64_t SlicePacker<Word>::countKept(int64_t n) const {
+  int64_t kept = 0;
+  for (int64_t k = 0; k < from.k; ++k)
+    kept += isKept(k, n);
+  return kept;
+}
+
+template <typename Word>
+void SlicePacker<Word>::writeRow(int64_t slice, int64_t lane, int64_t place,
+                                 int64_t row) const {
+  auto [step, weight] = std::div(place, EllForm::kWeights);
+  uint8_t *to =
+      gaps + (slice * form.steps + step) * form.stepGapBytes() +
+      EllForm::placeOf(lane, weight, EllForm::kRowBytes) * EllForm::kRowBytes;
+  to[0] = static_cast<uint8_t>(row);
+  to[1] = static_cast<uint8_t>(row >> 8);
+}
+
+template <typename Word>
+Word &SlicePacker<Word>::valueAt(int64_t slice, int64_t lane,
+                                 int64_t place) const {
+  auto [step, weight] = std::div(place, EllForm::kWeights);
+  return values[(slice * form.steps + step) * EllForm::stepValues() +
+                EllForm::placeOf(lane, weight, sizeof(Word))];
+}
+
+/// Stores a column's weights with their rows in `places` places.
+template <typename Word>
+void SlicePacker<Word>::storeRows(int64_t slice, int64_t lane,
+                                  int64_t places) const {
+  int64_t n = slice * EllForm::kColumns + lane;
+  for (int64_t place = 0; place < places; ++place) {
+    int64_t row = (place + lane) % EllForm::kBanks;
+    writeRow(slice, lane, place, row < from.k ? row : 0);
+  }
+  std::vector<int64_t> behind;
+  for (int64_t remainder = 0; remainder < EllForm::kBanks; ++remainder) {
+    int64_t number = 0;
+    for (int64_t k = remainder; k < from.k; k += EllForm::kBanks) {
+      if (!isKept(k, n))
+        continue;
+      int64_t place = EllForm::placeOfRemainder(lane, remainder, number++);
+      if (place >= places) {
+        behind.push_back(k);
+        continue;
+      }
+      valueAt(slice, lane, place) = weight(k, n);
+      writeRow(slice, lane, place, k);
+    }
+  }
+  int64_t place = 0;
+  for (int64_t k : behind) {
+    while (valueAt(slice, lane, place) & nonZeroMask<Word>(from.type))
+      ++place;
+    valueAt(slice, lane, place) = weight(k, n);
+    writeRow(slice, lane, place, k);
+  }
+}
+
+template <typename Word>
+void SlicePacker<Word>::packRows(int64_t slice, int64_t inside) const {
+  int64_t most = 0;
+  for (int64_t lane = 0; lane < inside; ++lane)
+    most = std::max(most, countKept(slice * EllForm::kColumns + lane));
+  int64_t count = countSteps(most);
+  writeCount(slice, count);
+  for (int64_t lane = 0; lane < EllForm::kColumns; ++lane)
+    storeRows(slice, lane, count * EllForm::kWeights);
+}
+
+template <typename Word>
+void SlicePacker<Word>::pack(int64_t slice) const {
+  int64_t inside =
+      std::min(EllForm::kColumns, from.n - slice * EllForm::kColumns);
+  if (form.hasRows())
+    packRows(slice, inside);
+  else
+    packGaps(slice, inside);
 }
 
 void nm::packEll(const CondensedView &from, const EllForm &form, void *values,

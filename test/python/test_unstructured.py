@@ -218,11 +218,11 @@ def check_few_rows(draw, rows, dense, element, schedule, tolerance):
 @pytest.mark.parametrize("rows", [1, 2, 7, 11])
 @pytest.mark.parametrize("element,tolerance", [("f32", 1e-5), ("f16", 2e-3), ("bf16", 1e-2)])
 def test_few_rows_walk_along_columns(rng, draw, rows, element, tolerance):
-    """Constants with gaps of every width, parts and edges, on the simulator."""
+    """Constants with gaps of every width and rows, parts and edges, on the simulator."""
     kind = {"f32": np.float32, "f16": np.float16}.get(element)
     if kind is None:
         kind = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
-    for bits in (2, 4, 8):
+    for bits in (2, 4, 8, 16):
         k, n = int(rng.integers(200, 700)), int(rng.integers(20, 80))
         dense = draw_weight(rng, (k, n), rng.choice([0.01, 0.1, 0.2, 0.3]), kind)
         schedule = (f"gemv_columns<gap_bits={bits},slice_k={rng.integers(1, 9)},"

@@ -1,4 +1,4 @@
-//===- Ell.h - Columns of weights with gaps between them --------*- C++ -*-===//
+//===- Ell.h - Columns of weights with their rows or gaps -------*- C++ -*-===//
 //
 // Weights whose zeros follow no pattern, packed for lanes that walk along a
 // column each: #nm.ell, sliced ELLPACK. A slice is 32 columns, and a step 16
@@ -10,13 +10,24 @@
 // two of five weights are zero. A slice has as many steps as its fullest column
 // takes; shorter columns end in zeros with gaps of 0.
 //
+// With 16 bits each weight has its row in place of a gap, and the weights of a
+// column stand in an order in which eight neighbouring lanes have rows of
+// different remainders by 8, which are in different banks of shared memory
+// where a row takes 16 bytes: place t of a slice's lane l is for rows of
+// remainder (t + l) mod 8. Places 0 to 3 of lane 2 are for rows like 10, 3, 28
+// and 21. Weights of a remainder that has no place left take, in the order of
+// remainders and rows, the free places from the first one on. Places that stay
+// free have a zero, and the remainder as its row, or row 0 where there is no
+// such row.
+//
 // There is room for `steps` steps of each slice. Values of a step are, of the
 // first 16 bytes of each column, one column after the other, then of the second
 // 16 bytes, and so on; gaps are a string of 2·bits bytes for each column,
-// little-endian. Lists of a slice are parts + 1 rows of 64 bytes: its number of
+// little-endian; rows are in two bytes, and stand as values of two bytes do.
+// Lists of a slice are parts + 1 rows of 64 bytes: its number of
 // steps, in four bytes, and for each of `parts` parts of these steps and each
-// column, in two bytes, the row that the part's first gap counts from. Part p
-// of s steps is those from p·s/parts on.
+// column, in two bytes, the row that the part's first gap counts from, or 0
+// where weights have rows. Part p of s steps is those from p·s/parts on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +45,11 @@ namespace nm {
 struct EllForm {
   int64_t steps = 1, bits = 4, parts = 1;
 
-  /// The bits that a gap may have.
-  static constexpr std::array<int64_t, 3> kBits = {2, 4, 8};
+  /// The bits that a gap may have, and those of a row.
+  static constexpr int64_t kRowBits = 16;
+  static constexpr std::array<int64_t, 4> kBits = {2, 4, 8, kRowBits};
+  /// Remainders of rows that neighbouring lanes have one each of.
+  static constexpr int64_t kBanks = 8;
   /// Columns of a slice, and weights of a column of a step.
   static constexpr int64_t kColumns = 32, kWeights = 16;
   /// Bytes of a row of lists, of a column's number in it, and of a number of
@@ -49,6 +63,8 @@ struct EllForm {
 
   Status verify() const;
 
+  /// Whether each weight has its row, and not a gap.
+  bool hasRows() const { return bits == kRowBits; }
   int64_t slices(int64_t n) const { return (n + kColumns - 1) / kColumns; }
   int64_t largestGap() const { return (int64_t(1) << bits) - 1; }
   /// Values of a step, and bytes of its gaps.
@@ -62,6 +78,13 @@ struct EllForm {
     int64_t chunk = kChunkBytes / bytes;
     return weight / chunk * (kColumns * chunk) + column * chunk +
            weight % chunk;
+  }
+  /// The place of weight `number` of those of column `column` whose rows have
+  /// remainder `remainder`, where weights have rows.
+  template <typename Int>
+  static Int placeOfRemainder(const Int &column, const Int &remainder,
+                              const Int &number) {
+    return number * kBanks + (remainder + kColumns - column) % kBanks;
   }
   /// The first step of part `part` of `count` steps.
   int64_t firstStep(int64_t part, int64_t count) const {

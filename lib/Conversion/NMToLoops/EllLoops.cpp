@@ -1,4 +1,4 @@
-//===- EllLoops.cpp - Columns of weights with gaps, as loops --------------===//
+//===- EllLoops.cpp - Columns of weights, rows or gaps, as loops ----------===//
 //
 // The slices of 32 columns are packed each by itself, in two passes: the first
 // counts what columns take, the second stores.
@@ -17,7 +17,7 @@ using ::nm::EllForm;
 
 namespace {
 /// Where a weight of a column stands: of one of a slice, the step and the place
-/// in it of its value, and the byte and the bit of its gap.
+/// in it of its value, and the byte and the bit of its gap or row.
 struct EllPlace {
   Value slice, step, value, byte, shift;
 
@@ -25,9 +25,16 @@ struct EllPlace {
                       int64_t elementBytes, Value slice, Value lane,
                       Value number) {
     auto [step, weight] = emitter.split(number, EllForm::kWeights);
-    Value value = EllForm::placeOf(EmittedIndex{&emitter, lane},
-                                   EmittedIndex{&emitter, weight}, elementBytes)
-                      .value;
+    auto placeOf = [&, weight = weight](int64_t bytes) {
+      return EllForm::placeOf(EmittedIndex{&emitter, lane},
+                              EmittedIndex{&emitter, weight}, bytes)
+          .value;
+    };
+    Value value = placeOf(elementBytes);
+    if (form.hasRows())
+      return {slice, step, value,
+              emitter.mul(placeOf(EllForm::kRowBytes), EllForm::kRowBytes),
+              emitter.index(0)};
     Value bit = emitter.mul(weight, form.bits);
     return {slice, step, value,
             emitter.add(emitter.mul(lane, form.columnGapBytes()),
@@ -66,6 +73,14 @@ private:
   void clear(Value memref, Value slice);
   Value countColumn(Value column);
   void storeColumn(Value slice, Value lane, Value count);
+  void storeRows(Value slice, Value lane, Value count);
+  void storeFreeRows(Value slice, Value lane, Value places);
+  SmallVector<Value>
+  forEachPlace(Value slice, Value lane, ValueRange initial,
+               function_ref<SmallVector<Value>(Value element, Value row,
+                                               Value place, ValueRange carried)>
+                   body);
+  void storeRow(Value slice, Value lane, Value place, Value row);
   void store(Value slice, Value lane, Value number, Value value, Value gap);
   void storeNumber(Value number, int64_t bytes, Value slice, Value row,
                    Value byte);
@@ -195,6 +210,98 @@ void EllPacker::storeColumn(Value slice, Value lane, Value count) {
   });
 }
 
+void EllPacker::storeRow(Value slice, Value lane, Value place, Value row) {
+  EllPlace at = EllPlace::get(emitter, form, bytes, slice, lane, place);
+  for (int64_t i = 0; i < EllForm::kRowBytes; ++i)
+    emitter.store(
+        asByte(emitter, emitter.mask(emitter.shiftRight(row, 8 * i), 255)),
+        op.getPackedIndices(), {slice, at.step, emitter.add(at.byte, i)});
+}
+
+/// The row of each place as long as the place is free.
+void EllPacker::storeFreeRows(Value slice, Value lane, Value places) {
+  emitter.forEach({places}, [&](ValueRange place) {
+    Value row = emitter.rem(emitter.add(place[0], lane), EllForm::kBanks);
+    Value isThere = emitter.less(row, emitter.size(op.getValues(), 0));
+    storeRow(slice, lane, place[0],
+             arith::SelectOp::create(emitter.builder, emitter.loc, isThere, row,
+                                     emitter.index(0)));
+  });
+}
+
+/// Calls `body` for each weight of the column that is kept, remainder by
+/// remainder, with the place that the weight is to have.
+SmallVector<Value> EllPacker::forEachPlace(
+    Value slice, Value lane, ValueRange initial,
+    function_ref<SmallVector<Value>(Value, Value, Value, ValueRange)> body) {
+  Value column = emitter.add(emitter.mul(slice, EllForm::kColumns), lane),
+        turns =
+            emitter.ceilDiv(emitter.size(op.getValues(), 0), EllForm::kBanks);
+  return emitter.carry(
+      emitter.index(EllForm::kBanks), initial,
+      [&](Value remainder, ValueRange carried) {
+        SmallVector<Value> state{emitter.index(0)};
+        llvm::append_range(state, carried);
+        state =
+            emitter.carry(turns, state, [&](Value turn, ValueRange carried) {
+              Value row =
+                  emitter.add(emitter.mul(turn, EllForm::kBanks), remainder);
+              Value element = emitter.loadOrZero(op.getValues(), {row, column});
+              Value once = arith::IndexCastUIOp::create(
+                  emitter.builder, emitter.loc, emitter.builder.getIndexType(),
+                  emitter.isNonZero(element));
+              return emitter.carry(
+                  once, carried, [&](Value, ValueRange carried) {
+                    Value place = EllForm::placeOfRemainder(
+                                      EmittedIndex{&emitter, lane},
+                                      EmittedIndex{&emitter, remainder},
+                                      EmittedIndex{&emitter, carried.front()})
+                                      .value;
+                    SmallVector<Value> next{emitter.add(carried.front(), 1)};
+                    llvm::append_range(
+                        next, body(element, row, place, carried.drop_front()));
+                    return next;
+                  });
+            });
+        return SmallVector<Value>(ArrayRef(state).drop_front());
+      });
+}
+
+/// Stores the column's weights with their rows in places of their remainders,
+/// and then those that found none in what is free.
+void EllPacker::storeRows(Value slice, Value lane, Value count) {
+  Value places = emitter.mul(count, EllForm::kWeights);
+  storeFreeRows(slice, lane, places);
+  auto store = [&](Value place, Value element, Value row) {
+    EllPlace at = EllPlace::get(emitter, form, bytes, slice, lane, place);
+    emitter.store(element, op.getPackedValues(), {slice, at.step, at.value});
+    storeRow(slice, lane, place, row);
+  };
+  forEachPlace(slice, lane, {},
+               [&](Value element, Value row, Value place, ValueRange) {
+                 emitter.onlyIf(emitter.less(place, places),
+                                [&] { store(place, element, row); });
+                 return SmallVector<Value>();
+               });
+  forEachPlace(
+      slice, lane, emitter.index(0),
+      [&](Value element, Value row, Value place, ValueRange carried) {
+        Value once = arith::IndexCastUIOp::create(
+            emitter.builder, emitter.loc, emitter.builder.getIndexType(),
+            emitter.less(places, emitter.add(place, 1)));
+        return emitter.carry(once, carried, [&](Value, ValueRange carried) {
+          Value free = emitter.skipWhile(carried.front(), [&](Value number) {
+            EllPlace at =
+                EllPlace::get(emitter, form, bytes, slice, lane, number);
+            return emitter.isNonZero(
+                emitter.load(op.getPackedValues(), {slice, at.step, at.value}));
+          });
+          store(free, element, row);
+          return SmallVector<Value>{emitter.add(free, 1)};
+        });
+      });
+}
+
 void EllPacker::emit() {
   emitter.forEachTask(
       {emitter.size(op.getPackedValues(), 0)}, [&](ValueRange position) {
@@ -219,7 +326,10 @@ void EllPacker::emit() {
                                  " steps of weights");
         storeNumber(count, EllForm::kCountBytes, slice, zero, zero);
         emitter.forEach({lanes}, [&](ValueRange lane) {
-          storeColumn(slice, lane[0], count);
+          if (form.hasRows())
+            storeRows(slice, lane[0], count);
+          else
+            storeColumn(slice, lane[0], count);
         });
       });
 }
@@ -243,6 +353,8 @@ public:
     return emitter.load(values, {at.slice, at.step, at.value});
   }
   Value kOf(Value row, Value column) override {
+    if (form.hasRows())
+      return loadRow(placeOf(row, column));
     return emitter.reduce(
         emitter.add(row, 1), emitter.index(0), [&](Value number, Value k) {
           EllPlace at = placeOf(number, column);
@@ -256,6 +368,16 @@ public:
   }
 
 private:
+  Value loadRow(const EllPlace &at) {
+    Value row = emitter.index(0);
+    for (int64_t i = 0; i < EllForm::kRowBytes; ++i)
+      row = emitter.add(
+          row, emitter.mul(
+                   emitter.toIndex(emitter.load(
+                       indices, {at.slice, at.step, emitter.add(at.byte, i)})),
+                   int64_t(1) << 8 * i));
+    return row;
+  }
   EllPlace placeOf(Value row, Value column) {
     auto [slice, lane] = emitter.split(column, EllForm::kColumns);
     return EllPlace::get(emitter, form, countBytes(values), slice, lane, row);

@@ -182,6 +182,20 @@ LoopEmitter::carry(Value size, ValueRange initial,
   return loop.getResults();
 }
 
+Value LoopEmitter::skipWhile(Value first,
+                             function_ref<Value(Value)> condition) {
+  auto search = scf::WhileOp::create(
+      builder, loc, first.getType(), first,
+      [&](OpBuilder &, Location, ValueRange carried) {
+        scf::ConditionOp::create(builder, loc, condition(carried.front()),
+                                 carried);
+      },
+      [&](OpBuilder &, Location, ValueRange carried) {
+        scf::YieldOp::create(builder, loc, add(carried.front(), 1));
+      });
+  return search.getResult(0);
+}
+
 Value LoopEmitter::reduce(Value size, Value initial,
                           function_ref<Value(Value, Value)> body) {
   return carry(size, initial,

@@ -44,6 +44,8 @@ public:
   SmallVector<Value>
   carry(Value size, ValueRange initial,
         function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  /// The first number from `first` on for which `condition` does not hold.
+  Value skipWhile(Value first, function_ref<Value(Value)> condition);
   /// Loops over 0 .. size-1 with one value carried from turn to turn.
   Value reduce(Value size, Value initial,
                function_ref<Value(Value, Value)> body);

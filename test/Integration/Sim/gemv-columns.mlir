@@ -1,6 +1,6 @@
 // Few rows of unstructured weights, by lanes that walk along columns, on the
 // simulator, against float64: weights that are loaded, with gaps of 2, 4 and 8
-// bits, sums by one warp and by several, and edges everywhere.
+// bits and with rows, sums by one warp and by several, and edges everywhere.
 
 // DEFINE: %{schedule} =
 // DEFINE: %{function} =
@@ -42,6 +42,25 @@
 // REDEFINE: %{function} = vector
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = f32
+// RUN: %{run} 2>&1 | FileCheck %s
+
+// Rows in place of gaps, with one, two and four words of A at once.
+// REDEFINE: %{schedule} = gemv_columns<gap_bits=16,slice_k=5,stages=2>
+// REDEFINE: %{function} = one_row
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = f32
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = bytes
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = batch
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = long
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = any_rows
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = of_few_rows_of_k
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = m_major
 // RUN: %{run} 2>&1 | FileCheck %s
 
 // Two slices of a block, of which the last is behind n.
@@ -120,6 +139,12 @@ func.func @long(%a: tensor<2x5000xf32>, %b: tensor<5000x7xf32, #nm.encoding<unst
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7xf32>) -> tensor<2x7xf32>
   %p = linalg.matmul ins(%a, %b : tensor<2x5000xf32>, tensor<5000x7xf32, #nm.encoding<unstructured, kept = 17000>>) outs(%f : tensor<2x7xf32>) -> tensor<2x7xf32>
   return %p : tensor<2x7xf32>
+}
+
+// Rows of k that no weight has the remainder of.
+func.func @of_few_rows_of_k(%a: tensor<6x5xf16>, %b: tensor<5x40xf16, #nm.encoding<unstructured, kept = 70>>, %c: tensor<6x40xf32>) -> tensor<6x40xf32> {
+  %p = linalg.matmul ins(%a, %b : tensor<6x5xf16>, tensor<5x40xf16, #nm.encoding<unstructured, kept = 70>>) outs(%c : tensor<6x40xf32>) -> tensor<6x40xf32>
+  return %p : tensor<6x40xf32>
 }
 
 func.func @any_rows(%a: tensor<?x90xf16>, %b: tensor<90x24xf16, #nm.encoding<unstructured, kept = 333>>, %c: tensor<?x24xf32>) -> tensor<?x24xf32> {

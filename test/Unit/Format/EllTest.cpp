@@ -46,6 +46,12 @@ struct PackedEll {
         lane * form.columnGapBytes() + bit / 8;
     return gaps[byte] >> bit % 8 & form.largestGap();
   }
+  int64_t row(int64_t slice, int64_t lane, int64_t place) const {
+    int64_t byte =
+        (slice * form.steps + place / EllForm::kWeights) * form.stepGapBytes() +
+        2 * EllForm::placeOf(lane, place % EllForm::kWeights, 2);
+    return gaps[byte] | gaps[byte + 1] << 8;
+  }
   int8_t value(int64_t slice, int64_t lane, int64_t place) const {
     return values[(slice * form.steps + place / EllForm::kWeights) *
                       EllForm::stepValues() +
@@ -74,7 +80,7 @@ TEST(Ell, HasAllThatIsNotZero) {
     int64_t k = draw(random, 1, 900), n = draw(random, 1, 70);
     Matrix drawn = drawColumns(random, k, n);
     Condensed all = compressed(drawn, Pattern());
-    int64_t bits = int64_t(2) << draw(random, 0, 2);
+    int64_t bits = EllForm::kBits[draw(random, 0, 3)];
     EllSteps steps = countEllSteps(drawn.view(), bits);
     EllForm form{std::max<int64_t>(1, steps.most) + draw(random, 0, 2), bits,
                  draw(random, 1, 32)};
@@ -93,7 +99,8 @@ TEST(Ell, HasAllThatIsNotZero) {
           for (int64_t place = form.firstStep(part, count) * EllForm::kWeights;
                place < form.firstStep(part + 1, count) * EllForm::kWeights;
                ++place) {
-            row += packed.gap(slice, lane, place);
+            row = form.hasRows() ? packed.row(slice, lane, place)
+                                 : row + packed.gap(slice, lane, place);
             ASSERT_LT(row, k);
             int64_t column = slice * EllForm::kColumns + lane;
             if (int8_t value = packed.value(slice, lane, place)) {
@@ -128,10 +135,56 @@ TEST(Ell, PutsZerosIntoLongGaps) {
   EXPECT_EQ(values, (std::vector<int64_t>{1, 1, 0, 0, 1, 0}));
 }
 
+/// Rows 2, 3, 28 and 21 of column 2 have the first four places. Row 10, of the
+/// remainder of 2, is eight places behind; row 18 would be behind the only
+/// step, and takes the first place that is free.
+TEST(Ell, OrdersRowsByRemainders) {
+  Matrix matrix(ElementType::I8, 41, 3);
+  int8_t next = 1;
+  for (int64_t row : {10, 3, 28, 21, 2, 18})
+    matrix.set(row, 2, next++);
+  Condensed all = compressed(matrix, Pattern());
+  PackedEll packed(all.view(), EllForm{1, 16, 1});
+  std::vector<int64_t> rows, values;
+  for (int64_t place = 0; place < 16; ++place) {
+    rows.push_back(packed.row(0, 2, place));
+    values.push_back(packed.value(0, 2, place));
+  }
+  EXPECT_EQ(rows, (std::vector<int64_t>{2, 3, 28, 21, 18, 7, 0, 1, 10, 3, 4, 5,
+                                        6, 7, 0, 1}));
+  EXPECT_EQ(values, (std::vector<int64_t>{5, 2, 3, 4, 6, 0, 0, 0, 1, 0, 0, 0, 0,
+                                          0, 0, 0}));
+}
+
+/// Of drawn weights, most of which have a place of their remainder, eight lanes
+/// have eight remainders at nearly each place.
+TEST(Ell, HasNeighboursInBanksOfTheirOwn) {
+  Random random(12);
+  Matrix drawn(ElementType::I8, 4000, 32);
+  std::bernoulli_distribution keeps(0.1);
+  for (int64_t row = 0; row < drawn.k; ++row)
+    for (int64_t column = 0; column < drawn.n; ++column)
+      drawn.set(row, column, keeps(random) ? 1.0 : 0.0);
+  Condensed all = compressed(drawn, Pattern());
+  EllForm form{countEllSteps(drawn.view(), 16).most, 16, 1};
+  PackedEll packed(all.view(), form);
+  int64_t most = 0, groups = 0;
+  for (int64_t place = 0; place < form.steps * EllForm::kWeights; ++place)
+    for (int64_t first = 0; first < EllForm::kColumns; first += 8) {
+      std::vector<int64_t> counts(8);
+      for (int64_t lane = first; lane < first + 8; ++lane)
+        ++counts[packed.row(0, lane, place) % 8];
+      most += *std::max_element(counts.begin(), counts.end());
+      ++groups;
+    }
+  EXPECT_LT(double(most) / double(groups), 1.25);
+}
+
 TEST(Ell, VerifiesItsNumbers) {
   EXPECT_TRUE((EllForm{4096, 8, 32}.verify()));
   EXPECT_FALSE((EllForm{0, 4, 1}.verify()));
   EXPECT_FALSE((EllForm{4097, 4, 1}.verify()));
+  EXPECT_TRUE((EllForm{1, 16, 1}.verify()));
   EXPECT_FALSE((EllForm{1, 3, 1}.verify()));
   EXPECT_FALSE((EllForm{1, 4, 0}.verify()));
   EXPECT_FALSE((EllForm{1, 4, 33}.verify()));

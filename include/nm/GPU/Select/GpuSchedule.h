@@ -57,7 +57,7 @@ struct GpuProduct {
   int64_t kept = 0;
   /// The steps that they take as #nm.ell, with gaps of each of EllForm::kBits;
   /// none where they are not known yet.
-  std::array<EllSteps, 3> ellSteps = {};
+  std::array<EllSteps, EllForm::kBits.size()> ellSteps = {};
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to

@@ -104,7 +104,7 @@ static bool areStrings(Attribute value) {
 }
 
 static bool areEllSteps(Attribute value) {
-  constexpr int64_t kWidths = 3, kCounts = 2;
+  constexpr int64_t kWidths = 4, kCounts = 2;
   auto steps = dyn_cast<DenseI64ArrayAttr>(value);
   return steps && steps.size() == kWidths * kCounts;
 }
@@ -126,7 +126,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {kAlignmentAttr, isCount, "a number of bytes, of type i64"},
     {"nm.windows", isCount, "a number of rows, of type i64"},
     {"nm.kept", isCount, "a number of weights, of type i64"},
-    {"nm.ell_steps", areEllSteps, "an array of six i64"},
+    {"nm.ell_steps", areEllSteps, "an array of eight i64"},
 };
 
 static constexpr KnownAttribute kOfArguments[] = {

@@ -13,15 +13,16 @@ using namespace mlir;
 using namespace mlir::nm;
 
 static constexpr int64_t kChunk = ::nm::kGemvChunk;
-/// Chunks of which a thread has the loads in flight together.
+static constexpr int64_t kBanksOfShared = 32;
+/// Chunks of one word a k of which a thread has the loads in flight together.
 static constexpr int64_t kChunksInFlight = 4;
 
 GemvActivations::GemvActivations(ThreadEmitter &emitter, Type element,
-                                 int64_t rows, int64_t kRows)
+                                 int64_t rows, int64_t kRows, int64_t words)
     : element(element), rows(rows), kRows(llvm::alignTo(kRows, kChunk)),
-      perWord(rowsPerWord(element, rows)) {
+      perWord(rowsPerWord(element, rows)), words(words) {
   OpBuilder &builder = emitter.builder;
-  int64_t count = planes() * this->kRows;
+  int64_t count = planes() * this->kRows * words;
   asBytes = allocShared(builder, emitter.loc, {count * kWordBytes},
                         builder.getI8Type());
   asWords = viewLaunchMemory(builder, emitter.loc, asBytes, /*offset=*/0,
@@ -62,8 +63,8 @@ static Place findPlace(ThreadEmitter &emitter, SparseProductOpInterface op,
 Value GemvActivations::loadElement(ThreadEmitter &emitter,
                                    SparseProductOpInterface op, Value row,
                                    Value k) const {
-  Place place =
-      findPlace(emitter, op, op.getA(), row, planes() * perWord, k, kRows);
+  Place place = findPlace(emitter, op, op.getA(), row, planes() * rowsOfPlane(),
+                          k, kRows);
   auto load = [&]() -> SmallVector<Value> {
     return {memref::LoadOp::create(emitter.builder, emitter.loc, op.getA(),
                                    place.at)};
@@ -105,7 +106,8 @@ Value GemvActivations::loadWholeLine(ThreadEmitter &emitter,
                                      SparseProductOpInterface op, Value a,
                                      Value row, Value k) const {
   auto type = VectorType::get(kChunk, element);
-  Place place = findPlace(emitter, op, a, row, planes() * perWord, k, kRows);
+  Place place =
+      findPlace(emitter, op, a, row, planes() * rowsOfPlane(), k, kRows);
   auto load = [&]() -> SmallVector<Value> {
     int64_t bytes = kChunk * element.getIntOrFloatBitWidth() / 8;
     return {vector::LoadOp::create(emitter.builder, emitter.loc, type, a,
@@ -141,7 +143,7 @@ std::pair<Value, Value> GemvActivations::startOf(ThreadEmitter &emitter,
     return {emitter.mul(chunk, kChunk), emitter.index(0)};
   int64_t perPlane = kRows / kChunk;
   return {emitter.mul(emitter.rem(chunk, perPlane), kChunk),
-          emitter.mul(emitter.div(chunk, perPlane), perWord)};
+          emitter.mul(emitter.div(chunk, perPlane), rowsOfPlane())};
 }
 
 /// The elements of a chunk of words: of k, and of the rows of each k.
@@ -149,33 +151,69 @@ SmallVector<Value> GemvActivations::loadChunk(ThreadEmitter &emitter,
                                               SparseProductOpInterface op,
                                               Value chunk) const {
   auto [k, firstRow] = startOf(emitter, chunk);
-  SmallVector<Value> elements(kChunk * perWord);
-  for (int64_t i = 0; i < perWord; ++i) {
+  SmallVector<Value> elements(kChunk * rowsOfPlane());
+  for (int64_t i = 0; i < rowsOfPlane(); ++i) {
     Value row = emitter.add(firstRow, i);
     for (auto [j, element] : llvm::enumerate(loadLine(emitter, op, row, k)))
-      elements[j * perWord + i] = element;
+      elements[j * rowsOfPlane() + i] = element;
   }
   return elements;
 }
 
-void GemvActivations::storeChunk(ThreadEmitter &emitter,
-                                 ArrayRef<Value> elements, Value chunk) const {
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < kChunk; ++i)
-    words.push_back(packWord(emitter, elements.slice(i * perWord, perWord)));
+/// Stores words from word `first` on, of which they are a power of two.
+void GemvActivations::storeWords(ThreadEmitter &emitter, ArrayRef<Value> stored,
+                                 Value first) const {
   Value vector = vector::FromElementsOp::create(
       emitter.builder, emitter.loc,
-      VectorType::get(kChunk, words.front().getType()), words);
-  vector::StoreOp::create(emitter.builder, emitter.loc, vector, asWords,
-                          emitter.mul(chunk, kChunk), /*nontemporal=*/false,
-                          llvm::MaybeAlign(kChunk * kWordBytes));
+      VectorType::get(int64_t(stored.size()), stored.front().getType()),
+      stored);
+  vector::StoreOp::create(emitter.builder, emitter.loc, vector, asWords, first,
+                          /*nontemporal=*/false,
+                          llvm::MaybeAlign(stored.size() * kWordBytes));
+}
+
+/// Stores a chunk k by k. Lanes that would meet in banks, as the third and the
+/// first of words of 16 bytes do, begin at another k each.
+void GemvActivations::storeInTurns(ThreadEmitter &emitter,
+                                   ArrayRef<Value> stored, Value chunk) const {
+  int64_t lanes = kBanksOfShared / (kChunk * words);
+  Value start = emitter.rem(emitter.div(chunk, lanes), kChunk);
+  SmallVector<Value> turned(stored);
+  for (int64_t by = 1; by < kChunk; by *= 2) {
+    Value isTurned = arith::CmpIOp::create(
+        emitter.builder, emitter.loc, arith::CmpIPredicate::ne,
+        emitter.mask(start, by), emitter.index(0));
+    SmallVector<Value> before = turned;
+    for (size_t i = 0; i < turned.size(); ++i)
+      turned[i] = arith::SelectOp::create(
+          emitter.builder, emitter.loc, isTurned,
+          before[(i + size_t(by * words)) % before.size()], before[i]);
+  }
+  Value first = emitter.mul(chunk, kChunk * words);
+  for (int64_t turn = 0; turn < kChunk; ++turn)
+    storeWords(
+        emitter, ArrayRef(turned).slice(turn * words, words),
+        emitter.add(
+            first,
+            emitter.mul(emitter.rem(emitter.add(start, turn), kChunk), words)));
+}
+
+void GemvActivations::storeChunk(ThreadEmitter &emitter,
+                                 ArrayRef<Value> elements, Value chunk) const {
+  SmallVector<Value> stored;
+  for (int64_t i = 0; i < kChunk * words; ++i)
+    stored.push_back(packWord(emitter, elements.slice(i * perWord, perWord)));
+  if (words == 1)
+    storeWords(emitter, stored, emitter.mul(chunk, kChunk));
+  else
+    storeInTurns(emitter, stored, chunk);
 }
 
 void GemvActivations::stage(ThreadEmitter &emitter, SparseProductOpInterface op,
                             Value thread, int64_t threads) const {
   OpBuilder &builder = emitter.builder;
-  int64_t inFlight =
-      std::min<int64_t>(kChunksInFlight, llvm::divideCeil(chunks(), threads));
+  int64_t inFlight = std::min<int64_t>(kChunksInFlight / words,
+                                       llvm::divideCeil(chunks(), threads));
   Value end = emitter.index(chunks());
   auto copy = [&](OpBuilder &inner, Location loc, Value first, ValueRange) {
     ThreadEmitter body{inner, loc};
@@ -227,7 +265,7 @@ SmallVector<Value> GemvActivations::loadAhead(ThreadEmitter &emitter,
     auto [number, isThere] = chunkOf(emitter, thread, threads, i);
     number = emitter.orZero(number, isThere);
     auto [k, row] = startOf(emitter, number);
-    for (int64_t j = 0; j < perWord; ++j)
+    for (int64_t j = 0; j < rowsOfPlane(); ++j)
       lines.push_back(loadWholeLine(emitter, op, a, emitter.add(row, j), k));
   }
   return lines;
@@ -237,11 +275,11 @@ void GemvActivations::storeLoaded(ThreadEmitter &emitter, ArrayRef<Value> lines,
                                   Value thread, int64_t threads) const {
   for (int64_t i = 0; i < chunksOfThread(threads); ++i) {
     auto chunk = chunkOf(emitter, thread, threads, i);
-    SmallVector<Value> elements(kChunk * perWord);
-    for (int64_t row = 0; row < perWord; ++row)
+    SmallVector<Value> elements(kChunk * rowsOfPlane());
+    for (int64_t row = 0; row < rowsOfPlane(); ++row)
       for (auto [j, element] :
-           llvm::enumerate(extractAll(emitter, lines[i * perWord + row])))
-        elements[j * perWord + row] = element;
+           llvm::enumerate(extractAll(emitter, lines[i * rowsOfPlane() + row])))
+        elements[j * rowsOfPlane() + row] = element;
     emitter.onlyIf(chunk.second,
                    [&] { storeChunk(emitter, elements, chunk.first); });
   }
@@ -252,17 +290,18 @@ SmallVector<Value> GemvActivations::load(ThreadEmitter &emitter, Value at,
   SmallVector<Value> result;
   OpBuilder &builder = emitter.builder;
   Type word = cast<MemRefType>(asWords.getType()).getElementType();
-  auto loaded = VectorType::get(kWordBytes, builder.getI8Type());
+  auto loaded = VectorType::get(bytesOfK(), builder.getI8Type());
   Value first = emitter.toIndex(at);
   for (int64_t plane = 0; plane < planes(); ++plane) {
-    Value place = emitter.add(first, (plane * kRows + offset) * kWordBytes);
+    Value place = emitter.add(first, (plane * kRows + offset) * bytesOfK());
     Value value = vector::LoadOp::create(builder, emitter.loc, loaded, asBytes,
                                          place, /*nontemporal=*/false,
-                                         llvm::MaybeAlign(kWordBytes));
+                                         llvm::MaybeAlign(bytesOfK()));
     value = vector::BitCastOp::create(builder, emitter.loc,
-                                      VectorType::get(1, word), value);
-    llvm::append_range(result, unpackWord(emitter, emitter.extract(value, 0),
-                                          element, perWord));
+                                      VectorType::get(words, word), value);
+    for (int64_t i = 0; i < words; ++i)
+      llvm::append_range(result, unpackWord(emitter, emitter.extract(value, i),
+                                            element, perWord));
   }
   result.resize(rows);
   return result;

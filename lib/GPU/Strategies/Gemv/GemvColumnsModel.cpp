@@ -16,27 +16,42 @@
 
 using namespace nm;
 
-/// Rows of A of a block: each takes a load of shared memory by lanes that are
-/// at rows of k of their own.
+/// Rows of A of a block.
 static constexpr int64_t kMostRows = 8;
-/// Accesses of a bank by 32 lanes that each pick a word anywhere: the most of
-/// 32 balls in one of 32 bins, in the mean, is 3.5, and the simulator counts 3.
-static constexpr int64_t kConflicts = 3;
+/// Accesses of shared memory by 32 lanes that each pick a k anywhere, whose
+/// words of one, two and four are read at once, two and four of which take that
+/// many turns of the banks. The most of 32 balls in one of 32 bins, in the
+/// mean, is 3.5, and the simulator counts 3. Weights that have rows are ordered
+/// for words of four.
+struct Accesses {
+  double anywhere, ordered;
+};
+static constexpr Accesses kAccesses[] = {{3, 2.6}, {6, 4}, {10.2, 4.6}};
 /// Warps of a multiprocessor with which half of the time is latency. One row of
 /// 8192 x 8192, half of the weights: 39 us with 8 warps, 28 with 16 and 22.5 to
 /// 24.6 with 32; of 4096 x 4096 10.6 with 8 and 8.0 with 16 (an H200,
 /// 2026-11-29). Steps that are loaded three and four ahead take longer than two
 /// ahead.
 static constexpr int64_t kLatencyWarps = 6;
+/// How much longer several rows are multiplied where two steps are on their
+/// way: the registers of the second are moved to those of the first. 21
+/// products of 2 to 8 rows took 1.04 to 1.24 times as long, but for one (an
+/// H200, 2026-11-30).
+static constexpr double kMovedRegisters = 1.25;
 /// Standard deviations from the mean to the longest of a slice's 32 columns.
 static constexpr int64_t kLongestColumn = 2;
 /// Instructions of a weight besides those of its rows: its gap, its place, and
 /// its value as an accumulator; and of a step.
 static constexpr int64_t kInstructions = 4, kInstructionsOfStep = 24;
 static constexpr int64_t kMaxThreads = 1024;
-/// The part of what they add up to that eight rows take: seven products of f16
-/// at 50 to 90 % took 0.70 to 0.91 of it (an H200, 2026-11-29).
-static constexpr int64_t kTakenOfEight = 3, kPartsOfEight = 4;
+/// The part of a step and of those ahead that is on its way in the mean.
+static constexpr double kShareOfStep = 2.0 / 3;
+/// The part of what they add up to that eight rows take with gaps: seven
+/// products of f16 at 50 to 90 % took 0.70 to 0.91 of it (an H200, 2026-11-29);
+/// and that products take whose weights have rows: 40 of f16 with 4 to 16 rows
+/// at 70 and 90 % took 0.66 to 0.97 of it (an H200, 2026-11-30).
+static constexpr double kTakenOfEight = 0.75, kTakenOfRows = 0.83;
+static constexpr int64_t kFewRows = 2;
 
 /// The steps of weights that are not known, as many of them in every column and
 /// anywhere in it.
@@ -82,11 +97,13 @@ private:
   int64_t rows() const {
     return std::min(kMostRows, std::max<int64_t>(1, product.rows()));
   }
-  /// Words of shared memory of a k.
-  int64_t planes() const {
+  /// Words of shared memory of a k, in loads of `wordsOfLoad`.
+  int64_t words() const {
     int64_t perWord = rows() == 1 ? 1 : std::max<int64_t>(1, 4 / elementBytes);
     return ceilDiv(rows(), perWord);
   }
+  int64_t wordsOfLoad() const { return gemvColumnsWords(words()); }
+  int64_t loads() const { return ceilDiv(words(), wordsOfLoad()); }
   int64_t laneBytes() const {
     return EllForm::kWeights * elementBytes + form.columnGapBytes();
   }
@@ -109,10 +126,12 @@ private:
 double Candidate::clocksOfStep() const {
   auto weights = double(EllForm::kWeights);
   auto ofRows =
-      double(planes() + rows() * (elementBytes == 4 || rows() == 1 ? 1 : 2));
+      double(loads() + rows() * (elementBytes == 4 || rows() == 1 ? 1 : 2));
   double instructions =
       weights * (double(kInstructions) + ofRows) + double(kInstructionsOfStep);
-  double shared = weights * double(planes() * kConflicts);
+  const Accesses &accesses = kAccesses[wordsOfLoad() / 2];
+  double shared = weights * double(loads()) *
+                  (form.hasRows() ? accesses.ordered : accesses.anywhere);
   return std::max(shared, instructions / 4);
 }
 
@@ -131,12 +150,14 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
   schedule.gapBits = form.bits;
   int64_t sumsOfRow = sliceK * schedule.blockN;
   schedule.sharedBytes =
-      countBufferBytes(planes() * alignTo(product.k, kGemvChunk) * 4) +
+      countBufferBytes(loads() * wordsOfLoad() *
+                       alignTo(product.k, kGemvChunk) * 4) +
       countBufferBytes(gemvRowsOfSums(schedule.blockM, sumsOfRow) * sumsOfRow *
                        4);
   int64_t registers =
       24 + (stages + 1) * ceilDiv(laneBytes(), 4) + 3 * schedule.blockM;
-  if (threads > kMaxThreads || schedule.sharedBytes > chip.sharedPerBlock ||
+  if (threads > kMaxThreads || warpsN > form.slices(product.n) ||
+      schedule.sharedBytes > chip.sharedPerBlock ||
       registers > std::min(kMaxRegisters, kRegisters / threads))
     return std::nullopt;
   int64_t resident =
@@ -149,7 +170,9 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
           ofOne = ceilDiv(blocks, chip.multiprocessors),
           concurrent = std::min(resident, ofOne);
   double bytes = weightBytes(sliceK) * double(product.batch * tilesOfM);
-  double inFlight = double(concurrent * threads * laneBytes() * stages);
+  // A step that is multiplied was on its way until then.
+  double inFlight = double(concurrent * threads * laneBytes()) *
+                    double(stages + 1) * kShareOfStep;
   double rate = std::min(inFlight / kBusyLatency / 1000,
                          chip.rates.received * chip.clockGHz);
   double chips = double(std::min(blocks, chip.multiprocessors));
@@ -163,7 +186,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
   double turns = std::ceil(stepsOfSlice / double(sliceK));
   double compute = microsecondsUnderLoad(
       double(ofOne) * double(warps) * turns * clocksOfStep() *
-          (1 + double(kLatencyWarps) / double(concurrent * warps)),
+          (1 + double(kLatencyWarps) / double(concurrent * warps)) *
+          (stages > 1 && rows() > 1 ? kMovedRegisters : 1),
       chip);
   double staged =
       double(ofOne) * double(schedule.blockM) * double(product.k) *
@@ -171,9 +195,13 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
       (chip.rates.received / 2 * chip.clockGHz * chip.rates.loadedClock * 1000);
   schedule.microseconds = chip.rates.launch + std::max(memory, compute) +
                           kNotHidden * std::min(memory, compute) + staged;
-  if (rows() == kMostRows)
-    schedule.microseconds *= double(kTakenOfEight) / double(kPartsOfEight);
-  setFloors(product, chip, schedule);
+  if (form.hasRows() && rows() > kFewRows)
+    schedule.microseconds *= kTakenOfRows;
+  else if (rows() == kMostRows)
+    schedule.microseconds *= kTakenOfEight;
+  schedule.multiplyFloor =
+      double(product.allRows()) * double(steps.total * EllForm::stepValues()) /
+      (double(chip.multiprocessors * chip.fmaPerClock) * chip.clockGHz) / 1000;
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
   schedule.microseconds = std::max(
       {schedule.microseconds, schedule.memoryFloor, schedule.multiplyFloor});

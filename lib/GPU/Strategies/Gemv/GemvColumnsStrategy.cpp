@@ -1,10 +1,10 @@
 //===- GemvColumnsStrategy.cpp - Few rows, weights kept anywhere ----------===//
 //
-// A lane walks along the weights of one column, which say how many rows of k
-// each is behind the one before (nm/Format/Ell.h), and finds A in shared
-// memory. Warps of a block that have the same columns take parts of their
-// steps, and add their sums at the end, in order. The weights of a step are
-// loaded one to four steps before they are multiplied.
+// A lane walks along the weights of one column, which say in which row of k
+// each is, or how many rows behind the one before (nm/Format/Ell.h), and finds
+// A in shared memory. Warps of a block that have the same columns take parts of
+// their steps, and add their sums at the end, in order. The weights of a step
+// are loaded one to four steps before they are multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "GPU/Strategies/Gemv/GemvSums.h"
 #include "GPU/Strategies/Simt/ChainedSums.h"
 
+#include "nm/GPU/Strategies/Gemv/GemvTile.h"
 #include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -47,7 +48,7 @@ public:
   /// The row that the first gap counts from, i32.
   Value getRow() const { return row; }
 
-  /// The types of what `load` gives: values in chunks, and the gaps.
+  /// The types of what `load` gives: values in chunks, and the gaps or rows.
   SmallVector<Type> loadedTypes() const;
   /// The weights of `step`; anything where it is not before the end, whose
   /// registers then need not be written.
@@ -55,9 +56,11 @@ public:
   /// The weights of `loaded` as accumulators.
   SmallVector<Value> weights(ThreadEmitter &emitter,
                              ArrayRef<Value> loaded) const;
-  /// `scale` times the gap of each, i32; `scale` is a power of two.
-  SmallVector<Value> gaps(ThreadEmitter &emitter, ArrayRef<Value> loaded,
-                          int64_t scale) const;
+  /// Whether `numbers` are the weights' rows, and not gaps.
+  bool hasRows() const { return form.hasRows(); }
+  /// `scale` times the gap or row of each, i32; `scale` is a power of two.
+  SmallVector<Value> numbers(ThreadEmitter &emitter, ArrayRef<Value> loaded,
+                             int64_t scale) const;
 
 private:
   Value loadBytes(ThreadEmitter &emitter, int64_t bytes, Value from,
@@ -66,6 +69,11 @@ private:
   int64_t chunks() const {
     return EllForm::kWeights / chunkType().getNumElements();
   }
+  /// Bytes of gaps or rows that a lane loads at once, and such loads of a step.
+  int64_t numberBytes() const {
+    return std::min(EllForm::kChunkBytes, form.columnGapBytes());
+  }
+  int64_t numberChunks() const { return form.columnGapBytes() / numberBytes(); }
 
   EllForm form;
   Value values, indices, slice, lane, first, end, row;
@@ -123,8 +131,9 @@ VectorType ColumnSteps::chunkType() const {
 
 SmallVector<Type> ColumnSteps::loadedTypes() const {
   SmallVector<Type> types(chunks(), chunkType());
-  types.push_back(VectorType::get(form.columnGapBytes(),
-                                  IntegerType::get(values.getContext(), 8)));
+  types.append(
+      numberChunks(),
+      VectorType::get(numberBytes(), IntegerType::get(values.getContext(), 8)));
   return types;
 }
 
@@ -145,15 +154,19 @@ SmallVector<Value> ColumnSteps::loadIfAny(ThreadEmitter &emitter,
               builder, loc, type, from, ValueRange{slice, row, at},
               /*nontemporal=*/false, llvm::MaybeAlign(bytes)));
         };
-        int64_t perChunk = chunkType().getNumElements();
-        for (int64_t i = 0; i < chunks(); ++i)
-          load(chunkType(), values,
-               emitter.add(emitter.mul(lane, perChunk),
-                           i * EllForm::kColumns * perChunk),
-               EllForm::kChunkBytes);
-        int64_t bytes = form.columnGapBytes();
-        load(cast<VectorType>(loadedTypes().back()), indices,
-             emitter.mul(lane, bytes), bytes);
+        auto loadChunks = [&](int64_t count, Type type, Value from,
+                              int64_t bytes) {
+          auto chunk = cast<VectorType>(type);
+          int64_t elements = chunk.getNumElements();
+          for (int64_t i = 0; i < count; ++i)
+            load(chunk, from,
+                 emitter.add(emitter.mul(lane, elements),
+                             i * EllForm::kColumns * elements),
+                 bytes);
+        };
+        loadChunks(chunks(), chunkType(), values, EllForm::kChunkBytes);
+        loadChunks(numberChunks(), loadedTypes().back(), indices,
+                   numberBytes());
         return loaded;
       },
       none);
@@ -162,28 +175,30 @@ SmallVector<Value> ColumnSteps::loadIfAny(ThreadEmitter &emitter,
 SmallVector<Value> ColumnSteps::weights(ThreadEmitter &emitter,
                                         ArrayRef<Value> loaded) const {
   SmallVector<Value> weights;
-  for (Value chunk : loaded.drop_back())
+  for (Value chunk : loaded.drop_back(numberChunks()))
     for (int64_t i = 0; i < chunkType().getNumElements(); ++i)
       weights.push_back(toAccumulator(emitter, emitter.extract(chunk, i)));
   return weights;
 }
 
-SmallVector<Value> ColumnSteps::gaps(ThreadEmitter &emitter,
-                                     ArrayRef<Value> loaded,
-                                     int64_t scale) const {
+SmallVector<Value> ColumnSteps::numbers(ThreadEmitter &emitter,
+                                        ArrayRef<Value> loaded,
+                                        int64_t scale) const {
   int64_t up = llvm::Log2_64(uint64_t(scale)), perWord = 32 / form.bits;
-  SmallVector<Value> gaps;
-  for (Value word : emitter.words(loaded.back()))
+  SmallVector<Value> words, numbers;
+  for (Value chunk : loaded.take_back(numberChunks()))
+    llvm::append_range(words, emitter.words(chunk));
+  for (Value word : words)
     for (int64_t i = 0; i < perWord; ++i) {
       // Cut out where it is wanted, which takes one shift less.
       int64_t down = i * form.bits - up;
       Value moved = down < 0 ? emitter.shiftLeft(word, -down)
                              : emitter.shiftRight(word, down);
       bool isLast = i == perWord - 1 && up == 0;
-      gaps.push_back(isLast ? moved
-                            : emitter.mask(moved, form.largestGap() << up));
+      numbers.push_back(isLast ? moved
+                               : emitter.mask(moved, form.largestGap() << up));
     }
-  return gaps;
+  return numbers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,7 +247,9 @@ SmallVector<Value> GemvColumnsExpansion::begin(OpBuilder &builder,
   GemvOffset place(emitter, thread, tile);
   part = place.slice;
   column = place.column;
-  activations.emplace(emitter, element, tile.m, k);
+  int64_t words = llvm::divideCeil(tile.m, rowsPerWord(element, tile.m));
+  activations.emplace(emitter, element, tile.m, k,
+                      ::nm::gemvColumnsWords(words));
   return SmallVector<Value>(tile.m, emitter.zero(sumType()));
 }
 
@@ -254,11 +271,11 @@ Value GemvColumnsExpansion::addStep(ThreadEmitter &emitter,
                                     ArrayRef<Value> loaded, Value place,
                                     MutableArrayRef<Value> sums) const {
   OpBuilder &builder = emitter.builder;
-  SmallVector<Value> gaps =
-      steps.gaps(emitter, loaded, GemvActivations::kWordBytes);
+  SmallVector<Value> numbers =
+      steps.numbers(emitter, loaded, activations->bytesOfK());
   SmallVector<Value> weights = steps.weights(emitter, loaded);
-  for (auto [gap, weight] : llvm::zip_equal(gaps, weights)) {
-    place = emitter.add(place, gap);
+  for (auto [number, weight] : llvm::zip_equal(numbers, weights)) {
+    place = steps.hasRows() ? number : emitter.add(place, number);
     SmallVector<Value> a = activations->load(emitter, place, /*offset=*/0);
     Value w =
         vector::BroadcastOp::create(builder, emitter.loc, sumType(), weight);
@@ -284,7 +301,7 @@ SmallVector<Value> GemvColumnsExpansion::walk(ThreadEmitter &emitter,
   if (hasChains)
     carried = ChainedSums::start(builder, sums).pack();
   size_t sumCount = carried.size(), perStep = steps.loadedTypes().size();
-  carried.push_back(emitter.mul(steps.getRow(), GemvActivations::kWordBytes));
+  carried.push_back(emitter.mul(steps.getRow(), activations->bytesOfK()));
   llvm::append_range(carried, ahead);
   auto loop = scf::ForOp::create(
       builder, loc, steps.getFirst(), steps.getEnd(), emitter.i32(1), carried,

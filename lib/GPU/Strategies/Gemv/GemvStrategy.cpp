@@ -103,7 +103,7 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
   GemvOffset place(emitter, thread, tile);
   slice = place.slice;
   column = place.column;
-  activations.emplace(emitter, element, tile.m, stagedRows());
+  activations.emplace(emitter, element, tile.m, stagedRows(), /*words=*/1);
   Value zero = emitter.zero(VectorType::get(tile.threadN, accumulator));
   SmallVector<Value> sums(tile.m, zero);
   // The bytes of f8E4M3FN weights that were NaN; see GemvWeights.

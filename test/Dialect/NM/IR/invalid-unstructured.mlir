@@ -83,7 +83,7 @@ func.func private @ell_c2_steps() attributes {s = #nm.ell<steps = 0, bits = 4, p
 
 // -----
 
-// expected-error @+1 {{expected gaps of 2, 4 or 8 bits, but got 3}}
+// expected-error @+1 {{expected gaps of 2, 4 or 8 bits or rows of 16, but got 3}}
 func.func private @ell_c2_bits() attributes {s = #nm.ell<steps = 1, bits = 3, parts = 1>}
 
 // -----
@@ -109,7 +109,7 @@ func.func private @gemv_columns_c3() attributes {s = #nm.gemv_columns<steps = 8>
 
 // -----
 
-// expected-error @+1 {{expected gaps of 2, 4 or 8 bits, but got 5}}
+// expected-error @+1 {{expected gaps of 2, 4 or 8 bits or rows of 16, but got 5}}
 func.func private @gemv_columns_c3_bits() attributes {s = #nm.gemv_columns<steps = 8, gap_bits = 5>}
 
 // -----

@@ -6,7 +6,7 @@
 // How columns can be walked along is said, too: with gaps of 2 bits, rows 3 and 9
 // are zeros apart, and row 39 takes 13 weights.
 // CHECK: nm.spmm <3:32> ins(%{{.*}} : tensor<4x40xf16>, tensor<6x2xf16>, tensor<6x2xi8>)
-// CHECK-SAME: nm.ell_steps = array<i64: 1, 1, 1, 1, 1, 1>
+// CHECK-SAME: nm.ell_steps = array<i64: 1, 1, 1, 1, 1, 1, 1, 1>
 func.func @constant(%a: tensor<4x40xf16>, %c: tensor<4x2xf32>) -> tensor<4x2xf32> {
   // Rows 0, 3 and 9 of column 0, row 39 of column 1.
   %v = arith.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf16>

@@ -17,12 +17,23 @@ func.func @half(%a: tensor<1x4096xf16>, %b: tensor<4096x4096xf16, #nm.encoding<u
 
 // -----
 
-// Where few are kept, gaps are long.
+// Where few are kept, gaps are long, and rows take no more.
 // CHECK-LABEL: func.func @few
-// CHECK: nm.spmm <1:1> {{.*}}schedule #nm.gemv_columns<{{.*}}gap_bits = 8>
+// CHECK: nm.spmm <1:1> {{.*}}schedule #nm.gemv_columns<{{.*}}gap_bits = {{8|16}}>
 func.func @few(%a: tensor<1x4096xf16>, %b: tensor<4096x4096xf16, #nm.encoding<unstructured, kept = 400000>>, %c: tensor<1x4096xf32>) -> tensor<1x4096xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<1x4096xf16>, tensor<4096x4096xf16, #nm.encoding<unstructured, kept = 400000>>) outs(%c : tensor<1x4096xf32>) -> tensor<1x4096xf32>
   return %r : tensor<1x4096xf32>
+}
+
+// -----
+
+// With rows in place of gaps, four words of A are loaded at once from banks of
+// their own.
+// CHECK-LABEL: func.func @eight_rows
+// CHECK: nm.spmm <1:1> {{.*}}schedule #nm.gemv_columns<block = [8, {{[0-9]+}}, 8192], warp = [8, 32], thread = [8, 1], stages = 1, {{.*}}gap_bits = 16>
+func.func @eight_rows(%a: tensor<8x8192xf16>, %b: tensor<8192x8192xf16, #nm.encoding<unstructured, kept = 6710886>>, %c: tensor<8x8192xf32>) -> tensor<8x8192xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<8x8192xf16>, tensor<8192x8192xf16, #nm.encoding<unstructured, kept = 6710886>>) outs(%c : tensor<8x8192xf32>) -> tensor<8x8192xf32>
+  return %r : tensor<8x8192xf32>
 }
 
 // -----

@@ -346,17 +346,19 @@ def NM_ColumnsAttr
 def NM_EllAttr
     : NM_Attr<"Ell", "ell",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
-  let summary = "the weights of each column that are not zero, by gaps";
+  let summary = "the weights of each column that are not zero, by gaps or rows";
   let description = [{
     Of weights that all are kept (1:1), those that are not zero, for lanes that
     walk along a column each (sliced ELLPACK; Monakov et al., "Automatically
     Tuning Sparse Matrix-Vector Multiplication for GPU Architectures", 2010).
     Columns are cut into slices of 32, the columns of a slice into steps of 16
     weights. A gap of `bits` bits says how many rows a weight is behind the one
-    before in its column; where that takes more, zeros stand between.
+    before in its column; where that takes more, zeros stand between. With 16
+    bits each weight has its row, and the weights of a column are ordered so
+    that eight neighbouring lanes have rows of different remainders by 8.
 
     Values are `[⌈n/32⌉ × steps × 512]`, 16 bytes of each column side by side;
-    indices the gaps, `[⌈n/32⌉ × steps × 64·bits]` bytes; lists
+    indices the gaps or rows, `[⌈n/32⌉ × steps × 64·bits]` bytes; lists
     `[⌈n/32⌉ × parts+1 × 64]` bytes: the number of steps that a slice has, and
     where each of `parts` parts of these steps begins.
     include/nm/Format/Ell.h has all to the bit. A kernel reads the steps that a
@@ -367,7 +369,7 @@ def NM_EllAttr
 
     Constraints:
     * (C1) the pattern is 1:1, in units of one weight.
-    * (C2) 1 ≤ steps ≤ 4096; `bits` is 2, 4 or 8; 1 ≤ parts ≤ 32.
+    * (C2) 1 ≤ steps ≤ 4096; `bits` is 2, 4, 8 or 16; 1 ≤ parts ≤ 32.
 
     ```mlir
     #nm.ell<steps = 134, bits = 4, parts = 16>

@@ -39,7 +39,7 @@ def NM_Dialect : Dialect {
     | a linalg op | `nm.arithmetic` | an `#nm.arithmetic`: what the product may be computed by |
     | a product | `nm.record` | an `#nm.record`: what its schedule was chosen by |
     | a product | `nm.kept` | how many of its weights, stored as 1:1, are not zero: what `nm-fit-windows` counted, until a schedule is chosen |
-    | a product | `nm.ell_steps` | how many steps its weights take as `#nm.ell` with gaps of 2, 4 and 8 bits, for each of these of the longest slice and of all: what `nm-fit-windows` counted, until a schedule is chosen |
+    | a product | `nm.ell_steps` | how many steps its weights take as `#nm.ell` with gaps of 2, 4 and 8 bits and with rows, for each of these of the longest slice and of all: what `nm-fit-windows` counted, until a schedule is chosen |
     | a function | `nm.host` | it packs weights, on the host, when they are loaded |
     | a function | `nm.temporary_bytes` | the bytes of the allocation that its temporaries share |
     | a function | `nm.steps` | what it does in which order, as `nm-mark-steps` describes it |

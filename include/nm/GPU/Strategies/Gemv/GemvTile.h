@@ -12,6 +12,10 @@ namespace nm {
 inline constexpr int64_t kGemvChunk = 4;
 inline constexpr int64_t kGemvChunksAhead = 8;
 
+/// Words of a k that strategy gemv_columns has side by side in shared memory,
+/// where its rows take `words`: one load has up to 16 bytes.
+inline int64_t gemvColumnsWords(int64_t words) { return words > 2 ? 4 : words; }
+
 /// Rows of A that a block of strategy gemv has in shared memory of `rows` rows
 /// of k: those of whole index rows.
 int64_t gemvStagedRows(const Pattern &pattern, const PanelPacking &packing,
