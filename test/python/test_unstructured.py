@@ -189,7 +189,7 @@ func.func @product(%a: {a}, %b: {b}, %bias: tensor<{w.n}xf32>) -> {c} {{
 @pytest.mark.parametrize("schedule", ["wgmma", None])
 def test_loaded_weights_are_packed_dense(rng, draw, axis, schedule):
     """As split floats, on the simulator: where that is asked for, and where it is chosen."""
-    sizes = ((130, 100, 70), (41, 2100, 129), (1, 33, 64)) if schedule else ((640, 500, 1003),)
+    sizes = ((130, 100, 70), (41, 2100, 129), (1, 33, 64), (70, 61, 5)) if schedule else ((640, 500, 1003),)
     for rows, k, n in sizes:
         dense = draw_weight(rng, (k, n) if axis == 0 else (n, k), rng.choice([0.1, 0.3, 0.5]))
         if not schedule:

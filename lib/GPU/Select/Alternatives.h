@@ -100,9 +100,10 @@ SparseProductOpInterface applyAlternative(RewriterBase &rewriter,
 // Alternatives that change weights or operands
 //===----------------------------------------------------------------------===//
 
-/// `own` with its weights in coarsened blocks: those of wider units, or dense
-/// ones, that strategy wgmma multiplies fastest. None where it has no such
-/// product, or weights may not be compressed again.
+/// `own` with its weights in coarsened blocks: units of 64 or 128 columns that
+/// keep the rows of all units that they meet, which strategy wgmma multiplies
+/// fastest. None where it has no such product, or weights may not be compressed
+/// again.
 std::optional<Alternative> coarsenBlocks(const AlternativesQuery &query,
                                          const Alternative &own);
 

@@ -33,7 +33,7 @@ mlir::nm::coarsenBlocks(const AlternativesQuery &query,
     return std::nullopt;
   std::optional<Alternative> best;
   for (int64_t columns = kLeastColumns; columns <= kMostColumns; columns *= 2) {
-    if (pattern.bn % kLeastColumns == 0 || columns < pattern.bn)
+    if (pattern.bn % kLeastColumns == 0)
       continue;
     Alternative wider = own;
     wider.weights = Alternative::Weights::Coarsened;

@@ -18,15 +18,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The columns of a unit, where the weights have as many. Panels of strategy
-/// wgmma are cut from such units, the last of which zeros fill up.
-static constexpr int64_t kColumns = 128, kLeastColumns = 64;
-
-static int64_t chooseColumns(int64_t n) {
-  if (n >= kColumns)
-    return kColumns;
-  return std::min(n, kLeastColumns);
-}
+/// The columns of a unit, from which panels of strategy wgmma are cut: fewer
+/// where the weights have no more. Zeros fill the last unit up.
+static constexpr int64_t kColumns = 128, kFewColumns = 64;
 
 std::optional<Alternative> mlir::nm::packDense(const AlternativesQuery &query,
                                                const Alternative &own) {
@@ -43,7 +37,7 @@ std::optional<Alternative> mlir::nm::packDense(const AlternativesQuery &query,
   packed.weights = Alternative::Weights::PackedDense;
   packed.packs = true;
   packed.pattern = packed.product.pattern =
-      getDensePattern(chooseColumns(own.product.n));
+      getDensePattern(own.product.n > kFewColumns ? kColumns : kFewColumns);
   if (options.exactPattern)
     packed.obstacle = "strategy wgmma multiplies zeros in place of pruned "
                       "weights, which dense-fallback=false forbids";

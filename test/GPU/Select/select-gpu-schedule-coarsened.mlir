@@ -81,3 +81,28 @@ func.func @half_of_all(%a: tensor<4096x1024xf16>, %v: tensor<2048x4096xf16> {nm.
     outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
   return %r : tensor<1024x4096xf16>
 }
+
+// So are units of more columns that are no multiple of 64. Two of them may meet
+// in one of these.
+// CHECK-LABEL: func.func @odd_units
+// CHECK: nm.compress <8:32, block = 1x{{64|128}}>
+// CHECK: nm.spmm <8:32, block = 1x{{64|128}}> schedule #nm.wgmma<
+// CHECK-SAME: pattern = <4:32, block = 1x160>
+// REMARK: nm.spmm <4:32, block = 1x160>{{.*}}; weights are taken to be 8:32, block = 1x{{64|128}}, which is faster
+func.func @odd_units(%a: tensor<4096x4096xf32>, %v: tensor<512x4160xf32> {nm.values_of = 1 : i64}, %i: tensor<512x26xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <4:32, block = 1x160>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<512x4160xf32>, tensor<512x26xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// CHECK-LABEL: func.func @odd_dense
+// CHECK: nm.compress <1:1, block = 1x{{64|128}}>
+// CHECK: nm.spmm <1:1, block = 1x{{64|128}}> schedule #nm.wgmma<
+// CHECK-SAME: pattern = <1:1, block = 1x1000>
+func.func @odd_dense(%a: tensor<4096x1000xf32>, %v: tensor<1000x1000xf32> {nm.values_of = 1 : i64}, %i: tensor<1000x1xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x1000xf32>) -> tensor<4096x1000xf32> {
+  %r = nm.spmm <1:1, block = 1x1000>
+    ins(%a, %v, %i : tensor<4096x1000xf32>, tensor<1000x1000xf32>, tensor<1000x1xi8>)
+    outs(%c : tensor<4096x1000xf32>) -> tensor<4096x1000xf32>
+  return %r : tensor<4096x1000xf32>
+}

@@ -419,9 +419,6 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       drawn.pattern.keptRows() % 2 != 0)
     drawn.pattern.n += drawn.pattern.n < drawn.pattern.m ? 1 : -1;
   drawSizes(drawn, kind.maxRows, random);
-  // Dense weights have units of so many columns at least.
-  if (kind.has(kUnstructured) && kind.has(kExactGather))
-    drawn.n += 64;
   if (kind.has(kSelectedRuns))
     drawn.k = random.integer(1, kMaxSelectedK);
   // Rows of all entries of a batch are one product's.

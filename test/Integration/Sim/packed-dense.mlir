@@ -21,6 +21,8 @@
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = blocks
 // RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{function} = narrow
+// RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{function} = f16
 // RUN: %{run} 2>&1 | FileCheck %s
 
@@ -98,4 +100,13 @@ func.func @chosen(%a: tensor<640x500xf32>, %b: tensor<500x1000xf32, #nm.encoding
   %p = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%a, %b : tensor<640x500xf32>, tensor<500x1000xf32, #nm.encoding<unstructured, kept = 250000>>) outs(%f : tensor<640x1000xf32>) -> tensor<640x1000xf32>
   return %p : tensor<640x1000xf32>
+}
+
+func.func @narrow(%a: tensor<67x45xf32>, %b: tensor<45x33xf32, #nm.encoding<unstructured, kept = 500>>) -> tensor<67x33xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<67x33xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<67x33xf32>) -> tensor<67x33xf32>
+  %p = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : tensor<67x45xf32>, tensor<45x33xf32, #nm.encoding<unstructured, kept = 500>>) outs(%f : tensor<67x33xf32>) -> tensor<67x33xf32>
+  return %p : tensor<67x33xf32>
 }
