@@ -272,7 +272,7 @@ static std::optional<StringRef> whyNotInColumns(SparseProductOpInterface op,
   constexpr int64_t kMostIndexRows = 1 << 16;
   if (product.isMMajor)
     return StringRef("its activations are m-major");
-  if (!areWeightsLoaded(op))
+  if (!areWeightsLoaded(op) && !areWeightsRemadeAtLoad(op))
     return StringRef("its weights come with each call");
   if (product.k < 1 || product.k > kMostIndexRows)
     return StringRef("its k is not in 1..65536");
