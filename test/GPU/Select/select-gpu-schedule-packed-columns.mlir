@@ -3,7 +3,7 @@
 // RUN: %{select} 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: %{select} --nm-pack-weights 2>/dev/null | FileCheck %s --check-prefix=PACKED
-// RUN: nm-run %s --target=sim:sm_90a --random --check --function=few --compile-options="schedule=cublas" 2>&1 | FileCheck %s --check-prefix=RUN
+// RUN: nm-run %s --target=sim:sm_90a --random --check --function=few --compile-options="schedule=cublas" 2>&1 | FileCheck %s --check-prefix=SIM
 
 // Unstructured weights of i8 that are loaded, and become dense, are packed with
 // the k of each column side by side, which cuBLAS multiplies many times faster.
@@ -17,7 +17,7 @@
 // PACKED: func.func @bytes(
 // PACKED-NOT: = nm.{{decompress|compress|pack}} <
 // PACKED: return
-// RUN: check: result 0 of @few: passed
+// SIM: check: result 0 of @few: passed
 func.func @bytes(%a: tensor<256x4096xi8>, %b: tensor<4096x4096xi8, #nm.encoding<unstructured, kept = 8388608>>) -> tensor<256x4096xi32> {
   %zero = arith.constant 0 : i32
   %e = tensor.empty() : tensor<256x4096xi32>
