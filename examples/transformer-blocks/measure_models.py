@@ -23,6 +23,7 @@ import torch
 import transformers
 from measure_blocks import compiled, pruned, time_of, time_or_reason, write_csv
 from measure_compilation import TYPES, HiddenStates
+from transformers.pytorch_utils import Conv1D
 
 COLUMNS = ["model", "shape", "type", "pattern", "layers", "dense", "dense, compiled", ".so",
            "error of PyTorch", "error of .so", "compile, s"]
@@ -74,6 +75,15 @@ def relative(got, wanted):
     return ((got.double() - wanted).norm() / wanted.norm()).item()
 
 
+def all_pruned(model, pattern):
+    """The model with GPT-2's Conv1D pruned, too, whose weights are [in, out]."""
+    model = pruned(model, pattern)
+    for layer in model.modules():
+        if isinstance(layer, Conv1D):
+            layer.weight.data = nm.prune(layer.weight.data, pattern, axis=0).weight
+    return model
+
+
 @torch.no_grad()
 def measure(name, dtype, pattern, with_compiler, lock):
     """A line of the table."""
@@ -82,8 +92,8 @@ def measure(name, dtype, pattern, with_compiler, lock):
     model = HiddenStates(make()).cuda().to(TYPES[dtype]).eval()
     x = draw().cuda()
     x = x.to(TYPES[dtype]) if x.is_floating_point() else x
-    dense = pruned(model, pattern)
-    layers = pruned(model, pattern)
+    dense = all_pruned(model, pattern)
+    layers = all_pruned(model, pattern)
     nm.torch.sparsify(layers, pattern, x)
     replaced = sum(isinstance(each, nm.torch.NMLinear) for each in layers.modules())
     begin = time.perf_counter()

@@ -343,3 +343,67 @@ def test_norm_stores_splits(target, splits, turned):
         np.testing.assert_allclose(kept, exact, rtol=2e-4, atol=1e-5, err_msg=place)
         np.testing.assert_array_equal(parts.view(np.uint16),
                                       splits_of(kept.reshape(count, length), splits), place)
+
+
+QUANTIZED = """
+func.func @f(%x: tensor<MxKxf16>, %w: tensor<Kxf16>, %scale: tensor<f32>) -> tensor<MxKxi8> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<Mxf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<Mxf32>) -> tensor<Mxf32>
+  %squares = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<MxKxf16>) outs(%start : tensor<Mxf32>) {
+  ^bb0(%a: f16, %sum: f32):
+    %wide = arith.extf %a : f16 to f32
+    %square = arith.mulf %wide, %wide : f32
+    %more = arith.addf %sum, %square : f32
+    linalg.yield %more : f32
+  } -> tensor<Mxf32>
+  %bytes = tensor.empty() : tensor<MxKxi8>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>,
+      affine_map<(m, k) -> (k)>, affine_map<(m, k) -> ()>, affine_map<(m, k) -> (m, k)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %squares, %w, %scale : tensor<MxKxf16>, tensor<Mxf32>, tensor<Kxf16>, tensor<f32>)
+      outs(%bytes : tensor<MxKxi8>) {
+  ^bb0(%a: f16, %sum: f32, %g: f16, %s: f32, %old: i8):
+    %length = arith.constant LENGTH : f32
+    %epsilon = arith.constant 1.0e-5 : f32
+    %least = arith.constant -127.0 : f32
+    %most = arith.constant 127.0 : f32
+    %mean = arith.divf %sum, %length : f32
+    %shifted = arith.addf %mean, %epsilon : f32
+    %root = math.rsqrt %shifted : f32
+    %wide = arith.extf %a : f16 to f32
+    %weight = arith.extf %g : f16 to f32
+    %scaled = arith.mulf %wide, %root : f32
+    %normed = arith.mulf %scaled, %weight : f32
+    %parts = arith.divf %normed, %s : f32
+    %whole = math.roundeven %parts : f32
+    %above = arith.maximumf %whole, %least : f32
+    %inside = arith.minimumf %above, %most : f32
+    %byte = arith.fptosi %inside : f32 to i8
+    linalg.yield %byte : i8
+  } -> tensor<MxKxi8>
+  return %y : tensor<MxKxi8>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
+def test_norm_stores_bytes(rng, target):
+    """An RMS norm and its quantization to i8 are one kernel, for odd sizes, too."""
+    for rows, length in ((1, 40), (37, 1000), (5, 333), (3, 4097)):
+        text = re.sub(r"\bK(?=x)|(?<=x)K(?=x)", str(length), QUANTIZED)
+        text = re.sub(r"\bM(?=x)", str(rows), text).replace("LENGTH", f"{length}.0")
+        module = nm.compile(text, target=target, cache=False)
+        lines = [str(line) for line in module.diagnostics]
+        assert any("2 ops around it are one kernel" in line for line in lines), lines
+        x = rng.standard_normal((rows, length)).astype(np.float16)
+        w = rng.standard_normal(length).astype(np.float16)
+        scale = np.float32(0.02)
+        wide = x.astype(np.float64)
+        normed = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)
+        parts = normed * w.astype(np.float64) / scale
+        got = np.asarray(module(x, w, np.array(scale))).astype(np.int64)
+        # A value half-way between two bytes may round to either.
+        assert (np.abs(got - np.clip(parts, -127, 127)) < 0.501).all(), (rows, length)
