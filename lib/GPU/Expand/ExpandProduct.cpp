@@ -14,6 +14,10 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// Of a loop over k: how many turns of it are made one; see
+/// TileExpansion::countTurnsAtOnce.
+static constexpr StringLiteral kTurnsAtOnce("nm.turns_at_once");
+
 void mlir::nm::hoistViews(scf::ForOp loop, Value view) {
   Operation *op = view.getDefiningOp();
   if (!isa_and_present<memref::CastOp, memref::SubViewOp, StageStoresOp>(op) ||
@@ -199,6 +203,8 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
   rewriter.setInsertionPoint(loop);
   FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
       rewriter, carried, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
+  if (int64_t turns = expansion.countTurnsAtOnce(); turns > 1)
+    (*carrying)->setAttr(kTurnsAtOnce, rewriter.getI64IntegerAttr(turns));
   // Behind the tokens that the loop carried before.
   ValueRange results = (*carrying)->getResults().take_back(carried.size());
   SmallVector<Value> result(results.take_front(sums.size()));
@@ -252,11 +258,13 @@ SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
              : expansion.expand(rewriter, op, sums);
 }
 
-void mlir::nm::unrollTurns(Block &body, int64_t turns) {
+void mlir::nm::unrollTurns(Block &body) {
   SmallVector<scf::ForOp> loops;
   for (auto loop : body.getOps<scf::ForOp>())
-    if (turns > 1 && loop.getNumRegionIterArgs() != 0)
+    if (loop->hasAttr(kTurnsAtOnce))
       loops.push_back(loop);
-  for (scf::ForOp loop : loops)
-    (void)loopUnrollByFactor(loop, uint64_t(turns));
+  for (scf::ForOp loop : loops) {
+    auto turns = cast<IntegerAttr>(loop->removeAttr(kTurnsAtOnce));
+    (void)loopUnrollByFactor(loop, uint64_t(turns.getInt()));
+  }
 }

@@ -28,8 +28,9 @@ SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
                                 SparseProductOpInterface op,
                                 TileExpansion &expansion, ArrayRef<Value> sums);
 
-/// Makes as many turns one of the loops over k in `body`, which carry the sums.
-void unrollTurns(Block &body, int64_t turns);
+/// Makes as many turns one of the loops over k in `body` as their products
+/// want, once the copies that turns make are expanded.
+void unrollTurns(Block &body);
 
 /// Adds the product to `sums`.
 SmallVector<Value> expandProduct(RewriterBase &rewriter,

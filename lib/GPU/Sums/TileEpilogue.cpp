@@ -14,25 +14,28 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-OpOperand *TileEpilogue::getSums() const {
+SmallVector<OpOperand *> TileEpilogue::listSums() const {
   OpOperand *init = op.getDpsInitOperand(0);
   if (op.payloadUsesValueFromOperand(init))
-    return init;
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (findOwnMemory(input->get()))
-      return input;
-  return nullptr;
+    return {init};
+  return llvm::filter_to_vector(
+      op.getDpsInputOperands(), [&](OpOperand *input) {
+        return memory && findOwnMemory(input->get()) == memory;
+      });
+}
+
+OpOperand *TileEpilogue::getSums() const {
+  SmallVector<OpOperand *> sums = listSums();
+  return sums.empty() ? nullptr : sums.front();
 }
 
 OpOperand *TileEpilogue::getSecondSums() const {
-  OpOperand *first = getSums();
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (first && input != first && findOwnMemory(input->get()))
-      return input;
-  return nullptr;
+  SmallVector<OpOperand *> sums = listSums();
+  return sums.size() < 2 ? nullptr : sums[1];
 }
 
-FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block) {
+FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block,
+                                                          Value sums) {
   SmallVector<linalg::GenericOp> generics(block.getOps<linalg::GenericOp>());
   if (generics.empty())
     return std::optional<TileEpilogue>();
@@ -47,7 +50,7 @@ FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block) {
   if (generics.size() > 1 || !isElementwise)
     return op.emitOpError() << "expected one elementwise op after the products "
                                "of a block, which takes their sums";
-  return std::optional<TileEpilogue>(TileEpilogue(op));
+  return std::optional<TileEpilogue>(TileEpilogue(op, findOwnMemory(sums)));
 }
 
 /// Elements of `operand` from `offset` after `indices` on: one, or as many as
@@ -158,9 +161,6 @@ Value TileEpilogue::apply(OpBuilder &builder, Value sum, Value second,
 }
 
 void TileEpilogue::erase(RewriterBase &rewriter) const {
-  OpOperand *sums = getSums();
-  memref::AllocOp memory =
-      sums ? findOwnMemory(sums->get()) : memref::AllocOp();
   rewriter.eraseOp(op);
   if (memory)
     eraseOwnMemory(rewriter, memory);

@@ -25,8 +25,9 @@ Value loadOperand(OpBuilder &builder, Location loc, Value operand,
 /// epilogue. A thread runs it on the sums that it has in registers.
 class TileEpilogue {
 public:
-  /// The epilogue in `block`, which makes a tile of C, if there is one.
-  static FailureOr<std::optional<TileEpilogue>> find(Block &block);
+  /// The epilogue in `block`, which makes a tile of C of the sums in `sums`, if
+  /// there is one.
+  static FailureOr<std::optional<TileEpilogue>> find(Block &block, Value sums);
 
   linalg::GenericOp getOp() const { return op; }
 
@@ -63,13 +64,18 @@ public:
   void erase(RewriterBase &rewriter) const;
 
 private:
-  explicit TileEpilogue(linalg::GenericOp op) : op(op) {}
+  TileEpilogue(linalg::GenericOp op, memref::AllocOp memory)
+      : op(op), memory(memory) {}
 
-  /// The operand whose elements are sums of the second half of the tile's
-  /// columns; null where each element is made of one sum.
+  /// The operands that are in the memory of the sums: none, the sums, or those
+  /// of the first and the second half of the tile's columns.
+  SmallVector<OpOperand *> listSums() const;
+  /// The latter; null where each element is made of one sum.
   OpOperand *getSecondSums() const;
 
   mutable linalg::GenericOp op;
+  /// The memory of the block's own that the sums are in; null where C is.
+  mutable memref::AllocOp memory;
 };
 
 } // namespace mlir::nm

@@ -157,7 +157,7 @@ LogicalResult mlir::nm::expandCombine(RewriterBase &rewriter,
     return combines.back().emitOpError()
            << "expected one nm.combine in blocks, but got " << combines.size();
   FailureOr<std::optional<TileEpilogue>> epilogue =
-      TileEpilogue::find(*loop.getBody());
+      TileEpilogue::find(*loop.getBody(), combines.front().getC());
   if (failed(epilogue))
     return failure();
   CombinedElements elements(rewriter, combines.front(),

@@ -193,10 +193,10 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
   }
   if (*cluster)
     (*expansion)->sharedC = (*cluster)->getC();
-  linalg::FillOp fill = findFill(
-      *cluster ? (*cluster)->getC() : products->front().getC(), blocks);
+  Value whole = *cluster ? (*cluster)->getC() : products->front().getC();
+  linalg::FillOp fill = findFill(whole, blocks);
   FailureOr<std::optional<TileEpilogue>> epilogue =
-      TileEpilogue::find(*blocks.getBody());
+      TileEpilogue::find(*blocks.getBody(), whole);
   if (failed(epilogue))
     return failure();
   (*expansion)->epilogue = *epilogue;
@@ -216,7 +216,7 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
   if (*epilogue)
     (*epilogue)->erase(rewriter);
   expandAllCopies(rewriter, blocks, tile->threads, places);
-  unrollTurns(*blocks.getBody(), (*expansion)->countTurnsAtOnce());
+  unrollTurns(*blocks.getBody());
   return launchTiles(rewriter, blocks, tile->threads, schedule,
                      maxSharedMemory);
 }

@@ -80,7 +80,8 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
   rewriter.setInsertionPointToStart(&tile);
   SmallVector<Value> sums = expansion.begin(rewriter, loc);
   linalg::FillOp fill = findFill(product.getC(), blocks);
-  FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(tile);
+  FailureOr<std::optional<TileEpilogue>> epilogue =
+      TileEpilogue::find(tile, product.getC());
   if (failed(epilogue))
     return failure();
   expansion.epilogue = *epilogue;
@@ -177,7 +178,7 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
       return failure();
   for (WarpsOp role : roles)
     awaitBufferedStores(rewriter, role);
-  unrollTurns(*consumers->tile, (*expansion)->countTurnsAtOnce());
+  unrollTurns(*consumers->tile);
   barriers->lower(rewriter, blocks);
   for (WarpsOp role : roles)
     lowerRole(rewriter, role, tile->threads);
