@@ -45,9 +45,6 @@ private:
   /// The position in A of k and m.
   SmallVector<Value> positionInA(Value k, Value m) const;
   Value isInside(Value k, Value m);
-  Value loadOne(Value k, Value m);
-  Value loadAlongK(Value k, Value m);
-  Value loadAlongM(Value k, Value m);
   /// `count` neighbours from (k, m) on, along k or m, one by one.
   Value loadOneByOne(Value k, Value m, int64_t count, bool alongK);
   Value loadChunk(Value k, Value m, int64_t count, bool alongK);

@@ -21,11 +21,8 @@ struct RowsOfTile {
   static FailureOr<std::optional<RowsOfTile>> takeFrom(SpMMOp op,
                                                        const GpuTile &tile);
 
-  ::nm::Pattern getPattern() const { return attr.getPattern().getPattern(); }
   /// Units of the list of one window.
   int64_t unitsOfList() const { return attr.getUnitsOfWindow(); }
-  /// Whether the lists name one unit after the other: those that are kept.
-  bool keepsAll() const { return unitsOfList() == getPattern().n; }
   /// Rows of the tile in shared memory.
   int64_t count() const { return attr.countRows(); }
 };

@@ -43,7 +43,6 @@ private:
   Value stageIndices();
   bool isRowMajor() { return copies.layoutA == ::nm::TileOrder::RowMajor; }
   bool hasStagingBuffer() { return copies.copyA == ::nm::CopyKind::Matrices; }
-  bool keepsAllRows() { return rows && rows->keepsAll(); }
   bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
 
   /// The tile and its operands, and how these are staged.

@@ -120,14 +120,6 @@ public:
   void estimate(int64_t parts);
 
 private:
-  /// Whether no row only fills an instruction up, and each producer starts with
-  /// a window or all are in one.
-  bool isEven() const {
-    int64_t ofWarp = rows.padded / kProducers, ofWindow = pattern.keptRows();
-    return rows.padded == rows.kept &&
-           (gathersWgmmaUnits(pattern, schedule.splits) ||
-            ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0);
-  }
   double clocksOfTile(int64_t together) const;
   double multiplyClocks() const {
     return 2.0 * double(rows.padded * schedule.blockM * schedule.blockN) /
