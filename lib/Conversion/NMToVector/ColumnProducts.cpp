@@ -69,6 +69,11 @@ private:
   struct Corner {
     Value row, k;
   };
+  /// A tile of k, and whether it is known to be the first one.
+  struct KTile {
+    Value number;
+    bool isFirst;
+  };
 
   Value loadFirst(Value column, Value kTile) {
     return loadNumber(column, kTile, 0);
@@ -89,9 +94,10 @@ private:
   void deallocate(const Scratch &scratch);
   void expandImage();
   void expandRows(Value firstRow, Value endRow, const Scratch &scratch);
-  Value sumColumn(Value column, Value kTile, Value first,
-                  const Scratch &scratch, const Rows &rows);
-  void storeSums(Value column, Value kTile, const Scratch &scratch,
+  void expandTile(KTile kTile, const Scratch &scratch, const Rows &rows);
+  void sumColumn(Value column, KTile kTile, Value first, Value end,
+                 const Scratch &scratch, const Rows &rows);
+  void storeSums(Value column, KTile kTile, const Scratch &scratch,
                  const Rows &rows, ArrayRef<Value> sums);
   /// Whether a column's sums are whole when a tile of k is done, and C has them
   /// side by side.
@@ -241,23 +247,39 @@ void ColumnProducts::expandMany() {
 
 void ColumnProducts::expandRows(Value firstRow, Value endRow,
                                 const Scratch &scratch) {
-  e.loop(e.index(0), e.index(tiles), 1, [&](Value kTile) {
-    Value firstK = e.mul(kTile, form.tileRows);
-    Value kRows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
-    if (scratch.a)
-      layOutA(e, tile,
-              {firstRow, firstK, kRows, scratch.vectors, scratch.a,
-               scratch.imageRows, scratch.isWhole, isOfPairs()});
-    // A column's weights begin where those of the column before end.
-    e.loop(e.index(0), tile.n, 1, {loadFirst(e.index(0), kTile)},
-           [&](Value column, ArrayRef<Value> first) -> SmallVector<Value> {
-             return {sumColumn(column, kTile, first.front(), scratch,
-                               {firstRow, endRow})};
-           });
-  });
+  Rows rows = {firstRow, endRow};
+  expandTile({e.index(0), /*isFirst=*/true}, scratch, rows);
+  if (tiles > 1)
+    e.loop(e.index(1), e.index(tiles), 1, [&](Value kTile) {
+      expandTile({kTile, /*isFirst=*/false}, scratch, rows);
+    });
   if (!sumsAtOnce())
     writeSums(e, tile,
               {scratch.sums, firstRow, e.index(0), scratch.vectors, endRow});
+}
+
+void ColumnProducts::expandTile(KTile kTile, const Scratch &scratch,
+                                const Rows &rows) {
+  Value firstK = e.mul(kTile.number, form.tileRows);
+  Value kRows = e.min(e.sub(e.index(tile.k), firstK), form.tileRows);
+  if (scratch.a)
+    layOutA(e, tile,
+            {rows.first, firstK, kRows, scratch.vectors, scratch.a,
+             scratch.imageRows, scratch.isWhole, isOfPairs()});
+  // A column's weights begin where those of the column before end.
+  e.loop(e.index(0), tile.n, 1, {loadFirst(e.index(0), kTile.number)},
+         [&](Value column, ArrayRef<Value> begin) -> SmallVector<Value> {
+           Value first = begin.front(), end = loadEnd(column, kTile.number);
+           auto sum = [&] {
+             sumColumn(column, kTile, first, end, scratch, rows);
+           };
+           // A column of a convolution in groups has weights in few tiles.
+           if (kTile.isFirst)
+             sum();
+           else
+             e.ifThenElse(e.less(first, end), sum, [] {});
+           return {end};
+         });
 }
 
 /// A vector of row `row` of the tile of A that begins at `corner`.
@@ -343,31 +365,29 @@ SmallVector<Value> ColumnProducts::sumInTwoChains(
 }
 
 /// Adds the sums of a tile of k to those before, or writes them to C.
-void ColumnProducts::storeSums(Value column, Value kTile,
+void ColumnProducts::storeSums(Value column, KTile kTile,
                                const Scratch &scratch, const Rows &rows,
                                ArrayRef<Value> sums) {
-  Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                  kTile, e.index(0));
-  for (auto [vector, sum] : llvm::enumerate(sums)) {
-    Value offset = e.index(vector * e.lanes);
+  for (auto [vector, each] : llvm::enumerate(sums)) {
+    Value offset = e.index(vector * e.lanes), sum = each;
     if (sumsAtOnce()) {
       Value row = e.add(rows.first, offset);
       tile.write(e, sum, row, column, /*alongM=*/true, e.sub(rows.end, row));
       continue;
     }
     SmallVector<Value> place = {column, offset};
-    Value before =
-        e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
-    e.store(e.addElements(before, sum), scratch.sums, place);
+    if (!kTile.isFirst)
+      sum = e.addElements(e.load(scratch.sums, place), sum);
+    e.store(sum, scratch.sums, place);
   }
 }
 
-/// Adds the products of a column's weights in a tile of k, of which `first` is
-/// the first one, and returns where they end.
-Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
-                                const Scratch &scratch, const Rows &rows) {
-  Value end = loadEnd(column, kTile);
-  Corner corner = {rows.first, e.mul(kTile, form.tileRows)};
+/// Adds the products of a column's weights in a tile of k, from `first` to
+/// `end`.
+void ColumnProducts::sumColumn(Value column, KTile kTile, Value first,
+                               Value end, const Scratch &scratch,
+                               const Rows &rows) {
+  Corner corner = {rows.first, e.mul(kTile.number, form.tileRows)};
   if (isOfPairs()) {
     auto addTwo = [&](Value place, ArrayRef<Value> before) {
       return addPair(place, end, scratch, before);
@@ -376,7 +396,7 @@ Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
     // foreseen.
     storeSums(column, kTile, scratch, rows,
               sumInTwoChains(first, end, 2, scratch.vectors, addTwo));
-    return end;
+    return;
   }
   auto addOne = [&](Value place, ArrayRef<Value> before) {
     return addWeight(place, corner, scratch, before);
@@ -388,7 +408,6 @@ Value ColumnProducts::sumColumn(Value column, Value kTile, Value first,
     first = even;
   }
   storeSums(column, kTile, scratch, rows, e.loop(first, end, 1, sums, addOne));
-  return end;
 }
 
 //===----------------------------------------------------------------------===//
