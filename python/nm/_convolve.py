@@ -46,7 +46,7 @@ def convolve(image: Any, w: SparseTensor, windows: Windows, bias: Any = None) ->
 
     Args:
         image: ``[batch, channels, sizes...]`` of f32, f16 or bf16.
-        w: ``[out, taps and channels]`` of its type, compressed with axis=1.
+        w: ``[out, channels and taps]`` of its type, compressed with axis=1.
         windows: the taps, and where they are.
         bias: ``[out]`` of its type, or None.
 
@@ -116,7 +116,7 @@ def _text(shape: Sequence[int], w: SparseTensor, windows: Windows, has_bias: boo
         around = fn.fill(0, (*shape[:2], *windows.padded(shape[2:])), w.dtype)
         image = fn.insert(image, around, [0, 0, *windows.padding])
     sums = fn.convolve(NAMES[len(windows.taps)], image,
-                       fn.filter(weight, [*windows.taps, shape[1]]),
+                       fn.filter_of_channels(weight, [shape[1], *windows.taps]),
                        fn.fill(0, result, w.dtype), windows.stride, windows.dilation)
     if bias is None:
         return fn.text([sums])

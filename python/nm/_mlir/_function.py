@@ -283,16 +283,19 @@ class FunctionText:
                   f"{init.type}) -> {init.type}")
         return result
 
-    def filter(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
+    def filter_of_channels(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
         """A filter, output channels and input channels first, of its matrix
-        [out, taps and channels]."""
-        out = weight.shape[0]
-        expanded = Tensor(self.fresh(), (out, *reduced), weight.element)
-        places = range(1, 1 + len(reduced))
+        [out, channels and taps]."""
+        expanded = Tensor(self.fresh(), (weight.shape[0], *reduced), weight.element)
         self.line(f"{expanded.name} = tensor.expand_shape {weight.name} "
-                  f"{_listed([range(1), places])} output_shape "
+                  f"{_listed([range(1), range(1, 1 + len(reduced))])} output_shape "
                   f"{list(expanded.shape)} : {weight.type} into {expanded.type}")
-        order = [0, len(reduced), *places[:-1]]
+        return expanded
+
+    def filter(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
+        """The same of its matrix [out, taps and channels]."""
+        expanded = self.filter_of_channels(weight, reduced)
+        order = [0, len(reduced), *range(1, len(reduced))]
         shape = [expanded.shape[dim] for dim in order]
         empty = self.empty(shape, weight.element)
         result = Tensor(self.fresh(), empty.shape, empty.element)

@@ -2,8 +2,9 @@
 alone.
 
 The weight is ``[out, taps and channels of a group]``. All groups are one product, of patches of
-the whole image, whose weight ``[out, taps and channels]`` keeps in each row those of its group.
-It has no pattern but that, so it is unstructured, and nothing is computed for its zeros.
+the whole image, whose weight ``[out, channels and taps]`` keeps in each row those of its group.
+It has no pattern but that, so it is unstructured, and nothing is computed for its zeros. Channels
+come first, so that those of a group lie together, in few tiles of k.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ _MOST_APART, _LEAST_OUTPUTS, _LEAST_VECTOR = 4, 64, 8
 
 
 def whole_matrix(matrix: Tensor, groups: int, channels: int) -> Tensor:
-    """``[out, taps and channels]`` of ``[out, taps and channels of a group]``, with zeros for the
+    """``[out, channels and taps]`` of ``[out, taps and channels of a group]``, with zeros for the
     channels of other groups.
 
     Args:
         channels: of one group.
     """
     parts = matrix.unflatten(1, (-1, channels)).unflatten(0, (groups, -1))
-    whole = matrix.new_zeros(*parts.shape[:3], groups, channels)
-    whole.diagonal(dim1=0, dim2=3).copy_(parts.movedim(0, -1))
+    _, outputs, taps, _ = parts.shape
+    whole = matrix.new_zeros(groups, outputs, groups, channels, taps)
+    whole.diagonal(dim1=0, dim2=2).copy_(parts.permute(1, 3, 2, 0))
     return whole.flatten(2).flatten(0, 1)
 
 

@@ -9,9 +9,8 @@ import torch
 
 from ..._convolve import NAMES
 from ..._mlir import Body, Dim, Scalar, Tensor
-from ..._mlir._function import EncodedTensor
 from ..._mlir._scalars import compute_type
-from ._channel_groups import condensed_parts, dense_part
+from ._channel_groups import condensed_filters, whole_filter
 from ._context import Constant, Context, lowers
 
 
@@ -38,17 +37,11 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
     if not isinstance(weight, Constant):
         raise c.refuse("a weight in groups that is a parameter of the model, not one "
                        "that is computed")
-    whole = dense_part(c, weight, groups)
-    if whole is not None:
-        return add_bias(c, _products(c, padded, [whole], places), bias)
-    filters = weight.tensor.chunk(groups)
-    channels = filters[0].shape[1]
-    shape = (c.shape[0], filters[0].shape[0], *c.shape[2:])
-    parts = [_dense(c, c.fn.slice(padded, 1, i * channels, channels),
-                    c.tensor(Constant(f"{weight.key}.group{i}", each)), shape, places)
-             for i, each in enumerate(filters)]
-    return add_bias(c, c.fn.concatenate(
-        parts, 1, (*c.shape[:1], weight.shape[0], *c.shape[2:])), bias)
+    whole = whole_filter(c, weight, groups)
+    filters = [whole] if whole is not None else [
+        c.tensor(Constant(f"{weight.key}.group{i}", each))
+        for i, each in enumerate(weight.tensor.chunk(groups))]
+    return add_bias(c, _products(c, padded, filters, places), bias)
 
 
 @lowers("nm.convolution")
@@ -59,22 +52,19 @@ def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
     places = _Places.of(taps, stride, padding, dilation)
     padded = places.pad(c, c.tensor(x), 0)
     if groups != 1:
-        parts = condensed_parts(c, values, indices, form, groups, padded.shape[1] // groups)
-        return add_bias(c, _products(c, padded, parts, places), bias)
+        filters = condensed_filters(c, values, indices, form, groups,
+                                    [*taps, padded.shape[1] // groups])
+        return add_bias(c, _products(c, padded, filters, places), bias)
     filter_ = c.fn.filter(c.condensed(values, indices, form), [*taps, padded.shape[1]])
     return add_bias(c, _dense(c, padded, filter_, c.shape, places), bias)
 
 
-def _products(c: Context, x: Tensor, weights: Sequence[EncodedTensor], places: _Places
-              ) -> Tensor:
-    """The product of each weight with its share of the channels."""
-    channels = x.shape[1] // len(weights)
-    parts = []
-    for i, weight in enumerate(weights):
-        filter_ = c.fn.filter(weight, [*places.taps, channels])
-        shape = (c.shape[0], weight.shape[0], *c.shape[2:])
-        parts.append(_dense(c, c.fn.slice(x, 1, i * channels, channels), filter_, shape,
-                            places))
+def _products(c: Context, x: Tensor, filters: Sequence[Tensor], places: _Places) -> Tensor:
+    """Those of each filter with its share of the channels."""
+    channels = x.shape[1] // len(filters)
+    parts = [_dense(c, c.fn.slice(x, 1, i * channels, channels), each,
+                    (c.shape[0], each.shape[0], *c.shape[2:]), places)
+             for i, each in enumerate(filters)]
     return c.fn.concatenate(parts, 1, c.shape)
 
 
