@@ -1,6 +1,7 @@
 """Unstructured weights: formats, files and products, against float64."""
 
 import json
+import re
 
 import nm
 import numpy as np
@@ -251,6 +252,31 @@ def test_zeros_between_weights_are_told(rng):
     with pytest.raises(nm.CompileError, match="zeros stand between weights"):
         nm.compile(module(1, dense), target="sim:sm_90a", schedule="gemv_columns",
                    dense_fallback=False)
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("is_loaded", [True, False])
+@pytest.mark.parametrize("rows,share", [(3, 0.05), (3, 0.6), (40, 0.1), (40, 0.6)])
+def test_no_pruned_weight_meets_an_infinity(rng, rows, share, is_loaded, element):
+    """With dense_fallback=False, however many rows there are and weights kept."""
+    kind = {"f32": np.float32, "f16": np.float16}[element]
+    dense = draw_weight(rng, (300, 90), share, kind)
+    text = module(rows, dense, element, result="f32")
+    if is_loaded:
+        pattern = f"unstructured, kept = {np.count_nonzero(dense)}"
+        b = f"tensor<300x90x{element}"
+        text = re.sub(r"  %b = arith.constant.*\n", "", text).replace(
+            ") -> tensor", f", %b: {b}, #nm.encoding<{pattern}>>) -> tensor", 1).replace(
+            f"{b}>)\n", f"{b}, #nm.encoding<{pattern}>>)\n")
+    compiled = nm.compile(text, target="sim:sm_90a", dense_fallback=False, cache=False)
+    x = rng.standard_normal((rows, 300)).astype(kind)
+    x[0, 7], x[1, 9] = np.inf, np.nan
+    weights = [nm.compress(dense, pattern, axis=0)] if is_loaded else []
+    y = np.asarray(compiled(x, *weights))
+    for row, k, wrong in ((0, 7, np.isinf), (1, 9, np.isnan)):
+        np.testing.assert_array_equal(wrong(y[row]), dense[k] != 0)
+        assert np.isfinite(y[row, dense[k] == 0]).all()
+    assert np.isfinite(y[2:]).all()
 
 
 def test_prunes_to_a_sparsity(rng):

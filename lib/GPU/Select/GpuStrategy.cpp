@@ -101,6 +101,14 @@ static double estimatePackingAtCalls(const ScheduleRequest &request,
   return double(kept * kPicoseconds) / double(kMillion);
 }
 
+/// Whether `schedule` has zeros in place of weights that are kept anywhere, and
+/// these may meet no activation.
+static bool hasForbiddenZeros(const ::nm::GpuProduct &product,
+                              ScheduleAttrInterface schedule) {
+  return product.kept != 0 && product.avoidsPrunedWeights &&
+         ::nm::isFloat(product.type) && !skipsZeros(schedule, product);
+}
+
 /// The schedule that `strategy` chooses. Its estimate has what copies of A and
 /// packing of weights take before the product.
 static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
@@ -110,6 +118,10 @@ static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
       strategy.readsImages() &&
       (!request.product.hasChannelsLast || strategy.readsChannelsLast());
   ::nm::Result<ScheduleChoice> choice = strategy.choose(own);
+  if (choice && choice->schedule &&
+      hasForbiddenZeros(own.product, choice->schedule))
+    return ::nm::Error{choice->schedule.getStrategyName().str() +
+                       ": zeros stand in place of pruned weights"};
   if (choice && choice->schedule)
     choice->microseconds += estimatePackingAtCalls(request, choice->schedule);
   if (choice && choice->schedule && !own.product.hasImage)

@@ -19,39 +19,35 @@ using namespace nm;
 /// Rows of A of a block.
 static constexpr int64_t kMostRows = 8;
 /// Accesses of shared memory by 32 lanes that each pick a k anywhere, whose
-/// words of one, two and four are read at once, two and four of which take that
+/// one, two or four words are read at once, two and four of which take that
 /// many turns of the banks. The most of 32 balls in one of 32 bins, in the
 /// mean, is 3.5, and the simulator counts 3. Weights that have rows are ordered
-/// for words of four.
+/// for four.
 struct Accesses {
-  double anywhere, ordered;
+  int64_t anywhere, ordered;
 };
-static constexpr Accesses kAccesses[] = {{3, 2.6}, {6, 4}, {10.2, 4.6}};
+static constexpr Accesses kAccesses[] = {{3, 3}, {6, 4}, {10, 5}};
 /// Warps of a multiprocessor with which half of the time is latency. One row of
 /// 8192 x 8192, half of the weights: 39 us with 8 warps, 28 with 16 and 22.5 to
 /// 24.6 with 32; of 4096 x 4096 10.6 with 8 and 8.0 with 16 (an H200,
 /// 2026-11-29). Steps that are loaded three and four ahead take longer than two
 /// ahead.
 static constexpr int64_t kLatencyWarps = 6;
-/// How much longer several rows are multiplied where two steps are on their
-/// way: the registers of the second are moved to those of the first. 21
-/// products of 2 to 8 rows took 1.04 to 1.24 times as long, but for one (an
-/// H200, 2026-11-30).
-static constexpr double kMovedRegisters = 1.25;
 /// Standard deviations from the mean to the longest of a slice's 32 columns.
 static constexpr int64_t kLongestColumn = 2;
 /// Instructions of a weight besides those of its rows: its gap, its place, and
 /// its value as an accumulator; and of a step.
 static constexpr int64_t kInstructions = 4, kInstructionsOfStep = 24;
 static constexpr int64_t kMaxThreads = 1024;
-/// The part of a step and of those ahead that is on its way in the mean.
-static constexpr double kShareOfStep = 2.0 / 3;
-/// The part of what they add up to that eight rows take with gaps: seven
-/// products of f16 at 50 to 90 % took 0.70 to 0.91 of it (an H200, 2026-11-29);
-/// and that products take whose weights have rows: 40 of f16 with 4 to 16 rows
-/// at 70 and 90 % took 0.66 to 0.97 of it (an H200, 2026-11-30).
-static constexpr double kTakenOfEight = 0.75, kTakenOfRows = 0.83;
+/// Rows of which weights with gaps are as fast: up to two.
 static constexpr int64_t kFewRows = 2;
+/// Of what they add up to, the twelfths that eight rows take with gaps (seven
+/// products of f16 at 50 to 90 % took 0.70 to 0.91 of it, an H200, 2026-11-29),
+/// and that products take whose weights have rows: of f32 and i8 (five took
+/// 0.66 to 0.71, and three 0.72 to 0.95), and of 16 bits (40 took 0.66 to 0.97,
+/// 2026-11-30).
+static constexpr int64_t kTwelfthsOfEight = 9, kTwelfthsOfRows = 9,
+                         kTwelfthsOfHalves = 10;
 
 /// The steps of weights that are not known, as many of them in every column and
 /// anywhere in it.
@@ -112,6 +108,12 @@ private:
            double(form.slices(product.n) * (parts + 1) * EllForm::kListBytes);
   }
   double clocksOfStep() const;
+  /// Of what the parts of the time add up to.
+  int64_t twelfths() const {
+    if (form.hasRows())
+      return elementBytes == 2 ? kTwelfthsOfHalves : kTwelfthsOfRows;
+    return rows() == kMostRows ? kTwelfthsOfEight : 12;
+  }
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -171,8 +173,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
           concurrent = std::min(resident, ofOne);
   double bytes = weightBytes(sliceK) * double(product.batch * tilesOfM);
   // A step that is multiplied was on its way until then.
-  double inFlight = double(concurrent * threads * laneBytes()) *
-                    double(stages + 1) * kShareOfStep;
+  double inFlight =
+      double(concurrent * threads * laneBytes()) * double(stages + 1) * 2 / 3;
   double rate = std::min(inFlight / kBusyLatency / 1000,
                          chip.rates.received * chip.clockGHz);
   double chips = double(std::min(blocks, chip.multiprocessors));
@@ -186,8 +188,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
   double turns = std::ceil(stepsOfSlice / double(sliceK));
   double compute = microsecondsUnderLoad(
       double(ofOne) * double(warps) * turns * clocksOfStep() *
-          (1 + double(kLatencyWarps) / double(concurrent * warps)) *
-          (stages > 1 && rows() > 1 ? kMovedRegisters : 1),
+          (1 + double(kLatencyWarps) / double(concurrent * warps)),
       chip);
   double staged =
       double(ofOne) * double(schedule.blockM) * double(product.k) *
@@ -195,10 +196,7 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
       (chip.rates.received / 2 * chip.clockGHz * chip.rates.loadedClock * 1000);
   schedule.microseconds = chip.rates.launch + std::max(memory, compute) +
                           kNotHidden * std::min(memory, compute) + staged;
-  if (form.hasRows() && rows() > kFewRows)
-    schedule.microseconds *= kTakenOfRows;
-  else if (rows() == kMostRows)
-    schedule.microseconds *= kTakenOfEight;
+  schedule.microseconds *= double(twelfths()) / 12;
   schedule.multiplyFloor =
       double(product.allRows()) * double(steps.total * EllForm::stepValues()) /
       (double(chip.multiprocessors * chip.fmaPerClock) * chip.clockGHz) / 1000;
@@ -229,10 +227,17 @@ Result<GpuSchedule> nm::selectGemvColumnsSchedule(const GpuProduct &product,
     return Error{reason};
   std::optional<GpuSchedule> best;
   for (int64_t bits : EllForm::kBits) {
+    if (bits == EllForm::kRowBits && product.rows() <= kFewRows)
+      continue;
     Candidate candidate(product, chip, bits);
     for (int64_t warpsN : {1, 2, 4})
       for (int64_t sliceK : {16, 8, 4, 2, 1})
         for (int64_t stages : {2, 1}) {
+          // Of several rows the registers of a second step are moved to those
+          // of the first: 20 of 21 products of 2 to 8 rows took 1.04 to 1.24
+          // times as long with two (an H200, 2026-11-30).
+          if (stages > 1 && product.rows() > 1)
+            continue;
           std::optional<GpuSchedule> other =
               candidate.estimate(warpsN, sliceK, stages);
           if (other && (!best || other->microseconds < best->microseconds))
