@@ -407,6 +407,19 @@ def test_drawn_parts_of_images(number):
     check_image(case, "mma_image", str(rng.choice(ways)))
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_parts_of_images_and_fewer_rows_than_a_window_keeps(number):
+    """Rows behind k, of which a condensed form has places, are in no image."""
+    rng = np.random.default_rng([SEED, 700 + number])
+    forms = forms_of_planes()
+    case = None
+    while (case is None or not case.encoded or not 0 < len(case.matrix) % 32 < 8
+           or not suits(case, "mma_image", "the patches of an image in planes")):
+        case = Case(rng, forms[number % len(forms)], "8:32, block = 1x32", most=20,
+                    element="f16")
+    check(case, "sim:sm_90a", schedule="mma_image")
+
+
 @pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24),
                                              ("mma_sync", 24), ("mma_image", 32)])
 def test_images_were_read_in_place(strategy, drawn):

@@ -52,7 +52,15 @@ private:
   /// Columns of the warp's that have one unit.
   int64_t unitColumns() const { return std::min(panel, tile.warpN); }
   int64_t units() const { return tile.warpN / unitColumns(); }
-  bool hasRest() const { return keptRows % kImageStep != 0; }
+  /// Whether instructions have kept rows behind the last one, or the last
+  /// window has fewer rows of k than are kept of it.
+  bool hasRest() const {
+    return keptRows % kImageStep != 0 || keepsRowsBehindK();
+  }
+  bool keepsRowsBehindK() const {
+    int64_t rest = k % (pattern.m * pattern.bk);
+    return rest != 0 && rest < pattern.n * pattern.bk;
+  }
   Value findPanel(ThreadEmitter &emitter, Value weights, Value column) const;
   Value loadRow(ThreadEmitter &emitter, SpMMOp op, Value panel,
                 Value row) const;
@@ -73,7 +81,7 @@ private:
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;
   Type type;
-  int64_t panel, keptRows;
+  int64_t panel, k, keptRows;
   bool areWeightsRows;
   /// Whether a lane's rows of an instruction are of one tap.
   bool haveOneTap = false;
@@ -88,10 +96,8 @@ MmaImageExpansion::MmaImageExpansion(SpMMOp op, const GpuTile &tile)
       pattern(op.getPattern().getPattern()),
       packing(op.getPanelPacking().getPacking()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
-      panel(packing.panel),
-      keptRows(pattern.condensedRows(
-          cast<SparseProductOpInterface>(*op).getStaticK())),
-      areWeightsRows(op.getTransposeC()) {}
+      panel(packing.panel), k(cast<SparseProductOpInterface>(*op).getStaticK()),
+      keptRows(pattern.condensedRows(k)), areWeightsRows(op.getTransposeC()) {}
 
 //===----------------------------------------------------------------------===//
 // The list of rows
@@ -141,8 +147,13 @@ void MmaImageExpansion::listRows(ThreadEmitter &emitter, SpMMOp op,
           isKept = body.less(row, body.i32(keptRows));
           kept = body.least(row, body.i32(keptRows - 1));
         }
-        ImagePlaces::Part part =
-            places.placeOfRow(body, loadRow(body, op, number, kept));
+        Value ofK = loadRow(body, op, number, kept);
+        if (keepsRowsBehindK()) {
+          isKept = arith::AndIOp::create(inner, loc, isKept,
+                                         body.less(ofK, body.i32(k)));
+          ofK = body.least(ofK, body.i32(k - 1));
+        }
+        ImagePlaces::Part part = places.placeOfRow(body, ofK);
         Value taps = part.taps ? part.taps : body.i32(0);
         if (isKept)
           taps = arith::SelectOp::create(inner, loc, isKept, taps,
