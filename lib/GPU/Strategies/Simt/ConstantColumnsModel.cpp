@@ -19,6 +19,8 @@
 using namespace nm;
 
 static constexpr int64_t kMaxWarps = 32;
+/// Columns of a warp, some of which a product of fewer does not have.
+static constexpr int64_t kLeastColumns = 4;
 /// Rows of A that are loaded together.
 static constexpr int64_t kRowsAtOnce = 16;
 // Fitted to 89 tiles of eight products on an H200 (2026-11-29, row-major C).
@@ -57,7 +59,8 @@ struct Candidate {
 
 std::optional<GpuSchedule> Candidate::estimate(int64_t warpsM, int64_t warpN,
                                                int64_t sliceK) const {
-  if (warpN > product.n || (sliceK > 1 && sliceK * 8 > product.k))
+  bool isTooWide = warpN > std::max(kLeastColumns, product.n);
+  if (isTooWide || (sliceK > 1 && sliceK * 8 > product.k))
     return std::nullopt;
   GpuSchedule schedule;
   schedule.threadM = 1;
@@ -107,7 +110,7 @@ Result<GpuSchedule> nm::selectConstantColumns(const GpuProduct &product,
   std::optional<GpuSchedule> best;
   Candidate candidate{product, chip};
   for (int64_t warpsM : {4, 2, 1, 8})
-    for (int64_t warpN : {16, 32, 8, 4})
+    for (int64_t warpN : {int64_t(16), int64_t(32), int64_t(8), kLeastColumns})
       for (int64_t sliceK : {1, 2, 4, 8}) {
         if (warpsM * sliceK > kMaxWarps)
           continue;
@@ -117,6 +120,6 @@ Result<GpuSchedule> nm::selectConstantColumns(const GpuProduct &product,
           best = other;
       }
   if (!best)
-    return Error{"simt_columns: too few columns or rows to become code"};
+    return Error{"simt_columns: too few rows to become code"};
   return *best;
 }
