@@ -244,11 +244,14 @@ def test_sparsify(monkeypatch):
 def test_estimates_of_records():
     from nm.torch._layer_timing import _estimate
     record = nm.ProductRecord(estimate_us=10.0, dense_us=15.0)
-    assert _estimate(record, 9.0) == 1.5
+    assert _estimate(record.speedup, record, 9.0) == 1.5
     ours = nm.ProductRecord(estimate_us=2.5)
-    assert _estimate(ours, 5e-6) == pytest.approx(2)
-    assert _estimate(nm.ProductRecord(strategy="loops"), 1.0) is None
-    assert _estimate(ours, None) is None
+    assert _estimate(ours.speedup, ours, 5e-6) == pytest.approx(2)
+    loops = nm.ProductRecord(strategy="loops")
+    assert _estimate(loops.speedup, loops, 1.0) is None
+    # Of groups the dense time of the record is that of all zeros between them.
+    assert _estimate(None, record, 5e-5) == pytest.approx(5)
+    assert _estimate(ours.speedup, ours, None) is None
 
 
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):

@@ -129,7 +129,8 @@ def test_the_report_has_a_line_for_every_module():
     model = nn.ModuleDict({
         "linear": nn.Linear(16, 8), "column": nn.Linear(16, 1), "subclass": Subclass(16, 8),
         "other": Other(16, 8), "own": Own(16, 2), "attention": nn.MultiheadAttention(16, 2),
-        "embedding": nn.Embedding(8, 16), "conv": nn.Conv2d(4, 4, 3, groups=2),
+        "embedding": nn.Embedding(8, 16), "conv": nn.Conv2d(4, 4, 3, groups=4),
+        "groups": nn.Conv2d(4, 4, 3, groups=2),
         "lstm": nn.LSTM(16, 8), "bilinear": nn.Bilinear(4, 4, 4), "norm": nn.LayerNorm(8),
         "sparse": NMLinear(16, 8, "2:4"), "wide": nn.Linear(16, 8, dtype=torch.float64),
         "lazy": nn.LazyLinear(8), "meta": nn.Linear(8, 8, device="meta"),
@@ -140,12 +141,13 @@ def test_the_report_has_a_line_for_every_module():
     report = sparsify(model, "2:4", prune=True)
     reasons = {layer.name: layer.reason for layer in report}
     assert {layer.name for layer in report if layer.replaced} == {
-        "linear", "column", "subclass", "attention.in_proj", "attention.out_proj"}
+        "linear", "column", "subclass", "attention.in_proj", "attention.out_proj",
+        "groups.product"}
     for name, text in (
             ("subclass", "a Subclass before"), ("other", "Other has its own forward"),
             ("own", "nn.MultiheadAttention multiplies by its weights itself: Own is no"),
             ("own.out_proj", "nn.MultiheadAttention multiplies"),
-            ("embedding", "looked up"), ("conv", "it has 2 groups"), ("lstm", "nn.LSTM"),
+            ("embedding", "looked up"), ("conv", "one channel"), ("lstm", "nn.LSTM"),
             ("bilinear", "Bilinear multiplies by slices of weight 4x4x4"),
             ("sparse", "sparse already"), ("wide", "f64"), ("lazy", "before its first"),
             ("packed", "Packed has buffers for a weight, qweight 4x8"),
@@ -154,7 +156,7 @@ def test_the_report_has_a_line_for_every_module():
             ("experts", "ParameterDict multiplies by slices of up 2x8x16")):
         assert text in reasons[name], (name, reasons[name])
     assert "norm" not in reasons and set(reasons) >= {"linear", "column"}
-    assert report.layers[0].shape == (8, 16) and "4x2x3x3" in str(report)
+    assert report.layers[0].shape == (8, 16) and "4x1x3x3" in str(report)
 
 
 @pytest.mark.parametrize("kind", ["parametrized", "weight_norm", "spectral_norm",
