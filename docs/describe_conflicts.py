@@ -83,6 +83,9 @@ def cases():
               # Lanes are at rows of k of their own.
               *(Case("gemv_columns", "f16", f"unstructured, kept = {kept}", m=1, k=2048,
                      may_conflict=True) for kept in (262144, 52429)),
+              # Ordered, but for the few whose places are taken.
+              Case("gemv_columns", "f16", "unstructured, kept = 52429", m=8, k=2048,
+                   may_conflict=True),
               # Threads read A to split it, in the order that tensor cores want.
               Case("wgmma", "f32", "8:32, block = 1x128", may_conflict=True),
               Case("wgmma", "f16", "8:32, block = 1x64", is_m_major=True),
