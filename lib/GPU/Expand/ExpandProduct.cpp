@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Of a loop over k: how many turns of it are made one; see
-/// TileExpansion::countTurnsAtOnce.
+/// The attribute of a loop over k that says how many of its turns become one;
+/// see TileExpansion::countTurnsAtOnce.
 static constexpr StringLiteral kTurnsAtOnce("nm.turns_at_once");
 
 void mlir::nm::hoistViews(scf::ForOp loop, Value view) {

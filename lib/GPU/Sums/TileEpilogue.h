@@ -70,7 +70,7 @@ private:
   /// The operands that are in the memory of the sums: none, the sums, or those
   /// of the first and the second half of the tile's columns.
   SmallVector<OpOperand *> listSums() const;
-  /// The latter; null where each element is made of one sum.
+  /// The sums of the second half; null where an element is made of one sum.
   OpOperand *getSecondSums() const;
 
   mutable linalg::GenericOp op;

@@ -293,7 +293,7 @@ class FunctionText:
         return expanded
 
     def filter(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
-        """The same of its matrix [out, taps and channels]."""
+        """The filter [out, in, taps...] of a matrix [out, taps and channels]."""
         expanded = self.filter_of_channels(weight, reduced)
         order = [0, len(reduced), *range(1, len(reduced))]
         shape = [expanded.shape[dim] for dim in order]

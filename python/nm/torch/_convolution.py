@@ -294,7 +294,7 @@ def _as_matrix(weight: Tensor) -> Tensor:
 
 
 def as_filter(matrix: Tensor, module: Any) -> Tensor:
-    """The inverse."""
+    """The filter ``[out, in, taps...]`` of ``matrix`` ``[out, taps and channels]``."""
     return matrix.unflatten(1, (*module.kernel_size, -1)).movedim(-1, 1)
 
 

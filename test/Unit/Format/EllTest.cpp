@@ -156,8 +156,8 @@ TEST(Ell, OrdersRowsByRemainders) {
                                           0, 0, 0}));
 }
 
-/// Of drawn weights, most of which have a place of their remainder, eight lanes
-/// have eight remainders at nearly each place.
+/// Most drawn weights stand in a place of their own remainder: eight
+/// neighbouring lanes have eight remainders at nearly each place.
 TEST(Ell, HasNeighboursInBanksOfTheirOwn) {
   Random random(12);
   Matrix drawn(ElementType::I8, 4000, 32);

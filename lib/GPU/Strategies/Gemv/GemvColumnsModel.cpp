@@ -41,11 +41,11 @@ static constexpr int64_t kInstructions = 4, kInstructionsOfStep = 24;
 static constexpr int64_t kMaxThreads = 1024;
 /// Rows of which weights with gaps are as fast: up to two.
 static constexpr int64_t kFewRows = 2;
-/// Of what they add up to, the twelfths that eight rows take with gaps (seven
-/// products of f16 at 50 to 90 % took 0.70 to 0.91 of it, an H200, 2026-11-29),
-/// and that products take whose weights have rows: of f32 and i8 (five took
-/// 0.66 to 0.71, and three 0.72 to 0.95), and of 16 bits (40 took 0.66 to 0.97,
-/// 2026-11-30).
+/// Measured time over the sum of the model's parts, in twelfths. Gaps and eight
+/// rows: seven products of f16 at 50 to 90 % took 0.70 to 0.91 of the sum (an
+/// H200, 2026-11-29). Weights with rows, of f32 and i8: five products took 0.66
+/// to 0.71 of the sum, and three 0.72 to 0.95; of 16 bits: 40 products took
+/// 0.66 to 0.97 (2026-11-30).
 static constexpr int64_t kTwelfthsOfEight = 9, kTwelfthsOfRows = 9,
                          kTwelfthsOfHalves = 10;
 
@@ -108,7 +108,7 @@ private:
            double(form.slices(product.n) * (parts + 1) * EllForm::kListBytes);
   }
   double clocksOfStep() const;
-  /// Of what the parts of the time add up to.
+  /// How many twelfths of the sum of its parts the estimated time is.
   int64_t twelfths() const {
     if (form.hasRows())
       return elementBytes == 2 ? kTwelfthsOfHalves : kTwelfthsOfRows;
@@ -225,6 +225,10 @@ Result<GpuSchedule> nm::selectGemvColumnsSchedule(const GpuProduct &product,
                                                   const GpuChip &chip) {
   if (std::string reason = whyNot(product); !reason.empty())
     return Error{reason};
+  // A product of several rows moves the registers of its second step to those
+  // of the first: 20 of 21 products of 2 to 8 rows took 1.04 to 1.24 times as
+  // long with two stages (an H200, 2026-11-30).
+  int64_t mostStages = product.rows() > 1 ? 1 : 2;
   std::optional<GpuSchedule> best;
   for (int64_t bits : EllForm::kBits) {
     if (bits == EllForm::kRowBits && product.rows() <= kFewRows)
@@ -232,12 +236,7 @@ Result<GpuSchedule> nm::selectGemvColumnsSchedule(const GpuProduct &product,
     Candidate candidate(product, chip, bits);
     for (int64_t warpsN : {1, 2, 4})
       for (int64_t sliceK : {16, 8, 4, 2, 1})
-        for (int64_t stages : {2, 1}) {
-          // Of several rows the registers of a second step are moved to those
-          // of the first: 20 of 21 products of 2 to 8 rows took 1.04 to 1.24
-          // times as long with two (an H200, 2026-11-30).
-          if (stages > 1 && product.rows() > 1)
-            continue;
+        for (int64_t stages = mostStages; stages >= 1; --stages) {
           std::optional<GpuSchedule> other =
               candidate.estimate(warpsN, sliceK, stages);
           if (other && (!best || other->microseconds < best->microseconds))

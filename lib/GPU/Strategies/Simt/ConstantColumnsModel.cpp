@@ -19,7 +19,7 @@
 using namespace nm;
 
 static constexpr int64_t kMaxWarps = 32;
-/// Columns of a warp, some of which a product of fewer does not have.
+/// The fewest columns that a warp computes, also where the product has fewer.
 static constexpr int64_t kLeastColumns = 4;
 /// Rows of A that are loaded together.
 static constexpr int64_t kRowsAtOnce = 16;

@@ -60,7 +60,7 @@ def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
 
 
 def _products(c: Context, x: Tensor, filters: Sequence[Tensor], places: _Places) -> Tensor:
-    """Those of each filter with its share of the channels."""
+    """The product of each filter with its group's channels, concatenated."""
     channels = x.shape[1] // len(filters)
     parts = [_dense(c, c.fn.slice(x, 1, i * channels, channels), each,
                     (c.shape[0], each.shape[0], *c.shape[2:]), places)

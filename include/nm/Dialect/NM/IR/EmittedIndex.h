@@ -42,7 +42,7 @@ struct EmittedIndex {
   }
 };
 
-// The same of integers and of what is emitted.
+// Overloads that formulas call with integers or with emitted indices.
 
 /// `number`, of the type of `like`.
 inline int64_t numberLike(int64_t /*like*/, int64_t number) { return number; }
