@@ -128,10 +128,6 @@ private:
   Value packString(Value column, Value run);
   Value packRow(Emitted column, Emitted run, Value number, Value slot);
   void storeBit(Emitted column, Emitted run, Emitted number);
-  Value asByte(Value number) {
-    return arith::IndexCastUIOp::create(emitter.builder, emitter.loc,
-                                        emitter.builder.getI8Type(), number);
-  }
 
   LoopEmitter &emitter;
   PackOp op;
@@ -152,9 +148,9 @@ void StepLoops::storeBit(Emitted column, Emitted run, Emitted number) {
   Value bit = emitter.builder.createOrFold<arith::ShLIOp>(
       emitter.loc, emitter.index(1), shift.value);
   SmallVector<Value> at = {slice, step, byte.value};
-  emitter.store(
-      emitter.either(emitter.load(op.getPackedIndices(), at), asByte(bit)),
-      op.getPackedIndices(), at);
+  emitter.store(emitter.either(emitter.load(op.getPackedIndices(), at),
+                               emitter.asByte(bit)),
+                op.getPackedIndices(), at);
 }
 
 /// Stores a row's value to slot `slot`, if it is not zero, and gives the next
@@ -206,7 +202,7 @@ void StepLoops::emit() {
                                       packString(column, run))
             .getResult();
       });
-  emitter.store(asByte(most), op.getPackedIndices(),
+  emitter.store(emitter.asByte(most), op.getPackedIndices(),
                 {slice, step, emitter.index(BitmapStrings::kCountByte)});
 }
 

@@ -48,11 +48,6 @@ static int64_t countBytes(Value values) {
   return cast<ShapedType>(values.getType()).getElementTypeBitWidth() / 8;
 }
 
-static Value asByte(LoopEmitter &emitter, Value number) {
-  return arith::IndexCastUIOp::create(emitter.builder, emitter.loc,
-                                      emitter.builder.getI8Type(), number);
-}
-
 static Value equal(LoopEmitter &emitter, Value a, Value b) {
   return arith::CmpIOp::create(emitter.builder, emitter.loc,
                                arith::CmpIPredicate::eq, a, b);
@@ -82,8 +77,6 @@ private:
                    body);
   void storeRow(Value slice, Value lane, Value place, Value row);
   void store(Value slice, Value lane, Value number, Value value, Value gap);
-  void storeNumber(Value number, int64_t bytes, Value slice, Value row,
-                   Value byte);
   void storeStarts(Value slice, Value lane, Value count, Value row,
                    function_ref<Value(Value step)> condition);
   Value steps(Value weights) {
@@ -134,16 +127,8 @@ void EllPacker::store(Value slice, Value lane, Value number, Value value,
   Value moved =
       emitter.builder.createOrFold<arith::ShLIOp>(emitter.loc, gap, at.shift);
   Value before = emitter.load(op.getPackedIndices(), {slice, at.step, at.byte});
-  emitter.store(emitter.either(before, asByte(emitter, moved)),
+  emitter.store(emitter.either(before, emitter.asByte(moved)),
                 op.getPackedIndices(), {slice, at.step, at.byte});
-}
-
-void EllPacker::storeNumber(Value number, int64_t bytes, Value slice, Value row,
-                            Value byte) {
-  for (int64_t i = 0; i < bytes; ++i)
-    emitter.store(
-        asByte(emitter, emitter.mask(emitter.shiftRight(number, 8 * i), 255)),
-        op.getPackedLists(), {slice, row, emitter.add(byte, i)});
 }
 
 /// Stores `row` as what the parts count from whose first step, of `count`,
@@ -155,8 +140,9 @@ void EllPacker::storeStarts(Value slice, Value lane, Value count, Value row,
                                  emitter.loc, part[0], count),
                              form.parts);
     emitter.onlyIf(condition(step), [&] {
-      storeNumber(row, EllForm::kRowBytes, slice, emitter.add(part[0], 1),
-                  emitter.mul(lane, EllForm::kRowBytes));
+      emitter.storeBytes(row, EllForm::kRowBytes, op.getPackedLists(),
+                         {slice, emitter.add(part[0], 1),
+                          emitter.mul(lane, EllForm::kRowBytes)});
     });
   });
 }
@@ -212,10 +198,8 @@ void EllPacker::storeColumn(Value slice, Value lane, Value count) {
 
 void EllPacker::storeRow(Value slice, Value lane, Value place, Value row) {
   EllPlace at = EllPlace::get(emitter, form, bytes, slice, lane, place);
-  for (int64_t i = 0; i < EllForm::kRowBytes; ++i)
-    emitter.store(
-        asByte(emitter, emitter.mask(emitter.shiftRight(row, 8 * i), 255)),
-        op.getPackedIndices(), {slice, at.step, emitter.add(at.byte, i)});
+  emitter.storeBytes(row, EllForm::kRowBytes, op.getPackedIndices(),
+                     {slice, at.step, at.byte});
 }
 
 /// The row of each place as long as the place is free.
@@ -324,7 +308,8 @@ void EllPacker::emit() {
                              "nm.pack: expected columns of at most " +
                                  std::to_string(form.steps) +
                                  " steps of weights");
-        storeNumber(count, EllForm::kCountBytes, slice, zero, zero);
+        emitter.storeBytes(count, EllForm::kCountBytes, op.getPackedLists(),
+                           {slice, zero, zero});
         emitter.forEach({lanes}, [&](ValueRange lane) {
           if (form.hasRows())
             storeRows(slice, lane[0], count);
@@ -353,8 +338,11 @@ public:
     return emitter.load(values, {at.slice, at.step, at.value});
   }
   Value kOf(Value row, Value column) override {
-    if (form.hasRows())
-      return loadRow(placeOf(row, column));
+    if (form.hasRows()) {
+      EllPlace at = placeOf(row, column);
+      return emitter.loadBytes(EllForm::kRowBytes, indices,
+                               {at.slice, at.step, at.byte});
+    }
     return emitter.reduce(
         emitter.add(row, 1), emitter.index(0), [&](Value number, Value k) {
           EllPlace at = placeOf(number, column);
@@ -368,16 +356,6 @@ public:
   }
 
 private:
-  Value loadRow(const EllPlace &at) {
-    Value row = emitter.index(0);
-    for (int64_t i = 0; i < EllForm::kRowBytes; ++i)
-      row = emitter.add(
-          row, emitter.mul(
-                   emitter.toIndex(emitter.load(
-                       indices, {at.slice, at.step, emitter.add(at.byte, i)})),
-                   int64_t(1) << 8 * i));
-    return row;
-  }
   EllPlace placeOf(Value row, Value column) {
     auto [slice, lane] = emitter.split(column, EllForm::kColumns);
     return EllPlace::get(emitter, form, countBytes(values), slice, lane, row);

@@ -52,6 +52,31 @@ Value LoopEmitter::loadOrZero(Value memref, ValueRange indices) {
       });
 }
 
+void LoopEmitter::storeBytes(Value number, int64_t bytes, Value memref,
+                             ArrayRef<Value> at) {
+  SmallVector<Value> place(at);
+  for (int64_t i = 0; i < bytes; ++i) {
+    Value byte = asByte(shiftRight(number, 8 * i));
+    place.back() = add(at.back(), i);
+    store(byte, memref, place);
+  }
+}
+
+Value LoopEmitter::loadBytes(int64_t bytes, Value memref, ArrayRef<Value> at) {
+  SmallVector<Value> place(at);
+  Value number = index(0);
+  for (int64_t i = 0; i < bytes; ++i) {
+    place.back() = add(at.back(), i);
+    number = either(number, shiftLeft(toIndex(load(memref, place)), 8 * i));
+  }
+  return number;
+}
+
+Value LoopEmitter::asByte(Value number) {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getI8Type(),
+                                      number);
+}
+
 //===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//

@@ -21,9 +21,17 @@ public:
   void store(Value value, Value memref, ValueRange indices);
   /// The element at `indices` of `memref`, or zero outside of it.
   Value loadOrZero(Value memref, ValueRange indices);
+  /// Stores the low `bytes` bytes of `number`, least first, in the bytes of
+  /// `memref` from `at` on in its last dimension.
+  void storeBytes(Value number, int64_t bytes, Value memref,
+                  ArrayRef<Value> at);
+  /// The number that storeBytes stored.
+  Value loadBytes(int64_t bytes, Value memref, ArrayRef<Value> at);
 
   // Elements.
   Value zero(Type type);
+  /// The low byte of `number`.
+  Value asByte(Value number);
   /// `element` as f32, or sign-extended to i32.
   Value toAccumulator(Value element);
   /// `sum` (f32 or i32) rounded to `type`.

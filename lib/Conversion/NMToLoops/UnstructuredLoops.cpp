@@ -22,11 +22,6 @@ static Value asIndex(LoopEmitter &emitter, Value condition) {
       emitter.builder, emitter.loc, emitter.builder.getIndexType(), condition);
 }
 
-static Value asByte(LoopEmitter &emitter, Value number) {
-  return arith::IndexCastUIOp::create(emitter.builder, emitter.loc,
-                                      emitter.builder.getI8Type(), number);
-}
-
 static Value shiftLeft(LoopEmitter &emitter, Value a, Value b) {
   return emitter.builder.createOrFold<arith::ShLIOp>(emitter.loc, a, b);
 }
@@ -98,7 +93,7 @@ void mlir::nm::emitUnstructuredCompress(LoopEmitter &emitter, CompressOp op) {
       emitter.store(element, op.getValues(), {emitter.index(0), next});
       BitPlace place(emitter, dense.k(), k, column);
       Value bit =
-          asByte(emitter, shiftLeft(emitter, emitter.index(1), place.shift));
+          emitter.asByte(shiftLeft(emitter, emitter.index(1), place.shift));
       Value before = emitter.load(op.getIndices(), place.byte);
       emitter.store(emitter.either(before, bit), op.getIndices(), place.byte);
     });
@@ -144,31 +139,6 @@ void mlir::nm::emitUnstructuredDecompress(LoopEmitter &emitter,
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Stores the low bytes of `number` behind `at`, the last subscript of which
-/// they go on from.
-static void storeBytes(LoopEmitter &emitter, Value number, int64_t bytes,
-                       Value memref, ArrayRef<Value> at) {
-  SmallVector<Value> place(at);
-  for (int64_t i = 0; i < bytes; ++i) {
-    Value byte = asByte(emitter, emitter.shiftRight(number, 8 * i));
-    place.back() = emitter.add(at.back(), i);
-    emitter.store(byte, memref, place);
-  }
-}
-
-/// The number of `bytes` there.
-static Value loadBytes(LoopEmitter &emitter, int64_t bytes, Value memref,
-                       ArrayRef<Value> at) {
-  SmallVector<Value> place(at);
-  Value number = emitter.index(0);
-  for (int64_t i = 0; i < bytes; ++i) {
-    place.back() = emitter.add(at.back(), i);
-    Value byte = emitter.toIndex(emitter.load(memref, place));
-    number = emitter.either(number, emitter.shiftLeft(byte, 8 * i));
-  }
-  return number;
-}
-
 void mlir::nm::emitColumns(LoopEmitter &emitter, PackOp op) {
   ColumnsForm form = cast<ColumnsAttr>(op.getPacking()).getForm();
   clear(emitter, op.getPackedValues());
@@ -181,20 +151,21 @@ void mlir::nm::emitColumns(LoopEmitter &emitter, PackOp op) {
     Value isKept = emitter.isNonZero(element);
     emitter.onlyIf(emitter.both(isKept, emitter.less(next, kept)), [&] {
       emitter.store(element, op.getPackedValues(), {zero, zero, next});
-      storeBytes(emitter, row, form.indexBytes(), op.getPackedIndices(),
-                 {zero, zero, emitter.mul(next, form.indexBytes())});
+      emitter.storeBytes(row, form.indexBytes(), op.getPackedIndices(),
+                         {zero, zero, emitter.mul(next, form.indexBytes())});
     });
     return emitter.add(next, asIndex(emitter, isKept));
   };
   auto packTile = [&](Value column, Value tile, Value next) {
-    storeBytes(emitter, next, ColumnsForm::kNumberBytes, lists,
-               {column, tile, zero});
+    emitter.storeBytes(next, ColumnsForm::kNumberBytes, lists,
+                       {column, tile, zero});
     Value end = emitter.reduce(emitter.index(form.tileRows), next,
                                [&](Value row, Value next) {
                                  return packRow(column, tile, row, next);
                                });
-    storeBytes(emitter, end, ColumnsForm::kNumberBytes, lists,
-               {column, tile, emitter.index(ColumnsForm::kNumberBytes)});
+    emitter.storeBytes(
+        end, ColumnsForm::kNumberBytes, lists,
+        {column, tile, emitter.index(ColumnsForm::kNumberBytes)});
     return end;
   };
   Value count =
@@ -242,18 +213,18 @@ private:
 Value ColumnsAccess::findPlace(Value row, Value column) {
   auto [tile, inTile] = emitter.split(row, form.tileRows);
   Value zero = emitter.index(0);
-  Value first = loadBytes(emitter, ColumnsForm::kNumberBytes, lists,
-                          {column, tile, zero}),
-        end =
-            loadBytes(emitter, ColumnsForm::kNumberBytes, lists,
-                      {column, tile, emitter.index(ColumnsForm::kNumberBytes)});
+  Value first = emitter.loadBytes(ColumnsForm::kNumberBytes, lists,
+                                  {column, tile, zero}),
+        end = emitter.loadBytes(
+            ColumnsForm::kNumberBytes, lists,
+            {column, tile, emitter.index(ColumnsForm::kNumberBytes)});
   return emitter.reduce(
       emitter.sub(end, first), emitter.index(form.kept),
       [&, inTile = inTile](Value number, Value found) -> Value {
         Value place = emitter.add(first, number);
-        Value index =
-            loadBytes(emitter, form.indexBytes(), indices,
-                      {zero, zero, emitter.mul(place, form.indexBytes())});
+        Value index = emitter.loadBytes(
+            form.indexBytes(), indices,
+            {zero, zero, emitter.mul(place, form.indexBytes())});
         Value isHere =
             arith::CmpIOp::create(emitter.builder, emitter.loc,
                                   arith::CmpIPredicate::eq, index, inTile);
