@@ -149,8 +149,7 @@ void MmaImageExpansion::listRows(ThreadEmitter &emitter, SpMMOp op,
         }
         Value ofK = loadRow(body, op, number, kept);
         if (keepsRowsBehindK()) {
-          isKept = arith::AndIOp::create(inner, loc, isKept,
-                                         body.less(ofK, body.i32(k)));
+          isKept = body.both(isKept, body.less(ofK, body.i32(k)));
           ofK = body.least(ofK, body.i32(k - 1));
         }
         ImagePlaces::Part part = places.placeOfRow(body, ofK);

@@ -39,6 +39,14 @@ static int64_t countFewConstants(const ScheduleRequest &request) {
   return kept;
 }
 
+/// Whether the model's estimate may choose code for `kept` constant weights. Of
+/// an image it may not: a 3x3 layer of 64 channels, 56 x 56, at 95 % takes 9.7
+/// us as code, which is estimated at 3.0, and 6.1 to 8.0 as data (an H200,
+/// 2026-11-30).
+static bool isChosenAsCode(const ::nm::GpuProduct &product, int64_t kept) {
+  return kept <= ::nm::kMostChosenConstants && !product.hasImage;
+}
+
 namespace {
 class SimtColumnsStrategy : public ModelledStrategy<SimtColumnsScheduleAttr> {
 public:
@@ -61,12 +69,9 @@ private:
     ::nm::Result<::nm::GpuSchedule> data =
         ::nm::selectOnce<::nm::selectSimtColumnsSchedule>(request.product,
                                                           request.chip);
-    // A 3x3 layer of 64 channels, 56 x 56, at 95 % takes 9.7 us as code, which
-    // is estimated at 3.0, and 6.1 to 8.0 as data (an H200, 2026-11-30).
-    bool mayBeCode = given.threadN
-                         ? *given.threadN > 1
-                         : request.product.kept <= ::nm::kMostChosenConstants &&
-                               !request.product.hasImage;
+    bool mayBeCode =
+        given.threadN ? *given.threadN > 1
+                      : isChosenAsCode(request.product, request.product.kept);
     if (!data || !mayBeCode || given.kept || !mayBecomeCode(request))
       return data;
     ::nm::Result<::nm::GpuSchedule> code =
@@ -85,8 +90,7 @@ private:
     ::nm::GpuProduct product = request.product;
     bool asksForData = given.kept || given.threadN == 1;
     int64_t kept = asksForData ? 0 : countFewConstants(request);
-    if (request.given ||
-        (kept <= ::nm::kMostChosenConstants && !product.hasImage))
+    if (request.given || isChosenAsCode(product, kept))
       product.kept = kept;
     return ::nm::selectConstantColumns(product, request.chip);
   }
