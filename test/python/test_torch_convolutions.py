@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
+from model_folders import write_folders  # noqa: E402
 from nm.torch import NMConv1d, NMConv2d, NMConv3d, NMLinear  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -329,12 +330,8 @@ def test_folders_of_transformers(tmp_path):
     nm.torch.sparsify(model, "2:4", prune=True)
     with torch.no_grad():
         expected = model(x).logits
-    nm.torch.save(model, tmp_path / "saved")
-    nm.torch.densify(model)
-    model.save_pretrained(tmp_path / "dense")
-    nm.convert(tmp_path / "dense", tmp_path / "converted", "2:4", skip=True)
-    for folder in ("saved", "converted"):
-        other = transformers.ViTForImageClassification.from_pretrained(tmp_path / folder)
+    for folder in write_folders(model, tmp_path):
+        other = transformers.ViTForImageClassification.from_pretrained(folder)
         assert type(other.vit.embeddings.patch_embeddings.projection) is NMConv2d
         with torch.no_grad():
             assert _error(other.eval()(x).logits, expected) < 1e-5, folder

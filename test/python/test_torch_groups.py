@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
+from model_folders import write_folders  # noqa: E402
 from nm._pattern import parse_pattern  # noqa: E402
 from nm.torch import NMConv1d, NMConv2d, NMConv3d, NMLinear  # noqa: E402
 from nm.torch._inputs import LayerInputs  # noqa: E402
@@ -408,12 +409,8 @@ def test_a_network_of_transformers(tmp_path):
         line.name for line in report if line.replaced}
     with torch.no_grad():
         expected = model(x).logits
-    nm.torch.save(model, tmp_path / "saved")
-    nm.torch.densify(model)
-    model.save_pretrained(tmp_path / "dense")
-    nm.convert(tmp_path / "dense", tmp_path / "converted", "2:4", skip=True)
-    for folder in ("saved", "converted"):
-        other = transformers.RegNetForImageClassification.from_pretrained(tmp_path / folder)
+    for folder in write_folders(model, tmp_path):
+        other = transformers.RegNetForImageClassification.from_pretrained(folder)
         assert all(type(other.get_submodule(name)) is NMConv2d for name in grouped), folder
         with torch.no_grad():
             assert error(other.eval()(x).logits, expected) < 1e-5, folder
