@@ -200,21 +200,52 @@ static bool isOfBlock(Operation *slice) {
          slice->getParentOfType<gpu::LaunchOp>();
 }
 
-/// What the offsets of `slice` add up to a multiple of. Tiles of blocks start
-/// at whole ones along contiguous elements, at a place that is not known.
+/// The dimensions of the source of the view `op` that its dimensions `dims` are
+/// of: of a collapse all that they are made of, of an expansion that which they
+/// are parts of.
+static SmallVector<int64_t> getSourceDims(Operation *op,
+                                          ArrayRef<int64_t> dims) {
+  if (isa<memref::CastOp, tensor::CastOp>(op))
+    return SmallVector<int64_t>(dims);
+  SmallVector<int64_t> ofSource;
+  if (isa<OffsetSizeAndStrideOpInterface>(op)) {
+    llvm::SmallBitVector dropped = getDroppedDims(op);
+    int64_t dim = 0;
+    for (unsigned sourceDim : (~dropped).set_bits())
+      if (llvm::is_contained(dims, dim++))
+        ofSource.push_back(sourceDim);
+    return ofSource;
+  }
+  bool expands = isa<memref::ExpandShapeOp, tensor::ExpandShapeOp>(op);
+  for (auto [outer, group] : llvm::enumerate(getGroups(op)))
+    for (int64_t inner : group)
+      if (llvm::is_contained(dims, expands ? inner : int64_t(outer)))
+        ofSource.push_back(expands ? int64_t(outer) : inner);
+  return ofSource;
+}
+
+/// What the offsets of `slice` add up to a multiple of, where `rowDims` of its
+/// source are those of a row. Tiles of blocks start at whole ones along a row,
+/// at a place that is not known. A dimension outside of rows may have a stride
+/// of 1 too, that of panels of one byte.
 static int64_t getFactorOfOffsets(OffsetSizeAndStrideOpInterface slice,
-                                  ArrayRef<int64_t> strides) {
+                                  ArrayRef<int64_t> strides,
+                                  ArrayRef<int64_t> rowDims) {
   int64_t factor = 0;
-  for (auto [stride, offset] : llvm::zip(strides, slice.getStaticOffsets())) {
+  for (auto [dim, stride, offset] :
+       llvm::enumerate(strides, slice.getStaticOffsets())) {
+    bool isAlongRow = stride == 1 && llvm::is_contained(rowDims, dim);
     if (!ShapedType::isDynamic(offset))
       factor = std::gcd(factor, offset * stride);
-    else if (stride != 1 || !isOfBlock(slice))
+    else if (!isAlongRow || !isOfBlock(slice))
       factor = std::gcd(factor, stride);
   }
   return factor;
 }
 
-int64_t mlir::nm::getOffsetFactor(Value operand) {
+/// What the offset of `operand` is a multiple of, whose rows lie along its
+/// dimensions `rowDims`.
+static int64_t getOffsetFactorOfRows(Value operand, ArrayRef<int64_t> rowDims) {
   auto type = dyn_cast<MemRefType>(operand.getType());
   if (type && !ShapedType::isDynamic(type.getStridesAndOffset().second))
     return type.getStridesAndOffset().second;
@@ -222,10 +253,17 @@ int64_t mlir::nm::getOffsetFactor(Value operand) {
   // Tensors that are no views are in memory of their own.
   if (!source)
     return type ? 1 : 0;
-  auto slice =
-      dyn_cast<OffsetSizeAndStrideOpInterface>(operand.getDefiningOp());
-  int64_t own = slice ? getFactorOfOffsets(slice, getStrideFactors(source)) : 0;
-  return std::gcd(own, getOffsetFactor(source));
+  Operation *op = operand.getDefiningOp();
+  SmallVector<int64_t> dims = getSourceDims(op, rowDims);
+  auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+  int64_t own =
+      slice ? getFactorOfOffsets(slice, getStrideFactors(source), dims) : 0;
+  return std::gcd(own, getOffsetFactorOfRows(source, dims));
+}
+
+int64_t mlir::nm::getOffsetFactor(Value operand) {
+  int64_t rank = cast<ShapedType>(operand.getType()).getRank();
+  return getOffsetFactorOfRows(operand, rank - 1);
 }
 
 bool mlir::nm::areRowsContiguous(Value operand) {

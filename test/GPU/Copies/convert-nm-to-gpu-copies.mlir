@@ -135,6 +135,28 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
 
 // -----
 
+// Panels of one byte follow one another: those of blocks start at any byte,
+// though the rows of a panel start at whole tiles.
+// CHECK-LABEL: func.func @panels_of_one_byte
+// CHECK: %[[BYTES:.*]] = memref.collapse_shape %{{.*}} {{\[\[}}0], [1, 2]] : memref<1x?x1xi8, strided<[1, 1, 1], offset: ?>>
+// CHECK: vector.load %[[BYTES]][%{{.*}}] {alignment = 1 : i64} : {{.*}}, vector<1xi8>
+func.func @panels_of_one_byte(%a: memref<2x64xf32>, %v: memref<1x1x32xf32>, %i: memref<6x1x1xi8>, %l: memref<1x1x1xi8>, %c: memref<64x32xf32>, %rows: index) {
+  scf.forall (%m, %n) in (1, 6) {
+    %panel = memref.subview %i[%n, 0, 0] [1, %rows, 1] [1, 1, 1] : memref<6x1x1xi8> to memref<1x?x1xi8, strided<[1, 1, 1], offset: ?>>
+    %as = memref.subview %a[0, 0] [%rows, 64] [1, 1] : memref<2x64xf32> to memref<?x64xf32, strided<[64, 1]>>
+    %vs = memref.subview %v[0, 0, 0] [1, %rows, 32] [1, 1, 1] : memref<1x1x32xf32> to memref<1x?x32xf32, strided<[32, 32, 1]>>
+    %ls = memref.subview %l[0, 0, 0] [1, %rows, 1] [1, 1, 1] : memref<1x1x1xi8> to memref<1x?x1xi8, strided<[1, 1, 1]>>
+    nm.spmm <1:2, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 32>
+      schedule #nm.simt<block = [64, 32, 32], warp = [32, 32], thread = [4, 8], prefetch = false, defer = true, pack = true, packing = <panel = 32, index_bits = 8>>
+      ins(%as, %vs, %panel : memref<?x64xf32, strided<[64, 1]>>, memref<1x?x32xf32, strided<[32, 32, 1]>>, memref<1x?x1xi8, strided<[1, 1, 1], offset: ?>>)
+      lists(%ls : memref<1x?x1xi8, strided<[1, 1, 1]>>)
+      outs(%c : memref<64x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // The number of a 16-byte word is XORed with its row's bits 2 to 4.
 // CHECK-LABEL: func.func @rows_stay
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>
