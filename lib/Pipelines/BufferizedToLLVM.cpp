@@ -104,6 +104,8 @@ static void buildLLVM(OpPassManager &pm) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   // The casts that the passes have left between each other cancel.
   pm.addPass(createReconcileUnrealizedCastsPass());
+  // Where branches are LLVM's.
+  pm.addPass(createNMSplitEdges());
 }
 
 void mlir::nm::buildBufferizedToLLVMPipeline(OpPassManager &pm) {

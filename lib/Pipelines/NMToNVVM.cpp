@@ -224,6 +224,8 @@ void mlir::nm::buildKernelBinary(OpPassManager &pm,
                                  const NMToNVVMOptions &options) {
   // Ops that are PTX rather than LLVM intrinsics.
   pm.addNestedPass<gpu::GPUModuleOp>(createConvertNVVMToLLVMPass());
+  // Last of all, for it stands for a part of the translation.
+  pm.addNestedPass<gpu::GPUModuleOp>(createNMSplitEdges());
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   binary.toolkitPath = options.toolkit;
@@ -249,6 +251,8 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
   pm.addPass(createGpuToLLVMConversionPass());
   // The casts that the passes have left between each other cancel.
   pm.addPass(createReconcileUnrealizedCastsPass());
+  // Of the host, and of simulated kernels.
+  pm.addPass(createNMSplitEdges());
   // Nothing reads it any more, and tools that lack the dialect refuse it.
   NMAttachChipOptions none;
   none.chip = "";

@@ -119,6 +119,8 @@ void mlir::nm::buildBufferization(OpPassManager &pm) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // Right where they are made, so that nothing sees another order.
+  pm.addPass(createNMOrderConstants());
   // Copies of a tile onto itself, left by parallel_insert_slice, fold here,
   // before they can be taken for work.
   pm.addPass(createCanonicalizerPass());

@@ -304,4 +304,27 @@ def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def NMSplitEdges : Pass<"nm-split-edges"> {
+  let summary = "a block for each further way from a branch to a block";
+  let description = [{
+    LLVM IR knows a block's arguments by the block that control comes from, so
+    that a branch that names one block twice, with different arguments, needs
+    blocks between. Upstream's translation makes them in the order of the
+    addresses of blocks, which is another in each process; this pass makes them
+    in the order of the branch.
+
+    Before:
+    ```mlir
+    llvm.switch %i : i32, ^bb1(%a : f32) [0: ^bb2(%b : f32), 1: ^bb1(%c : f32)]
+    ```
+    After:
+    ```mlir
+      llvm.switch %i : i32, ^bb1(%a : f32) [0: ^bb2(%b : f32), 1: ^bb3(%c : f32)]
+    ^bb3(%d: f32):
+      llvm.br ^bb1(%d : f32)
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // NM_TRANSFORMS_KERNELPASSES

@@ -161,6 +161,31 @@ def NMSeparateEmpties : Pass<"nm-separate-empties", "::mlir::func::FuncOp"> {
   }];
 }
 
+def NMOrderConstants : Pass<"nm-order-constants", "::mlir::ModuleOp"> {
+  let summary = "the constants of bufferization in the order of their first use";
+  let description = [{
+    Bufferization takes functions in the order of their addresses in memory, which
+    is another in each process, and makes a global of each constant on the way.
+    This pass names and places those globals as if functions had been taken in
+    their own order, so that equal modules become equal code.
+
+    Before:
+    ```mlir
+    memref.global "private" constant @__constant_2xf32 : memref<2xf32> = dense<[3.0, 4.0]>
+    memref.global "private" constant @__constant_2xf32_0 : memref<2xf32> = dense<[1.0, 2.0]>
+    func.func @f() -> memref<2xf32> { <returns @__constant_2xf32_0> }
+    func.func @g() -> memref<2xf32> { <returns @__constant_2xf32> }
+    ```
+    After:
+    ```mlir
+    memref.global "private" constant @__constant_2xf32_0 : memref<2xf32> = dense<[3.0, 4.0]>
+    memref.global "private" constant @__constant_2xf32 : memref<2xf32> = dense<[1.0, 2.0]>
+    func.func @f() -> memref<2xf32> { <returns @__constant_2xf32> }
+    func.func @g() -> memref<2xf32> { <returns @__constant_2xf32_0> }
+    ```
+  }];
+}
+
 def NMMergeBranchBuffers : Pass<"nm-merge-branch-buffers", "::mlir::func::FuncOp"> {
   let summary = "one buffer for what either branch of an scf.if allocates";
   let description = [{

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cstring>
@@ -108,7 +109,8 @@ private:
   Operation *root;
   double minSparsity;
   bool byBytes;
-  DenseMap<std::tuple<Operation *, int, int64_t>, Value> encodedConstants;
+  llvm::MapVector<std::tuple<Operation *, int, int64_t>, Value>
+      encodedConstants;
 };
 } // namespace
 
@@ -165,7 +167,7 @@ Value WeightDetection::detect(ConstantSource source, int64_t kDim) {
 Value WeightDetection::getEncoded(ConstantSource source, int64_t kDim) {
   auto key = std::make_tuple(source.constant.getOperation(),
                              int(source.isTransposed), kDim);
-  auto it = encodedConstants.find(key);
+  auto *it = encodedConstants.find(key);
   if (it == encodedConstants.end())
     it = encodedConstants.insert({key, detect(source, kDim)}).first;
   return it->second;
