@@ -16,6 +16,9 @@
 
 #include <cstdlib>
 #include <optional>
+#ifdef __linux__
+#include <sys/personality.h>
+#endif
 
 using namespace llvm;
 using mlir::nm::AssembledKernel;
@@ -136,14 +139,40 @@ static int64_t countBytes(ArrayRef<SpilledKernel> kernels) {
   return bytes;
 }
 
+namespace {
+/// Programs that this thread starts have their memory at the same addresses
+/// each time, where the system allows it. ptxas goes by addresses: of some
+/// kernels it makes other code in each process.
+class FixedAddresses {
+public:
+#ifdef __linux__
+  FixedAddresses() : before(personality(kAsk)) {
+    if (before != -1)
+      personality(unsigned(before) | ADDR_NO_RANDOMIZE);
+  }
+  ~FixedAddresses() {
+    if (before != -1)
+      personality(unsigned(before));
+  }
+
+private:
+  static constexpr unsigned long kAsk = 0xffffffff;
+  int before;
+#endif
+};
+} // namespace
+
 /// sys::ExecuteAndWait, whose child a signal to this process ends, too.
 static int runProgram(StringRef program, ArrayRef<StringRef> args,
                       ArrayRef<std::optional<StringRef>> redirects,
                       std::string &reason) {
   bool failed = false;
-  sys::ProcessInfo child =
-      sys::ExecuteNoWait(program, args, std::nullopt, redirects,
-                         /*MemoryLimit=*/0, &reason, &failed);
+  sys::ProcessInfo child;
+  {
+    [[maybe_unused]] FixedAddresses fixed;
+    child = sys::ExecuteNoWait(program, args, std::nullopt, redirects,
+                               /*MemoryLimit=*/0, &reason, &failed);
+  }
   if (failed || child.Pid == sys::ProcessInfo::InvalidPid)
     return -1;
   ::nm::ChildGuard guard(child.Pid);
