@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 
 import lit.formats
 import lit.util
@@ -53,6 +54,11 @@ ptxas = lit.util.which("ptxas", os.path.join(toolkit, "bin") + os.pathsep + os.e
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+
+# Programs may be given the same addresses each time, which containers can forbid.
+setarch = lit.util.which("setarch", os.environ["PATH"])
+if setarch and subprocess.run([setarch, "-R", "true"], check=False).returncode == 0:
+    config.available_features.add("fixed-addresses")
 
 # Kernels of the runtime's own are compiled again where clang is of our LLVM.
 clang = os.path.join(config.llvm_tools_dir, "clang")

@@ -40,13 +40,6 @@ func.func @same_pattern(%a: tensor<64x128xf16>, %c: tensor<64x128xf16>) -> tenso
   return %p : tensor<64x128xf16>
 }
 
-// Of which ptxas makes other code where it has other addresses.
-func.func @any_rows(%a: tensor<?x256xf16>, %c: tensor<?x100xf16>) -> tensor<?x100xf16> {
-  %b = arith.constant dense<"DRAW 256x100xf16 2:4"> : tensor<256x100xf16>
-  %p = linalg.matmul ins(%a, %b : tensor<?x256xf16>, tensor<256x100xf16>) outs(%c : tensor<?x100xf16>) -> tensor<?x100xf16>
-  return %p : tensor<?x100xf16>
-}
-
 func.func @vector(%a: tensor<1x128xf16>, %c: tensor<1x128xf16>) -> tensor<1x128xf16> {
   %b = arith.constant dense<"DRAW 128x128xf16 2:4"> : tensor<128x128xf16>
   %p = linalg.matmul ins(%a, %b : tensor<1x128xf16>, tensor<128x128xf16>) outs(%c : tensor<1x128xf16>) -> tensor<1x128xf16>
