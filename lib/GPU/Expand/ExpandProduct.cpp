@@ -3,6 +3,7 @@
 #include "GPU/Expand/ExpandProduct.h"
 
 #include "GPU/Strategies/Simt/ChainedSums.h"
+#include "GPU/Tile/BlockMemory.h"
 
 #include "nm/Schedule/SumChains.h"
 
@@ -215,13 +216,39 @@ SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
   return result;
 }
 
-/// The wait for the copies that `op` needs, or `op`.
+/// The copies that `tokens` stand for; of tokens that a loop gives, those of
+/// each turn.
+static SetVector<CopyOp> collectCopies(ValueRange tokens) {
+  SetVector<CopyOp> copies;
+  SetVector<Value> ways(tokens.begin(), tokens.end());
+  for (size_t i = 0; i < ways.size(); ++i) {
+    Value way = ways[i];
+    if (auto copy = way.getDefiningOp<CopyOp>()) {
+      copies.insert(copy);
+    } else if (auto group = way.getDefiningOp<GroupOp>()) {
+      ways.insert_range(group.getOperands());
+    } else if (auto loop = way.getDefiningOp<scf::ForOp>()) {
+      unsigned number = cast<OpResult>(way).getResultNumber();
+      ways.insert(loop.getInitArgs()[number]);
+      ways.insert(loop.getYieldedValues()[number]);
+    }
+  }
+  return copies;
+}
+
+/// The wait for copies to memory that `op` reads, the last one if there are
+/// several, or `op`.
 static Operation *findWait(SparseProductOpInterface op) {
-  for (Operation *before = op->getPrevNode(); before;
-       before = before->getPrevNode())
-    if (isa<AwaitOp>(before))
-      return before;
-  return op;
+  SmallVector<Value> read = llvm::map_to_vector(op->getOperands(), findMemory);
+  auto isRead = [&](CopyOp copy) {
+    return llvm::is_contained(read, findMemory(copy.getDestination()));
+  };
+  Operation *last = op;
+  for (auto wait : op->getBlock()->getOps<AwaitOp>())
+    if (wait->isBeforeInBlock(op) &&
+        llvm::any_of(collectCopies(wait.getTokens()), isRead))
+      last = wait;
+  return last;
 }
 
 /// Expands the product of a tile outside of loops as a chain of its own.

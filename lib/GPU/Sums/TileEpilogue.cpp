@@ -34,23 +34,31 @@ OpOperand *TileEpilogue::getSecondSums() const {
   return sums.size() < 2 ? nullptr : sums[1];
 }
 
+/// Whether `op` computes each element of its result from elements at the same
+/// place.
+static bool isElementwise(linalg::GenericOp op) {
+  return op.hasPureBufferSemantics() && op.getNumDpsInits() == 1 &&
+         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
+         llvm::all_of(op.getBody()->without_terminator(),
+                      [](Operation &inner) { return isEpilogueOp(&inner); }) &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
+}
+
 FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block,
                                                           Value sums) {
-  SmallVector<linalg::GenericOp> generics(block.getOps<linalg::GenericOp>());
-  if (generics.empty())
-    return std::optional<TileEpilogue>();
-  linalg::GenericOp op = generics.front();
-  bool isElementwise =
-      op.hasPureBufferSemantics() && op.getNumDpsInits() == 1 &&
-      op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
-      llvm::all_of(op.getBody()->without_terminator(),
-                   [](Operation &inner) { return isEpilogueOp(&inner); }) &&
-      llvm::all_of(op.getIndexingMapsArray(),
-                   [](AffineMap map) { return map.isProjectedPermutation(); });
-  if (generics.size() > 1 || !isElementwise)
-    return op.emitOpError() << "expected one elementwise op after the products "
-                               "of a block, which takes their sums";
-  return std::optional<TileEpilogue>(TileEpilogue(op, findOwnMemory(sums)));
+  Value memory = findMemory(sums);
+  auto isOfSums = [&](Value operand) { return findMemory(operand) == memory; };
+  std::optional<TileEpilogue> found;
+  for (auto op : block.getOps<linalg::GenericOp>()) {
+    if (found || !llvm::any_of(op->getOperands(), isOfSums) ||
+        !isElementwise(op))
+      return op.emitOpError() << "expected one elementwise op after the "
+                                 "products of a block, which takes their sums";
+    found = TileEpilogue(op, findOwnMemory(sums));
+  }
+  return found;
 }
 
 /// Elements of `operand` from `offset` after `indices` on: one, or as many as

@@ -4,6 +4,8 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -26,6 +28,12 @@ Operation *mlir::nm::findUserOfTile(Value view, scf::ForallOp blocks,
 
 linalg::FillOp mlir::nm::findFill(Value view, scf::ForallOp blocks) {
   return findUserOfTile<linalg::FillOp>(view, blocks);
+}
+
+Value mlir::nm::findMemory(Value view) {
+  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
+    view = op.getViewSource();
+  return view;
 }
 
 memref::AllocOp mlir::nm::findOwnMemory(Value view) {

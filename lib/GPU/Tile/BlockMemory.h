@@ -23,6 +23,9 @@ OpTy findUserOfTile(Value view, scf::ForallOp blocks) {
 /// The fill of `view`, or of what it is a view of, in `blocks`.
 linalg::FillOp findFill(Value view, scf::ForallOp blocks);
 
+/// The memory that `view` is a view of.
+Value findMemory(Value view);
+
 /// The memory that `view` is of, which a block has of its own; null if others
 /// have it too. It holds sums that threads have in registers.
 memref::AllocOp findOwnMemory(Value view);

@@ -264,6 +264,24 @@ func.func @reduction_of_sums(%a: memref<128x32xf32, #gpu.address_space<workgroup
 
 // -----
 
+func.func @not_of_sums(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32, #gpu.address_space<workgroup>>, %i: memref<64x64xi8, #gpu.address_space<workgroup>>, %c: memref<32x64xf32>, %d: memref<32x64xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
+      ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
+      outs(%c : memref<32x64xf32>)
+    // expected-error @+1 {{expected one elementwise op after the products of a block, which takes their sums}}
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      outs(%d : memref<32x64xf32>) {
+    ^bb0(%s: f32):
+      %y = arith.addf %s, %s : f32
+      linalg.yield %y : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 func.func @two_outputs(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>, %d: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
