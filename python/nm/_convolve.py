@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from . import _arrays
 from ._call import PreparedCall
 from ._errors import DTypeError, ShapeError
-from ._kernels import bind_text, keep_call
+from ._kernels import bind_convolution, keep_call
 from ._matmul import _check_column
-from ._mlir import Body, FunctionText, Scalar
+from ._mlir import Body, FunctionText, Scalar, Tensor
+from ._mlir._function import EncodedTensor
 from ._mlir._scalars import compute_type
 from ._records import ProductRecord
 from ._sparse import SparseTensor
 
 #: linalg's convolutions of so many dimensions, channels first.
 NAMES = {1: "conv_1d_ncw_fcw", 2: "conv_2d_nchw_fchw", 3: "conv_3d_ncdhw_fcdhw"}
+#: The same of images whose channels are last.
+_NAMES_LAST = {1: "conv_1d_nwc_wcf", 2: "conv_2d_nhwc_fhwc", 3: "conv_3d_ndhwc_dhwcf"}
+#: Where the channels are: in an image behind the batch or last, in the k of a weight before
+#: the taps or behind them. Images whose channels are last have weights whose channels are.
+Order = Literal["channels first", "channels last"]
+#: Sizes of images that a weight has kernels for at most: each is compiled.
+MOST_IMAGES = 8
 #: What the image, the weight and the result may be.
 FLOATS = ("f32", "f16", "bf16")
 
@@ -40,83 +49,124 @@ class Windows:
         return [(size - (tap - 1) * apart - 1) // step + 1 for size, tap, step, apart in
                 zip(self.padded(sizes), self.taps, self.stride, self.dilation)]
 
+    def overlap(self) -> bool:
+        """Whether windows beside each other may have a pixel in common."""
+        return any((tap - 1) * apart >= step for tap, step, apart in
+                   zip(self.taps, self.stride, self.dilation))
 
-def convolve(image: Any, w: SparseTensor, windows: Windows, bias: Any = None) -> Any:
-    """The convolution of an image with the filter that `w` is the matrix of.
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution whose filter `w` is the matrix of.
+
+    Attributes:
+        w: ``[out, k]``, compressed with axis=1.
+        windows: the taps, and where they are.
+        of_weight: the order of channels and taps in k.
+        of_image: where an image has its channels.
+    """
+
+    w: SparseTensor
+    windows: Windows
+    of_weight: Order = "channels first"
+    of_image: Order = "channels first"
+
+    def sizes(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """An image's sizes without batch and channels."""
+        return tuple(shape[2:] if self.of_image == "channels first" else shape[1:-1])
+
+    def channels(self, shape: Sequence[int]) -> int:
+        return shape[1 if self.of_image == "channels first" else -1]
+
+    def shape_of(self, batch: int, channels: int, sizes: Sequence[int]) -> tuple[int, ...]:
+        return ((batch, channels, *sizes) if self.of_image == "channels first"
+                else (batch, *sizes, channels))
+
+    def result(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of what an image becomes."""
+        return self.shape_of(shape[0], self.w.n, self.windows.places(self.sizes(shape)))
+
+
+def convolve(image: Any, what: Convolution, bias: Any = None) -> Any | None:
+    """The convolution of an image, by a kernel that is compiled for its shape.
 
     Args:
-        image: ``[batch, channels, sizes...]`` of f32, f16 or bf16.
-        w: ``[out, channels and taps]`` of its type, compressed with axis=1.
-        windows: the taps, and where they are.
+        image: ``[batch, channels, sizes...]``, or ``[batch, sizes..., channels]``, of f32, f16
+            or bf16.
+        what: with a weight of its type.
         bias: ``[out]`` of its type, or None.
 
     Returns:
-        ``[batch, out, places...]`` of the type and the kind of `image`. Sums are of f32.
+        of the order, the type and the kind of `image`; None where the weight has kernels for
+        `MOST_IMAGES` other images. Sums are of f32.
 
     Raises:
         ShapeError, DTypeError, DeviceError: an array does not fit.
         CompilerNotFoundError: there is no compiler, and no such kernel in the cache.
     """
-    call = _find_call(image, w, windows, bias)
-    return call.run([image] if bias is None else [image, bias], None)
+    call = _find_call(image, what, bias)
+    return None if call is None else call.run([image] if bias is None else [image, bias], None)
 
 
-def record_of(image: Any, w: SparseTensor, windows: Windows, bias: Any = None
-              ) -> ProductRecord:
+def record_of(image: Any, what: Convolution, bias: Any = None) -> ProductRecord:
     """How the same convolution is compiled, and its estimate beside dense weights."""
-    records = _find_call(image, w, windows, bias)._bound.function.ops
+    call = _find_call(image, what, bias)
+    records = [] if call is None else call._bound.function.ops
     return records[0] if records else ProductRecord()
 
 
-def _find_call(image: Any, w: SparseTensor, windows: Windows, bias: Any) -> PreparedCall:
-    kind = _arrays.kind_of(image)
-    key = ("convolution", windows, type(image), kind.signature(image),
-           None if bias is None else kind.signature(bias))
+def _find_call(image: Any, what: Convolution, bias: Any) -> PreparedCall | None:
+    kind, w = _arrays.kind_of(image), what.w
+    key = ("convolution", what.windows, what.of_weight, what.of_image, type(image),
+           kind.signature(image), None if bias is None else kind.signature(bias))
     call = w._prepared.get(key)
     if call is None:
-        call = _prepare(image, w, windows, bias)
-        keep_call(w, key, call)
+        call = _prepare(image, what, bias)
+        if call is not None:
+            keep_call(w, key, call)
     return call
 
 
-def _prepare(image: Any, w: SparseTensor, windows: Windows, bias: Any) -> PreparedCall:
-    view = _arrays.kind_of(image).view(image)
-    _check(view, w, windows)
+def _prepare(image: Any, what: Convolution, bias: Any) -> PreparedCall | None:
+    view, w = _arrays.kind_of(image).view(image), what.w
+    _check(view, what)
     arrays = [image]
     if bias is not None:
         _check_column(bias, "bias", view.dtype, w, view)
         arrays.append(bias)
-    text = _text(view.shape, w, windows, bias is not None)
-    result = (view.shape[0], w.n, *windows.places(view.shape[2:]))
-    return PreparedCall(bind_text(w, view.device, text), arrays, [result], [view.dtype])
+    key = what.windows, what.of_weight, what.of_image, view.shape, bias is not None
+    bound = bind_convolution(w, view.device, key, MOST_IMAGES,
+                             lambda: _text(view.shape, what, bias is not None))
+    return bound and PreparedCall(bound, arrays, [what.result(view.shape)], [view.dtype])
 
 
-def _check(view: _arrays.View, w: SparseTensor, windows: Windows) -> None:
-    rank, taps = len(windows.taps), 1
-    for tap in windows.taps:
-        taps *= tap
-    if len(view.shape) != rank + 2 or view.shape[1] * taps != w.k:
-        raise ShapeError(f"expected an image of {rank + 2} dimensions, the second of "
-                         f"{w.k // taps} channels, but got {view.shape}")
+def _check(view: _arrays.View, what: Convolution) -> None:
+    w, taps = what.w, math.prod(what.windows.taps)
+    rank = len(what.windows.taps)
+    if len(view.shape) != rank + 2 or what.channels(view.shape) * taps != w.k:
+        raise ShapeError(f"expected an image of {rank + 2} dimensions, one of {w.k // taps} "
+                         f"channels, but got {view.shape}")
     if view.dtype not in FLOATS or view.dtype != w.dtype:
         raise DTypeError(f"expected an image of {', '.join(FLOATS)}, and of {w.dtype} as the "
                          f"weight is, but got {view.dtype}")
-    if min(windows.places(view.shape[2:])) < 1:
-        raise ShapeError(f"expected an image that has a window {windows.taps}, but got "
+    if min(what.windows.places(what.sizes(view.shape))) < 1:
+        raise ShapeError(f"expected an image that has a window {what.windows.taps}, but got "
                          f"{view.shape}")
 
 
-def _text(shape: Sequence[int], w: SparseTensor, windows: Windows, has_bias: bool) -> str:
-    fn = FunctionText("convolve")
+def _text(shape: Sequence[int], what: Convolution, has_bias: bool) -> str:
+    fn, w, windows = FunctionText("convolve"), what.w, what.windows
     image = fn.argument(shape, w.dtype)
     weight = fn.weight_argument(w.shape, w.dtype, str(w.pattern))
-    result = (shape[0], w.n, *windows.places(shape[2:]))
+    result = what.result(shape)
     bias = fn.argument([w.n], w.dtype) if has_bias else None
     if any(windows.padding):
-        around = fn.fill(0, (*shape[:2], *windows.padded(shape[2:])), w.dtype)
-        image = fn.insert(image, around, [0, 0, *windows.padding])
-    sums = fn.convolve(NAMES[len(windows.taps)], image,
-                       fn.filter_of_channels(weight, [shape[1], *windows.taps]),
+        around = fn.fill(0, what.shape_of(shape[0], what.channels(shape),
+                                          windows.padded(what.sizes(shape))), w.dtype)
+        image = fn.insert(image, around, what.shape_of(0, 0, windows.padding))
+    names = NAMES if what.of_image == "channels first" else _NAMES_LAST
+    sums = fn.convolve(names[len(windows.taps)], image,
+                       _filter(fn, weight, what, what.channels(shape)),
                        fn.fill(0, result, w.dtype), windows.stride, windows.dilation)
     if bias is None:
         return fn.text([sums])
@@ -125,5 +175,18 @@ def _text(shape: Sequence[int], w: SparseTensor, windows: Windows, has_bias: boo
     def add(body: Body, value: Scalar, each: Scalar) -> Scalar:
         return body.cast(body.add(body.cast(value, wide), body.cast(each, wide)), w.dtype)
 
-    of_channels = fn.reshape(bias, [w.n, *([1] * len(windows.taps))])
+    of_channels = fn.reshape(bias, what.shape_of(1, w.n, [1] * len(windows.taps)))
     return fn.text([fn.elementwise([sums, of_channels], result, w.dtype, add)])
+
+
+def _filter(fn: FunctionText, weight: EncodedTensor, what: Convolution, channels: int
+            ) -> Tensor:
+    """The filter as the convolution of linalg's takes it."""
+    reduced = [*what.windows.taps, channels]
+    if what.of_weight == "channels first":
+        return fn.filter_of_channels(weight, [channels, *what.windows.taps])
+    if what.of_image == "channels first":
+        return fn.filter(weight, reduced)
+    # Of two dimensions linalg has one whose outputs are first, as those of the matrix.
+    return (fn.filter_of_channels(weight, reduced) if len(reduced) == 3
+            else fn.filter_of_outputs_last(weight, reduced))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from . import _library as lib
@@ -25,6 +26,8 @@ _EXACT_KERNELS = 3
 # Kept with a weight: calls and bound functions are small, packed forms are not, which
 # functions share where they can: of a CPU so many, of a GPU as _forms says.
 _KEPT_CALLS, _KEPT_BOUND, _KEPT_FORMS = 128, 48, 4
+# In place of a number of rows, where what is bound takes an image.
+_IMAGE = -1
 
 
 def keep_call(w: SparseTensor, key: tuple, call: PreparedCall) -> None:
@@ -107,18 +110,25 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
     return bound
 
 
-def bind_text(w: SparseTensor, device: tuple[int, int], text: str) -> BoundFunction:
-    """The function of a module, compiled where `device` is, with `w` packed for it, which
-    keeps it.
+def bind_convolution(w: SparseTensor, device: tuple[int, int], what: Hashable,
+                     most: int, write: Callable[[], str]) -> BoundFunction | None:
+    """A convolution with a weight, compiled where `device` is, with `w` packed for it, which
+    keeps it; None where `w` has kept `most` others.
+
+    Args:
+        what: tells it from other convolutions with the weight.
+        write: gives the module.
 
     Raises:
         CompilerNotFoundError: there is no compiler, and no such module in the cache.
     """
-    key = (device, None, text)
+    key = (device, _IMAGE, what)
     bound = w._bound.get(key)
     if bound is None:
+        if sum(each[:2] == key[:2] for each in list(w._bound)) >= most:
+            return None
         target = _target_of(device)
-        function = compile(text, target, **_host_options(target)).only_function()
+        function = compile(write(), target, **_host_options(target)).only_function()
         bound = function.bind(w, device=device[1], like=_bound_on(w, device))
         w._bound[key] = bound
         _forget_surplus(w, device)

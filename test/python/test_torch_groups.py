@@ -44,6 +44,8 @@ class Drawn:
         groups = int(rng.choice([2, 3, 4] if wide else [2, 3, 5, 8]))
         channels = int(rng.choice([4, 5, 8, 16]))
         outputs = int(rng.choice([64, 80] if wide else [1, 3, 4, 9, 16]))
+        if "1x3" in self.pattern:
+            outputs = max(outputs, 3)
         taps = [int(rng.integers(1, 4)) for _ in range(rank)]
         dilation = [int(rng.integers(1, 3)) for _ in range(rank)]
         same = rng.random() < .2

@@ -284,8 +284,8 @@ class FunctionText:
         return result
 
     def filter_of_channels(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
-        """A filter, output channels and input channels first, of its matrix
-        [out, channels and taps]."""
+        """A filter, output channels first, of its matrix [out, channels and taps], or with the
+        dimensions of k in another order."""
         expanded = Tensor(self.fresh(), (weight.shape[0], *reduced), weight.element)
         self.line(f"{expanded.name} = tensor.expand_shape {weight.name} "
                   f"{_listed([range(1), range(1, 1 + len(reduced))])} output_shape "
@@ -295,14 +295,12 @@ class FunctionText:
     def filter(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
         """The filter [out, in, taps...] of a matrix [out, taps and channels]."""
         expanded = self.filter_of_channels(weight, reduced)
-        order = [0, len(reduced), *range(1, len(reduced))]
-        shape = [expanded.shape[dim] for dim in order]
-        empty = self.empty(shape, weight.element)
-        result = Tensor(self.fresh(), empty.shape, empty.element)
-        self.line(f"{result.name} = linalg.transpose ins({expanded.name} : "
-                  f"{expanded.type}) outs({empty.name} : {empty.type}) permutation = "
-                  f"{order}")
-        return result
+        return self._transposed(expanded, [0, len(reduced), *range(1, len(reduced))])
+
+    def filter_of_outputs_last(self, weight: EncodedTensor, reduced: Sequence[int]) -> Tensor:
+        """The filter [taps..., in, out] of such a matrix."""
+        expanded = self.filter_of_channels(weight, reduced)
+        return self._transposed(expanded, [*range(1, len(reduced) + 1), 0])
 
     def attention(self, query: tuple[Tensor, str], key: tuple[Tensor, str],
                   value: tuple[Tensor, str], mask: tuple[Tensor, str] | None,
@@ -379,11 +377,14 @@ class FunctionText:
         if moved == sorted(moved):
             # Nothing moves in memory.
             return self.reshape(tensor, [tensor.shape[dim] for dim in permutation])
-        out = self.empty([tensor.shape[dim] for dim in permutation], tensor.element)
-        result = Tensor(self.fresh(), out.shape, out.element)
+        return self._transposed(tensor, permutation)
+
+    def _transposed(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
+        empty = self.empty([tensor.shape[dim] for dim in order], tensor.element)
+        result = Tensor(self.fresh(), empty.shape, empty.element)
         self.line(f"{result.name} = linalg.transpose ins({tensor.name} : "
-                  f"{tensor.type}) outs({out.name} : {out.type}) permutation = "
-                  f"{list(permutation)}")
+                  f"{tensor.type}) outs({empty.name} : {empty.type}) permutation = "
+                  f"{list(order)}")
         return result
 
     def slice(self, tensor: Tensor, dim: int, begin: Dim | str, size: Dim,

@@ -12,12 +12,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .._convolve import FLOATS, Windows, convolve
+from .._convolve import FLOATS, Convolution, Windows
 from .._errors import DTypeError, ShapeError
 from .._formats import compress
 from .._pattern import Pattern
 from .._sparse import SparseTensor
 from ._decompress import decompress
+from ._image_kernels import convolve_known
 from ._op import check_types
 from ._weights import convert_weight, find_weight
 
@@ -86,11 +87,19 @@ def whole_weight(values: Tensor, indices: Tensor, form: str, groups: int, channe
 
 def convolve_groups(image: Tensor, values: Tensor, indices: Tensor, form: str,
                     bias: Tensor | None, windows: Windows, groups: int) -> Tensor:
-    """The convolution, compiled for images of this shape."""
+    """The convolution, compiled for images of this shape; as PyTorch convolves where the weight
+    has kernels for many others, or there is no compiler."""
     whole = whole_weight(values, indices, form, groups, image.shape[1] // groups)
     if image.dtype != values.dtype:
         whole = convert_weight(whole, image.dtype)
-    return convolve(image, whole, windows, bias)
+    y = convolve_known(image.contiguous(), Convolution(whole, windows), bias)
+    if y is not None:
+        return y
+    dense = decompress(values, indices, form).to(image.dtype)
+    filter_ = dense.unflatten(1, (*windows.taps, -1)).movedim(-1, 1)
+    return torch.convolution(image, filter_, bias, windows.stride, windows.padding,
+                             windows.dilation, False, [0] * len(windows.taps),
+                             groups).contiguous()
 
 
 def check_image(image: Tensor, values: Tensor, channels: int) -> torch.dtype | None:

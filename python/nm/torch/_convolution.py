@@ -2,8 +2,9 @@
 
 A convolution is a product of patches of its image with its filter. Here the filter is the
 weight ``[out, taps and channels]`` of an nn.Linear, which an NMLinear can replace. In an
-exported model it is one operator, whose patches are made tile by tile. Of a convolution in
-groups the channels are those of one group, and that operator is what PyTorch calls, too.
+exported model it is one operator, whose patches are made tile by tile. Called from PyTorch it is a
+kernel for the image's shape, as _image_kernels.py says, or a product of patches. Of a
+convolution in groups the channels are those of one group.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .._convolve import Windows, record_of
+from .._convolve import Convolution, Windows, record_of
 from .._errors import Error
 from .._pattern import Block, Pattern
 from .._records import ProductRecord
@@ -26,8 +27,9 @@ from ._decompress import decompress
 from ._device_hooks import (ATTRIBUTES, change_class, is_forward_own,
                             why_forward_is_not_own)
 from ._fast import is_plain_but_for_autocast
+from ._image_kernels import convolve_layer
 from ._linear import NMLinear, _is_exporting
-from ._op import linear_of_tensors
+from ._op import check_types, linear_of_tensors
 from ._weights import parse_form
 
 _PART = "product"
@@ -119,7 +121,31 @@ class _Convolution(nn.Module):
             return self._as_operator(*self._padded_alike(image), self.bias)
         if self.groups != 1:
             return self._in_groups(image)
+        y = None if torch.compiler.is_compiling() else self._by_kernel(image)
+        if y is not None:
+            return y
         return self._modules[_PART](patches(image, self)).movedim(-1, 1)
+
+    def _by_kernel(self, image: Tensor) -> Tensor | None:
+        """Without groups, by nm's kernel for the image; None where patches are multiplied."""
+        part = self._modules[_PART]
+        if (not image.is_cpu or not self._is_plain() or part._fused is not None
+                or not self._has_plain_part() or self._is_of_pytorch(image)
+                or not image.dim() == len(self.kernel_size) + 2):
+            return None
+        values, indices, bias = part.values, part.indices, part.bias
+        lower = check_types(image, values)
+        image, padding = self._padded_alike(image)
+        if lower is not None:
+            image, bias = image.to(lower), None if bias is None else bias.to(lower)
+        y = convolve_layer(image, values, indices, part._form, bias, self._windows(padding))
+        if y is not None and lower is None and not part._is_mapped:
+            part._move_out(values, indices)
+        return y
+
+    def _windows(self, padding: list[int]) -> Windows:
+        return Windows(tuple(self.kernel_size), tuple(self.stride), tuple(padding),
+                       tuple(self.dilation))
 
     def _in_groups(self, image: Tensor) -> Tensor:
         """nm's kernel for all groups; where a gradient is needed or the product is dense, as
@@ -190,11 +216,9 @@ class _Convolution(nn.Module):
         """How the product of all groups is compiled for an image."""
         part = self._modules[_PART]
         padded, padding = self._padded_alike(image)
-        windows = Windows(tuple(self.kernel_size), tuple(self.stride), tuple(padding),
-                          tuple(self.dilation))
         whole = whole_weight(part.values, part.indices, part._form, self.groups,
                              self.in_channels // self.groups)
-        return record_of(padded, whole, windows, part.bias)
+        return record_of(padded, Convolution(whole, self._windows(padding)), part.bias)
 
     def _is_plain(self) -> bool:
         part = self._modules[_PART]
@@ -243,10 +267,11 @@ class NMConv2d(_Convolution, nn.Conv2d):
     weight is ``[out, taps, in / groups]``, and so is the pattern.
 
     nm.torch.sparsify makes it of an nn.Conv2d, and nm.torch.densify makes that again.
-    Outside an exported model patches are a tensor of PyTorch's. Groups have none: the first
-    image of each shape compiles a kernel, of f32, f16 or bf16, in which all groups are one
-    product; where a gradient is needed, they are PyTorch's own convolution with the dense
-    weight.
+    Without gradients a layer on a CPU mostly makes no patches: for the first images of eight
+    shapes a kernel is compiled that reads the image, of f32, f16 or bf16. Other images, and
+    images that need a gradient, have patches, which are a tensor of PyTorch's. Groups have such
+    kernels on a GPU, too, in which all groups are one product; other images and gradients
+    have PyTorch's own convolution with the dense weight.
 
     Args:
         in_channels, out_channels, kernel_size: as of nn.Conv2d, as are `stride`,
@@ -415,13 +440,17 @@ _library.define("convolution(Tensor image, Tensor values, Tensor indices, str fo
 def _convolve(image: Tensor, values: Tensor, indices: Tensor, form: str,
               bias: Tensor | None, taps: list[int], stride: list[int],
               padding: list[int], dilation: list[int], groups: int = 1) -> Tensor:
+    windows = Windows(*map(tuple, (taps, stride, padding, dilation)))
     if groups != 1:
-        windows = Windows(*map(tuple, (taps, stride, padding, dilation)))
         return convolve_groups(image, values, indices, form, bias, windows, groups)
-    padded = _padded(image, [side for pad in reversed(padding) for side in (pad, pad)])
-    windows = _windows(padded, taps, stride, dilation)
-    return linear_of_tensors(windows, values, indices, form, bias, None).movedim(
-        -1, 1).contiguous()
+    y = None
+    if image.dtype == values.dtype and check_types(image, values) is None:
+        y = convolve_layer(image, values, indices, form, bias, windows)
+    if y is None:
+        padded = _padded(image, [side for pad in reversed(padding) for side in (pad, pad)])
+        y = linear_of_tensors(_windows(padded, taps, stride, dilation), values, indices, form,
+                              bias, None).movedim(-1, 1)
+    return y.contiguous()
 
 
 for _key in ("CPU", "CUDA"):
