@@ -2,6 +2,7 @@
 
 #include "nm/Format/Columns.h"
 
+#include "StoreNumber.h"
 #include "WindowScan.h"
 #include "nm/Format/Unstructured.h"
 
@@ -26,11 +27,6 @@ Status ColumnsForm::verify() const {
 bool ColumnsForm::holds(const CondensedView &weights) const {
   return countNonZeros(DenseView::rowMajor(weights.values, weights.type,
                                            weights.k, weights.n)) <= kept;
-}
-
-static void storeNumber(int64_t number, int64_t bytes, uint8_t *to) {
-  for (int64_t i = 0; i < bytes; ++i)
-    to[i] = static_cast<uint8_t>(number >> 8 * i);
 }
 
 void nm::packColumns(const CondensedView &from, const ColumnsForm &form,

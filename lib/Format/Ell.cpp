@@ -3,6 +3,7 @@
 #include "nm/Format/Ell.h"
 
 #include "Shares.h"
+#include "StoreNumber.h"
 #include "WindowScan.h"
 
 #include <algorithm>
@@ -166,19 +167,17 @@ void SlicePacker<Word>::writeStarts(const StoredColumn<Word> &column,
     auto before = std::min(form.firstStep(part, count) * EllForm::kWeights,
                            int64_t(column.rows.size()));
     int64_t row = before == 0 ? 0 : column.rows[before - 1];
-    uint8_t *to = lists +
-                  (slice * (form.parts + 1) + part + 1) * EllForm::kListBytes +
-                  lane * EllForm::kRowBytes;
-    to[0] = static_cast<uint8_t>(row);
-    to[1] = static_cast<uint8_t>(row >> 8);
+    storeNumber(
+        row, EllForm::kRowBytes,
+        lists + (slice * (form.parts + 1) + part + 1) * EllForm::kListBytes +
+            lane * EllForm::kRowBytes);
   }
 }
 
 template <typename Word>
 void SlicePacker<Word>::writeCount(int64_t slice, int64_t count) const {
-  uint8_t *header = lists + slice * (form.parts + 1) * EllForm::kListBytes;
-  for (int64_t i = 0; i < EllForm::kCountBytes; ++i)
-    header[i] = static_cast<uint8_t>(count >> 8 * i);
+  storeNumber(count, EllForm::kCountBytes,
+              lists + slice * (form.parts + 1) * EllForm::kListBytes);
 }
 
 template <typename Word>
@@ -209,11 +208,10 @@ template <typename Word>
 void SlicePacker<Word>::writeRow(int64_t slice, int64_t lane, int64_t place,
                                  int64_t row) const {
   auto [step, weight] = std::div(place, EllForm::kWeights);
-  uint8_t *to =
-      gaps + (slice * form.steps + step) * form.stepGapBytes() +
-      EllForm::placeOf(lane, weight, EllForm::kRowBytes) * EllForm::kRowBytes;
-  to[0] = static_cast<uint8_t>(row);
-  to[1] = static_cast<uint8_t>(row >> 8);
+  storeNumber(row, EllForm::kRowBytes,
+              gaps + (slice * form.steps + step) * form.stepGapBytes() +
+                  EllForm::placeOf(lane, weight, EllForm::kRowBytes) *
+                      EllForm::kRowBytes);
 }
 
 template <typename Word>

@@ -2,6 +2,7 @@
 
 #include "nm/Format/Offsets.h"
 
+#include "StoreNumber.h"
 #include "nm/Format/Unstructured.h"
 
 #include <algorithm>
@@ -21,8 +22,7 @@ static int64_t readOffset(const uint8_t *offsets, int64_t column) {
 }
 
 static void writeOffset(uint8_t *offsets, int64_t column, int64_t value) {
-  for (int64_t i = 0; i < kOffsetBytes; ++i)
-    offsets[column * kOffsetBytes + i] = static_cast<uint8_t>(value >> 8 * i);
+  detail::storeNumber(value, kOffsetBytes, offsets + column * kOffsetBytes);
 }
 
 /// Calls `fn(row)` for each row that a column's bits keep.
