@@ -15,6 +15,12 @@ namespace nm {
 void setFloors(const GpuProduct &product, const GpuChip &chip,
                GpuSchedule &schedule);
 
+/// The microseconds of so many multiply-adds with all CUDA cores busy.
+inline double microsecondsOfFmas(double fmas, const GpuChip &chip) {
+  return fmas / (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) /
+         1000;
+}
+
 /// The microseconds of `clocks` at the clock that a chip keeps under load.
 inline double microsecondsUnderLoad(double clocks, const GpuChip &chip) {
   return clocks / (chip.clockGHz * chip.rates.loadedClock) / 1000;

@@ -49,9 +49,7 @@ void nm::setFloors(const GpuProduct &product, const GpuChip &chip,
   const Pattern &pattern = product.pattern;
   double rows = double(product.allRows());
   double kept = double(pattern.condensedRows(product.k));
-  schedule.multiplyFloor =
-      rows * kept * product.n /
-      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
+  schedule.multiplyFloor = microsecondsOfFmas(rows * kept * product.n, chip);
   double bytes = 4 * (double(product.elementsOfA()) + kept * product.n +
                       rows * product.n) +
                  kept / pattern.bk * product.n / pattern.bn;

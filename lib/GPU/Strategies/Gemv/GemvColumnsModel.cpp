@@ -197,9 +197,9 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t sliceK,
   schedule.microseconds = chip.rates.launch + std::max(memory, compute) +
                           kNotHidden * std::min(memory, compute) + staged;
   schedule.microseconds *= double(twelfths()) / 12;
-  schedule.multiplyFloor =
-      double(product.allRows()) * double(steps.total * EllForm::stepValues()) /
-      (double(chip.multiprocessors * chip.fmaPerClock) * chip.clockGHz) / 1000;
+  schedule.multiplyFloor = microsecondsOfFmas(
+      double(product.allRows()) * double(steps.total * EllForm::stepValues()),
+      chip);
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
   schedule.microseconds = std::max(
       {schedule.microseconds, schedule.memoryFloor, schedule.multiplyFloor});

@@ -47,8 +47,7 @@ void nm::setFloorsOfKept(const GpuProduct &product, const GpuChip &chip,
                          double weightBytes, GpuSchedule &schedule) {
   double rows = double(product.rows());
   schedule.multiplyFloor =
-      rows * double(product.kept) /
-      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz) / 1000;
+      microsecondsOfFmas(rows * double(product.kept), chip);
   double bytes =
       double(elementSize(product.type)) * rows * double(product.k + product.n) +
       weightBytes;
