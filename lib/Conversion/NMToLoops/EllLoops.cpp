@@ -53,6 +53,17 @@ static Value equal(LoopEmitter &emitter, Value a, Value b) {
                                arith::CmpIPredicate::eq, a, b);
 }
 
+/// What `body` makes of `carried` where `condition` holds, else `carried`: a
+/// loop of one turn or none.
+static SmallVector<Value>
+carryIf(LoopEmitter &emitter, Value condition, ValueRange carried,
+        function_ref<SmallVector<Value>(ValueRange)> body) {
+  Value turns = arith::IndexCastUIOp::create(
+      emitter.builder, emitter.loc, emitter.builder.getIndexType(), condition);
+  return emitter.carry(
+      turns, carried, [&](Value, ValueRange carried) { return body(carried); });
+}
+
 namespace {
 /// Packs the weights of one nm.pack.
 class EllPacker {
@@ -182,10 +193,7 @@ void EllPacker::storeColumn(Value slice, Value lane, Value count) {
             emitter.carry(zeros, carried, [&](Value, ValueRange carried) {
               return add(carried, none, largest);
             });
-        Value weights = arith::IndexCastUIOp::create(
-            emitter.builder, emitter.loc, emitter.builder.getIndexType(),
-            isKept);
-        return emitter.carry(weights, behind, [&](Value, ValueRange carried) {
+        return carryIf(emitter, isKept, behind, [&](ValueRange carried) {
           return add(carried, element, emitter.sub(row, carried[1]));
         });
       });
@@ -231,11 +239,9 @@ SmallVector<Value> EllPacker::forEachPlace(
               Value row =
                   emitter.add(emitter.mul(turn, EllForm::kBanks), remainder);
               Value element = emitter.loadOrZero(op.getValues(), {row, column});
-              Value once = arith::IndexCastUIOp::create(
-                  emitter.builder, emitter.loc, emitter.builder.getIndexType(),
-                  emitter.isNonZero(element));
-              return emitter.carry(
-                  once, carried, [&](Value, ValueRange carried) {
+              return carryIf(
+                  emitter, emitter.isNonZero(element), carried,
+                  [&](ValueRange carried) {
                     Value place = EllForm::placeOfRemainder(
                                       EmittedIndex{&emitter, lane},
                                       EmittedIndex{&emitter, remainder},
@@ -270,10 +276,8 @@ void EllPacker::storeRows(Value slice, Value lane, Value count) {
   forEachPlace(
       slice, lane, emitter.index(0),
       [&](Value element, Value row, Value place, ValueRange carried) {
-        Value once = arith::IndexCastUIOp::create(
-            emitter.builder, emitter.loc, emitter.builder.getIndexType(),
-            emitter.less(places, emitter.add(place, 1)));
-        return emitter.carry(once, carried, [&](Value, ValueRange carried) {
+        Value isTaken = emitter.less(places, emitter.add(place, 1));
+        return carryIf(emitter, isTaken, carried, [&](ValueRange carried) {
           Value free = emitter.skipWhile(carried.front(), [&](Value number) {
             EllPlace at =
                 EllPlace::get(emitter, form, bytes, slice, lane, number);
