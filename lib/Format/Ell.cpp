@@ -104,6 +104,7 @@ public:
   void pack(int64_t slice) const;
 
 private:
+  /// Columns beside the matrix have no weights.
   bool isKept(int64_t k, int64_t n) const {
     return n < from.n && (weight(k, n) & nonZeroMask<Word>(from.type)) != 0;
   }
@@ -112,8 +113,8 @@ private:
   }
   int64_t countKept(int64_t n) const;
   void writeCount(int64_t slice, int64_t most) const;
-  void packGaps(int64_t slice, int64_t inside) const;
-  void packRows(int64_t slice, int64_t inside) const;
+  void packGaps(int64_t slice) const;
+  void packRows(int64_t slice) const;
   void writeRow(int64_t slice, int64_t lane, int64_t place, int64_t row) const;
   Word &valueAt(int64_t slice, int64_t lane, int64_t place) const;
   void storeRows(int64_t slice, int64_t lane, int64_t places) const;
@@ -181,16 +182,16 @@ void SlicePacker<Word>::writeCount(int64_t slice, int64_t count) const {
 }
 
 template <typename Word>
-void SlicePacker<Word>::packGaps(int64_t slice, int64_t inside) const {
+void SlicePacker<Word>::packGaps(int64_t slice) const {
   std::array<StoredColumn<Word>, EllForm::kColumns> columns;
   int64_t most = 0;
-  for (int64_t lane = 0; lane < inside; ++lane) {
+  for (int64_t lane = 0; lane < EllForm::kColumns; ++lane) {
     columns[lane] = store(slice * EllForm::kColumns + lane);
     most = std::max(most, int64_t(columns[lane].values.size()));
   }
   int64_t count = countSteps(most);
   writeCount(slice, count);
-  for (int64_t lane = 0; lane < inside; ++lane) {
+  for (int64_t lane = 0; lane < EllForm::kColumns; ++lane) {
     write(columns[lane], slice, lane);
     writeStarts(columns[lane], slice, lane, count);
   }
@@ -256,9 +257,9 @@ void SlicePacker<Word>::storeRows(int64_t slice, int64_t lane,
 }
 
 template <typename Word>
-void SlicePacker<Word>::packRows(int64_t slice, int64_t inside) const {
+void SlicePacker<Word>::packRows(int64_t slice) const {
   int64_t most = 0;
-  for (int64_t lane = 0; lane < inside; ++lane)
+  for (int64_t lane = 0; lane < EllForm::kColumns; ++lane)
     most = std::max(most, countKept(slice * EllForm::kColumns + lane));
   int64_t count = countSteps(most);
   writeCount(slice, count);
@@ -268,12 +269,10 @@ void SlicePacker<Word>::packRows(int64_t slice, int64_t inside) const {
 
 template <typename Word>
 void SlicePacker<Word>::pack(int64_t slice) const {
-  int64_t inside =
-      std::min(EllForm::kColumns, from.n - slice * EllForm::kColumns);
   if (form.hasRows())
-    packRows(slice, inside);
+    packRows(slice);
   else
-    packGaps(slice, inside);
+    packGaps(slice);
 }
 
 void nm::packEll(const CondensedView &from, const EllForm &form, void *values,
