@@ -1,5 +1,6 @@
 //===- BranchOnCublas.cpp - Products of cuBLAS, or else our own -----------===//
 
+#include "GPU/Select/GpuProductCost.h"
 #include "GPU/Select/GpuStrategy.h"
 #include "GPU/Tile/TileToGpuBlocks.h"
 
@@ -143,11 +144,10 @@ static bool needsF32(SparseProductOpInterface op,
 /// The schedule of the library's call, without that of our own product.
 static CublasScheduleAttr getCallSchedule(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-  int64_t padA = schedule.getTiling().padA;
   return CublasScheduleAttr::get(
       op.getContext(), /*own=*/{},
       cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern())),
-      padA != 0 ? std::optional(padA) : std::nullopt);
+      asPadding(schedule.getTiling().padA));
 }
 
 SparseProductOpInterface

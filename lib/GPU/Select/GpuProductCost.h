@@ -25,6 +25,11 @@ int64_t getPaddedStride(int64_t columns, bool isMMajor, int64_t bits);
 int64_t choosePadding(SparseProductOpInterface op,
                       const ::nm::GpuProduct &product, int64_t splits);
 
+/// `padA` as the parameter of a schedule, which has none for 0.
+inline std::optional<int64_t> asPadding(int64_t padA) {
+  return padA != 0 ? std::optional(padA) : std::nullopt;
+}
+
 /// Why no cost model has anything to say about `op`, if so.
 std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 

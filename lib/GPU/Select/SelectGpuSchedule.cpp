@@ -355,10 +355,9 @@ GpuScheduleSelection::makeLibrarySchedule(SparseProductOpInterface op,
     packing = getColumnPacking(op);
   if (!own)
     return {};
-  int64_t padA = choosePadding(op, getGpuProduct(op), /*splits=*/1);
   return CublasScheduleAttr::getChecked(
       [&] { return op->emitOpError(); }, context, own, packing,
-      padA != 0 ? std::optional(padA) : std::nullopt);
+      asPadding(choosePadding(op, getGpuProduct(op), /*splits=*/1)));
 }
 
 void GpuScheduleSelection::warnOfParts(SparseProductOpInterface op) {
