@@ -18,15 +18,15 @@ using namespace nm;
 
 /// Rows of A of a block.
 static constexpr int64_t kMostRows = 8;
-/// Accesses of shared memory by 32 lanes that each pick a k anywhere, whose
-/// one, two or four words are read at once, two and four of which take that
-/// many turns of the banks. The most of 32 balls in one of 32 bins, in the
+/// Tenths of accesses of shared memory by 32 lanes that each pick a k anywhere,
+/// whose one, two or four words are read at once, two and four of which take
+/// that many turns of the banks. The most of 32 balls in one of 32 bins, in the
 /// mean, is 3.5, and the simulator counts 3. Weights that have rows are ordered
-/// for four.
+/// for four, of which it counts 4.3.
 struct Accesses {
   int64_t anywhere, ordered;
 };
-static constexpr Accesses kAccesses[] = {{3, 3}, {6, 4}, {10, 5}};
+static constexpr Accesses kAccesses[] = {{30, 30}, {60, 40}, {100, 43}};
 /// Warps of a multiprocessor with which half of the time is latency. One row of
 /// 8192 x 8192, half of the weights: 39 us with 8 warps, 28 with 16 and 22.5 to
 /// 24.6 with 32; of 4096 x 4096 10.6 with 8 and 8.0 with 16 (an H200,
@@ -43,11 +43,11 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kFewRows = 2;
 /// Measured time over the sum of the model's parts, in twelfths. Gaps and eight
 /// rows: seven products of f16 at 50 to 90 % took 0.70 to 0.91 of the sum (an
-/// H200, 2026-11-29). Weights with rows, of f32 and i8: five products took 0.66
-/// to 0.71 of the sum, and three 0.72 to 0.95; of 16 bits: 40 products took
-/// 0.66 to 0.97 (2026-11-30).
-static constexpr int64_t kTwelfthsOfEight = 9, kTwelfthsOfRows = 9,
-                         kTwelfthsOfHalves = 10;
+/// H200, 2026-11-29). Weights with rows: six products of f32, which have no
+/// conversions, took 0.66 to 0.74 of the sum, 40 of 16 bits 0.67 to 0.98, and
+/// two of i8 0.82 and 0.84 (2026-11-30).
+static constexpr int64_t kTwelfthsOfEight = 9, kTwelfthsOfFloats = 9,
+                         kTwelfthsOfRows = 10;
 
 /// The steps of weights that are not known, as many of them in every column and
 /// anywhere in it.
@@ -111,7 +111,7 @@ private:
   /// How many twelfths of the sum of its parts the estimated time is.
   int64_t twelfths() const {
     if (form.hasRows())
-      return elementBytes == 2 ? kTwelfthsOfHalves : kTwelfthsOfRows;
+      return elementBytes == 4 ? kTwelfthsOfFloats : kTwelfthsOfRows;
     return rows() == kMostRows ? kTwelfthsOfEight : 12;
   }
 
@@ -132,8 +132,9 @@ double Candidate::clocksOfStep() const {
   double instructions =
       weights * (double(kInstructions) + ofRows) + double(kInstructionsOfStep);
   const Accesses &accesses = kAccesses[wordsOfLoad() / 2];
-  double shared = weights * double(loads()) *
-                  (form.hasRows() ? accesses.ordered : accesses.anywhere);
+  double shared =
+      weights * double(loads()) *
+      double(form.hasRows() ? accesses.ordered : accesses.anywhere) / 10;
   return std::max(shared, instructions / 4);
 }
 
