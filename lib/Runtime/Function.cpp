@@ -20,12 +20,13 @@ std::string Function::place(const char *what, size_t i) const {
   return std::string(what) + " " + std::to_string(i) + " of @" + functionName;
 }
 
-const PackedWeightInfo *Function::packedInfo(size_t arg) const {
+std::vector<const PackedWeightInfo *> Function::packedForms(size_t arg) const {
+  std::vector<const PackedWeightInfo *> forms;
   if (loadTimePack)
     for (const PackedWeightInfo &info : loadTimePack->weights)
       if (info.arg == int64_t(arg))
-        return &info;
-  return nullptr;
+        forms.push_back(&info);
+  return forms;
 }
 
 static bool matches(const Tensor &tensor, const TensorType &type) {
@@ -138,11 +139,25 @@ Status Function::checkArgument(size_t i, const Argument &arg) const {
                     arg.tensor);
   if (Status status = checkDevice(place("argument", i), data); !status)
     return status;
-  if (const PackedWeightInfo *packed = packedInfo(i))
-    return checkParts(place("argument", i), "packed", *arg.weight,
-                      packed->values, packed->indices, packed->lists);
-  return checkParts(place("argument", i), "condensed", *arg.weight,
-                    condensedValuesType(type), condensedIndicesType(type));
+  std::vector<const PackedWeightInfo *> forms = packedForms(i);
+  size_t others = std::max<size_t>(forms.size(), 1) - 1;
+  if (arg.weight->otherForms.size() != others)
+    return Error{place("argument", i) + ": expected " +
+                 counted(others + 1, "packed form") + ", but got " +
+                 std::to_string(arg.weight->otherForms.size() + 1)};
+  if (forms.empty())
+    return checkParts(place("argument", i), "condensed", *arg.weight,
+                      condensedValuesType(type), condensedIndicesType(type));
+  for (size_t form = 0; form < forms.size(); ++form) {
+    const Weight &weight =
+        form == 0 ? *arg.weight : arg.weight->otherForms[form - 1];
+    if (Status status = checkParts(place("argument", i), "packed", weight,
+                                   forms[form]->values, forms[form]->indices,
+                                   forms[form]->lists);
+        !status)
+      return status;
+  }
+  return Status::success();
 }
 
 /// The size of `ref`, which the argument's type has where it is encoded.
@@ -373,6 +388,9 @@ bool Function::canMakeOf(const Function &other) const {
   if (runsOn.isCpu() || !takesWeightsOf(other) || !loadTimePack ||
       !other.loadTimePack)
     return false;
+  for (size_t arg = 0; arg < args().size(); ++arg)
+    if (packedForms(arg).size() > 1)
+      return false;
   const std::vector<PackedWeightInfo> &infos = loadTimePack->weights;
   const std::vector<PackedWeightInfo> &others = other.loadTimePack->weights;
   return std::equal(
@@ -390,9 +408,8 @@ std::vector<Weight> Function::makeOf(const std::vector<Weight> &packed) const {
     if (!type.encoding)
       continue;
     const Weight &from = packed[weights.size()];
-    const PackedWeightInfo *info = packedInfo(arg);
     Weight weight = from;
-    if (info) {
+    for (const PackedWeightInfo *info : packedForms(arg)) {
       weight.values =
           Tensor(from.values.data, info->values.element, info->values.shape);
       weight.indices =
@@ -436,8 +453,10 @@ Function::packOnHost(std::vector<Weight> condensed) const {
     return i;
   };
   Descriptors descriptors;
-  for (const PackedWeightInfo &info : loadTimePack->weights)
-    descriptors.add(condensed[position(info.arg)]);
+  for (size_t i = 0; i < loadTimePack->weights.size(); ++i)
+    if (i == 0 ||
+        loadTimePack->weights[i - 1].arg != loadTimePack->weights[i].arg)
+      descriptors.add(condensed[position(loadTimePack->weights[i].arg)]);
   std::vector<Weight> packed;
   for (const PackedWeightInfo &info : loadTimePack->weights) {
     Result<Weight> weight =
@@ -450,7 +469,13 @@ Function::packOnHost(std::vector<Weight> condensed) const {
   if (Status status = invoke(packEntry, descriptors); !status)
     return Error{"@" + functionName + ".pack: " + status.error().message};
   // The condensed parts are freed here.
-  for (size_t i = 0; i < packed.size(); ++i)
-    condensed[position(loadTimePack->weights[i].arg)] = std::move(packed[i]);
+  for (size_t i = 0; i < packed.size(); ++i) {
+    int64_t arg = loadTimePack->weights[i].arg;
+    Weight &weight = condensed[position(arg)];
+    if (i > 0 && loadTimePack->weights[i - 1].arg == arg)
+      weight.otherForms.push_back(std::move(packed[i]));
+    else
+      weight = std::move(packed[i]);
+  }
   return condensed;
 }

@@ -162,8 +162,9 @@ static PackInfo readPack(JsonReader json, const Signature &signature) {
     bool known = info.arg >= 0 && info.arg < int64_t(signature.args.size());
     if (!known || !signature.args[info.arg].encoding)
       arg.fail("expected an encoded argument");
-    else if (!seen.insert(info.arg).second)
-      arg.fail("expected each argument once");
+    else if (!seen.insert(info.arg).second &&
+             pack.weights.back().arg != info.arg)
+      arg.fail("expected the forms of an argument one behind the other");
     info.values = readStaticType(weight.member("values"));
     info.indices = readStaticType(weight.member("indices"));
     if (JsonReader lists = weight.optionalMember("lists"))

@@ -205,6 +205,76 @@ def test_loaded_weights_are_packed_dense(rng, draw, axis, schedule):
         assert relative_error(y, reference(x, dense, axis, bias)) < 1e-5, (rows, k, n)
 
 
+def of_two_products(rows, w, element):
+    """Products of different rows with one weight, an argument."""
+    b = f"tensor<{w.shape[0]}x{w.shape[1]}x{element}, #nm.encoding<{w.pattern}>>"
+    order = "(n, k)" if w.pattern.axis == 1 else "(k, n)"
+    arguments, results, products = [], [], []
+    for i, m in enumerate(rows):
+        a, c = f"tensor<{m}x{w.k}x{element}>", f"tensor<{m}x{w.n}xf32>"
+        arguments.append(f"%a{i}: {a}, %c{i}: {c}")
+        results.append(c)
+        products.append(f"""
+  %p{i} = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+    affine_map<(m, n, k) -> {order}>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%a{i}, %b : {a}, {b}) outs(%c{i} : {c}) -> {c}""")
+    names = ", ".join(f"%p{i}" for i in range(len(rows)))
+    return f"""
+func.func @product({", ".join(arguments)}, %b: {b}) -> ({", ".join(results)}) {{{"".join(products)}
+  return {names} : {", ".join(results)}
+}}"""
+
+
+#: Rows of the products; the schedules that both may have: one form, or one for each.
+SHARED = [((40, 40), None), ((1, 70), None), ((3, 150, 17), None), ((130, 1), "simt"),
+          ((70, 70), "wgmma")]
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+@pytest.mark.parametrize("element,tolerance", [("f32", 1e-5), ("f16", 2e-3)])
+@pytest.mark.parametrize("rows,schedule", SHARED)
+def test_one_loaded_weight_of_several_products(rng, draw, rows, schedule, element, tolerance,
+                                               target):
+    if schedule is not None and (target == "cpu" or (schedule, element) == ("simt", "f16")):
+        pytest.skip("no such schedule")
+    kind = {"f32": np.float32, "f16": np.float16}[element]
+    for axis, share in ((0, 0.1), (1, 0.5)):
+        k, n = int(rng.integers(30, 300)), int(rng.integers(3, 100))
+        dense = draw_weight(rng, (k, n) if axis == 0 else (n, k), share, kind)
+        w = nm.compress(dense, "unstructured", axis=axis)
+        options = {} if schedule is None else {"schedule": schedule}
+        compiled = nm.compile(of_two_products(rows, w, element), target=target, **options)
+        assert not [each for each in compiled.diagnostics if "at each call" in str(each)]
+        given = [(draw.array(m, k, dtype=kind), draw.array(m, n)) for m in rows]
+        outs = [np.full((m, n), np.nan, np.float32) for m in rows]
+        bound = compiled.functions["product"].bind(w)
+        bound(*(each for pair in given for each in pair), out=outs)
+        for (x, c), y in zip(given, outs):
+            exact = reference(x.astype(np.float64), dense.astype(np.float64), axis) + c
+            assert relative_error(y, exact) < tolerance, (rows, k, n, axis)
+
+
+@pytest.mark.parametrize("element,pattern,tolerance,forms", [
+    ("f32", "unstructured", 1e-5, 2), ("f16", "unstructured", 2e-3, None),
+    ("f32", "2:4", 1e-5, 2), ("f16", "2:4", 2e-3, 2)])
+def test_forms_of_one_loaded_weight(rng, draw, element, pattern, tolerance, forms):
+    """Schedules that want the weight packed differently have a form each; others share it."""
+    kind = {"f32": np.float32, "f16": np.float16}[element]
+    dense = draw_weight(rng, (300, 257), 0.5, kind)
+    if pattern != "unstructured":
+        dense = nm.prune(dense, pattern, axis=0).weight
+    w = nm.compress(dense, pattern, axis=0)
+    for rows, expected in (((33, 33), 1), ((1, 640), forms)):
+        compiled = nm.compile(of_two_products(rows, w, element), target="sim:sm_90a")
+        function = compiled.functions["product"]
+        found = len(function._entry["pack"]["weights"])
+        assert found == (expected or found) <= len(rows), rows
+        given = [(draw.array(m, 300, dtype=kind), draw.array(m, 257)) for m in rows]
+        for y, (x, c) in zip(function.bind(w)(*(each for pair in given for each in pair)), given):
+            exact = reference(x.astype(np.float64), dense.astype(np.float64), 0) + c
+            assert relative_error(y, exact) < tolerance, rows
+
+
 def check_few_rows(draw, rows, dense, element, schedule, tolerance):
     """Multiplies drawn rows by `dense` with `schedule`, on the simulator."""
     compiled = nm.compile(module(rows, dense, element, result="f32"),

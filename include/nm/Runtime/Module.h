@@ -91,7 +91,8 @@ private:
   Status checkEqualDims(const std::vector<Argument> &args) const;
   Status checkResults(const std::vector<Shape> &shapes,
                       const std::vector<Tensor> &results) const;
-  const PackedWeightInfo *packedInfo(size_t arg) const;
+  /// The packed forms that an argument has, in the order of `Weight`'s.
+  std::vector<const PackedWeightInfo *> packedForms(size_t arg) const;
   /// Whether `other` runs on the same device and has weights of the same types.
   bool takesWeightsOf(const Function &other) const;
   std::string place(const char *what, size_t i) const;

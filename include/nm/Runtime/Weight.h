@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace nm {
 
@@ -29,14 +30,18 @@ struct Weight {
   std::shared_ptr<const Weight> madeOf = {};
   /// Kept rows of k, and columns, of a weight that calls make.
   int64_t keptRows = 0, columns = 0;
+  /// Its further packed forms, where products of a function want several.
+  std::vector<Weight> otherForms = {};
 
   /// Calls `fn` with each part there is, in the order that functions take them.
   template <typename Fn>
-  void forEachPart(Fn fn) const {
+  void forEachPart(const Fn &fn) const {
     fn(values);
     fn(indices);
     if (lists)
       fn(*lists);
+    for (const Weight &form : otherForms)
+      form.forEachPart(fn);
   }
   /// The bytes of all parts.
   int64_t bytes() const {

@@ -174,12 +174,18 @@ Result<Weight> nm::uploadWeight(const Weight &weight, Device device) {
   if (!indices)
     return indices.error();
   Weight uploaded{(*values)->tensor(), (*indices)->tensor(), *values, *indices};
-  if (!weight.lists)
-    return uploaded;
-  auto lists = upload(*weight.lists, device);
-  if (!lists)
-    return lists.error();
-  uploaded.lists = (*lists)->tensor();
-  uploaded.listsOwner = *lists;
+  if (weight.lists) {
+    auto lists = upload(*weight.lists, device);
+    if (!lists)
+      return lists.error();
+    uploaded.lists = (*lists)->tensor();
+    uploaded.listsOwner = *lists;
+  }
+  for (const Weight &form : weight.otherForms) {
+    Result<Weight> other = uploadWeight(form, device);
+    if (!other)
+      return other.error();
+    uploaded.otherForms.push_back(std::move(*other));
+  }
   return uploaded;
 }

@@ -119,10 +119,10 @@ func.func @half(%a: tensor<2048x2048xf16>, %b: tensor<2048x2048xf16, #nm.encodin
   return %p : tensor<2048x2048xf16>
 }
 
-// Two products would have the weights packed at each call.
+// Two products have the weights packed at load, too: each is chosen for itself.
 // CHECK-LABEL: func.func @two(
-// CHECK-NOT: packed dense
-// ERROR: [[# @LINE + 5]]:8: error: 'nm.spmm' op strategy wgmma has no dense weights of each call
+// CHECK: nm.spmm {{.*}}schedule #nm.wgmma<{{.*}}splits = 3{{.*}}packed dense
+// CHECK: nm.spmm {{.*}}schedule #nm.wgmma<{{.*}}splits = 3{{.*}}packed dense
 func.func @two(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32, #nm.encoding<unstructured, kept = 1258291>>) -> tensor<2048x2048xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2048x2048xf32>
@@ -133,9 +133,10 @@ func.func @two(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32, #nm.encoding
   return %q : tensor<2048x2048xf32>
 }
 
-// So would weights that a function of the module passes.
+// Weights that a function of the module passes would be packed at each call.
 // CHECK-LABEL: func.func private @own(
 // CHECK-NOT: packed dense
+// ERROR: [[# @LINE + 5]]:8: error: 'nm.spmm' op strategy wgmma has no dense weights of each call
 func.func private @own(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32, #nm.encoding<unstructured, kept = 1258291>>) -> tensor<2048x2048xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2048x2048xf32>

@@ -43,6 +43,17 @@ static std::string parseError(const std::string &text) {
   return manifest ? "" : manifest.error().message;
 }
 
+TEST(Manifest, ReadsSeveralFormsOfAWeight) {
+  const std::string weight =
+      R"({"arg": 1, "values": {"dtype": "f32", "shape": [4, 32, 64]},
+                 "indices": {"dtype": "i8", "shape": [4, 32, 16]}})";
+  Result<Manifest> manifest =
+      Manifest::parse(changed(weight, weight + ", " + weight));
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  ASSERT_EQ(manifest->functions[0].pack->weights.size(), 2u);
+  EXPECT_EQ(manifest->functions[0].pack->weights[1].arg, 1);
+}
+
 TEST(Manifest, ReadsListsOfRows) {
   Result<Manifest> without = Manifest::parse(kGood);
   ASSERT_TRUE(without) << without.error().message;

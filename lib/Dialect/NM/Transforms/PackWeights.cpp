@@ -144,9 +144,46 @@ static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
          dominance.properlyDominates(packed.values, op);
 }
 
+/// What is equal for equal constants, and for a value alone if it is none.
+static const void *getIdentity(Value value) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return constant.getValue().getAsOpaquePointer();
+  return value.getAsOpaquePointer();
+}
+
+/// Has products share what makeDense made of the same weights for each.
+static void shareFormats(func::FuncOp function) {
+  using Key = std::tuple<OperationName, Value, const void *, Attribute>;
+  DenseMap<Key, SmallVector<Operation *>> made;
+  for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    Value source, indices;
+    if (auto decompress = dyn_cast<DecompressOp>(op)) {
+      source = decompress.getValues();
+      indices = decompress.getIndices();
+    } else if (auto compress = dyn_cast<CompressOp>(op)) {
+      source = indices = compress.getDense();
+    } else {
+      continue;
+    }
+    SmallVector<Operation *> &like =
+        made[{op.getName(), source, getIdentity(indices),
+              op.getPropertiesAsAttribute()}];
+    auto *same = llvm::find_if(like, [&](Operation *other) {
+      return other->getResultTypes() == op.getResultTypes();
+    });
+    if (same == like.end()) {
+      like.push_back(&op);
+      continue;
+    }
+    op.replaceAllUsesWith(*same);
+    op.erase();
+  }
+}
+
 static LogicalResult packInFunction(func::FuncOp function) {
+  shareFormats(function);
   DominanceInfo dominance(function);
-  DenseMap<std::tuple<Value, Value, Value, Attribute>,
+  DenseMap<std::tuple<Value, const void *, Value, Attribute>,
            SmallVector<PackedWeights>>
       packedForms;
   WalkResult result = function.walk([&](SparseProductOpInterface op) {
@@ -160,8 +197,8 @@ static LogicalResult packInFunction(func::FuncOp function) {
       return WalkResult::interrupt();
     }
     Value scales = getQuantizedForm(op) ? op.getScales() : Value();
-    auto key = std::make_tuple(op.getValues(), op.getIndices(), scales,
-                               Attribute(op.getPatternAttr()));
+    auto key = std::make_tuple(op.getValues(), getIdentity(op.getIndices()),
+                               scales, Attribute(op.getPatternAttr()));
     SmallVector<PackedWeights> &forms = packedForms[key];
     auto *packed = llvm::find_if(forms, [&](const PackedWeights &packed) {
       return canShare(packed, op, dominance);
@@ -182,13 +219,21 @@ static LogicalResult packInFunction(func::FuncOp function) {
 
 namespace {
 /// Weights that arrive as a (values, indices) pair of arguments, with all that
-/// is done to them up to one nm.pack, or nm.compress where that is the form
-/// that the schedule wants.
+/// is done to them up to the forms that products take: of nm.pack, or of
+/// nm.compress where that is the form that a schedule wants.
 struct LoadTimePack {
   unsigned argument;
-  Operation *pack;
-  /// In program order, ends with `pack`.
-  SmallVector<Operation *> slice;
+  /// In program order, as are `slice`'s.
+  SmallVector<Operation *> packs;
+  SetVector<Operation *> slice;
+
+  /// The parts of all forms, in the order in which functions take them.
+  SmallVector<Value> getParts() const {
+    SmallVector<Value> parts;
+    for (Operation *pack : packs)
+      llvm::append_range(parts, pack->getResults());
+    return parts;
+  }
 };
 } // namespace
 
@@ -222,33 +267,50 @@ static LogicalResult collectSlice(Operation *op, Block &entry, unsigned first,
   return success();
 }
 
-/// Whether what `op` makes is the form that products take.
-static bool isLastFormatOp(Operation *op) {
-  return isa<PackOp>(op) ||
-         (isa<CompressOp>(op) && llvm::none_of(op->getUsers(), isFormatOp));
+/// Whether `op` makes a form that products take.
+static bool isTakenByProducts(Operation *op) {
+  return isa<PackOp>(op) || (isa<CompressOp>(op) &&
+                             !llvm::all_of(op->getUsers(), [](Operation *user) {
+                               return isFormatOp(user);
+                             }));
 }
 
-/// The pack that is all that `argument` and the next one are used for, if so.
+/// Whether `op` makes what others need, too, and is cloned for them.
+static bool isCheap(Operation *op) {
+  return isa<tensor::EmptyOp, arith::ConstantOp>(op);
+}
+
+/// All forms that are made of `argument` and the next one, if these are used
+/// for nothing else.
 static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
                                                     unsigned argument) {
   Block &entry = function.front();
+  LoadTimePack load{argument, {}, {}};
+  BlockArgument values = entry.getArgument(argument),
+                indices = entry.getArgument(argument + 1);
+  auto isOfPair = [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return operand == values || operand == indices;
+    });
+  };
   for (Operation &op : entry) {
-    Operation *pack = &op;
     SetVector<Operation *> slice;
-    if (!isLastFormatOp(pack) ||
-        failed(collectSlice(pack, entry, argument, slice)))
+    if (!isTakenByProducts(&op) ||
+        failed(collectSlice(&op, entry, argument, slice)) ||
+        llvm::none_of(slice, isOfPair))
       continue;
-    auto usedBySlice = [&](Value value) {
-      return !value.use_empty() &&
-             llvm::all_of(value.getUsers(), [&](Operation *user) {
-               return slice.contains(user);
-             });
-    };
-    if (usedBySlice(entry.getArgument(argument)) &&
-        usedBySlice(entry.getArgument(argument + 1)))
-      return LoadTimePack{argument, pack, slice.takeVector()};
+    load.packs.push_back(&op);
+    load.slice.insert_range(slice);
   }
-  return std::nullopt;
+  auto isInSlice = [&](Operation *user) { return load.slice.contains(user); };
+  for (Value part : {values, indices})
+    if (part.use_empty() || !llvm::all_of(part.getUsers(), isInSlice))
+      return std::nullopt;
+  for (Operation *op : load.slice)
+    if (!isCheap(op) && !llvm::is_contained(load.packs, op) &&
+        !llvm::all_of(op->getUsers(), isInSlice))
+      return std::nullopt;
+  return load;
 }
 
 static SmallVector<LoadTimePack> findLoadTimePacks(func::FuncOp function) {
@@ -268,7 +330,7 @@ static void createPackFunction(func::FuncOp function,
   for (const LoadTimePack &load : packs) {
     inputs.push_back(function.getArgument(load.argument).getType());
     inputs.push_back(function.getArgument(load.argument + 1).getType());
-    llvm::append_range(results, load.pack->getResultTypes());
+    llvm::append_range(results, TypeRange(load.getParts()));
   }
   OpBuilder builder(function);
   auto packFunction = func::FuncOp::create(
@@ -289,8 +351,8 @@ static void createPackFunction(func::FuncOp function,
     }
     for (Operation *op : load.slice)
       builder.clone(*op, mapping);
-    for (Value result : load.pack->getResults())
-      packed.push_back(mapping.lookup(result));
+    for (Value part : load.getParts())
+      packed.push_back(mapping.lookup(part));
   }
   func::ReturnOp::create(builder, function.getLoc(), packed);
 }
@@ -302,11 +364,11 @@ static constexpr StringLiteral kPackedParts[] = {
 /// Makes `function` take packed parts in place of the condensed ones.
 static LogicalResult takePackedArguments(func::FuncOp function,
                                          ArrayRef<LoadTimePack> packs) {
-  // Each pack puts its results in front of the condensed pair.
+  // All packed parts stand in front of the condensed pair.
   llvm::BitVector condensed;
   unsigned before = 0;
   for (const LoadTimePack &load : packs) {
-    before += load.pack->getNumResults();
+    before += load.getParts().size();
     condensed.resize(load.argument + before + 2);
     condensed.set(load.argument + before, load.argument + before + 2);
   }
@@ -315,16 +377,15 @@ static LogicalResult takePackedArguments(func::FuncOp function,
   // From the last to the first, so that positions before stay as they are.
   for (const LoadTimePack &load : llvm::reverse(packs)) {
     Attribute position = function.getArgAttr(load.argument, "nm.values_of");
-    for (unsigned part = load.pack->getNumResults(); part-- > 0;) {
-      NamedAttribute mark(kPackedParts[part], position);
-      Type type = load.pack->getResult(part).getType();
-      if (failed(function.insertArgument(load.argument, type,
-                                         builder.getDictionaryAttr(mark),
-                                         function.getLoc())))
-        return failure();
-      load.pack->getResult(part).replaceAllUsesWith(
-          function.getArgument(load.argument));
-    }
+    for (Operation *pack : llvm::reverse(load.packs))
+      for (OpResult part : llvm::reverse(pack->getResults())) {
+        NamedAttribute mark(kPackedParts[part.getResultNumber()], position);
+        if (failed(function.insertArgument(load.argument, part.getType(),
+                                           builder.getDictionaryAttr(mark),
+                                           function.getLoc())))
+          return failure();
+        part.replaceAllUsesWith(function.getArgument(load.argument));
+      }
     for (Operation *op : llvm::reverse(load.slice))
       if (op->use_empty())
         op->erase();
@@ -337,8 +398,8 @@ static void remarkOnPacksLeft(func::FuncOp function) {
   function.walk([](PackOp pack) {
     pack.emitRemark() << "weights are packed at each call: they are not "
                          "constant, nor arguments of a function that only "
-                         "its callers outside the module see, nor wanted in "
-                         "one packed form";
+                         "its callers outside the module see, and that "
+                         "nothing but products uses";
   });
 }
 

@@ -31,12 +31,14 @@ static bool isElementwiseOfOne(Operation *op) {
   return generic && mlir::nm::isElementwiseOfOne(generic);
 }
 
-/// Whether nothing but products makes use of `value`, or of what is made of
-/// each of its elements.
+/// Whether nothing but products makes use of `value`, or of other weights that
+/// are made of it.
 static bool isForProducts(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
+    bool makesWeights =
+        isElementwiseOfOne(user) || isa<DecompressOp, CompressOp>(user);
     return isa<SpMMOp, SpMVOp>(user) ||
-           (isElementwiseOfOne(user) && isForProducts(user->getResult(0)));
+           (makesWeights && llvm::all_of(user->getResults(), isForProducts));
   });
 }
 
@@ -94,12 +96,6 @@ static bool isLoaded(Value value, StringRef part) {
   return argument && isForProducts(argument);
 }
 
-/// Whether `value` is such a part, and has no other use.
-static bool isLoadedForOne(Value value, StringRef part) {
-  BlockArgument argument = findLoadedPart(value, part);
-  return argument && argument.hasOneUse() && value.hasOneUse();
-}
-
 bool mlir::nm::areWeightsLoaded(SparseProductOpInterface op) {
   return areWeightsConstant(op) || (isLoaded(op.getValues(), "nm.values_of") &&
                                     isLoaded(op.getIndices(), "nm.indices_of"));
@@ -112,6 +108,6 @@ bool mlir::nm::areWeightsRemadeAtLoad(SparseProductOpInterface op) {
     return false;
   auto decompress = compress.getDense().getDefiningOp<DecompressOp>();
   return decompress && decompress->hasOneUse() &&
-         isLoadedForOne(decompress.getValues(), "nm.values_of") &&
-         isLoadedForOne(decompress.getIndices(), "nm.indices_of");
+         isLoaded(decompress.getValues(), "nm.values_of") &&
+         isLoaded(decompress.getIndices(), "nm.indices_of");
 }

@@ -184,20 +184,59 @@ func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 
 
 // -----
 
-// On a GPU the second product, whose tiles do not fit the first one's packed
-// form, gets weights in its own; the third can read those of the first.
-// CHECK-LABEL: func.func @unlike(
+// Two products whose weights makeDense has made by ops of their own share these,
+// and one form. A third, which no schedule packs, has the dense weights.
+// CHECK-LABEL: func.func @shared.pack(
+// CHECK: %[[B:.*]] = nm.decompress <unstructured, kept = 9>
+// CHECK: %[[D:.*]]:2 = nm.compress <1:1, block = 1x4> ins(%[[B]]
+// CHECK: %[[P:.*]]:2 = nm.pack <1:1, block = 1x4> {{.*}} ins(%[[D]]#0, %[[D]]#1
+// CHECK-NOT: nm.
+// CHECK: return %[[D]]#0, %[[D]]#1, %[[P]]#0, %[[P]]#1
+// CHECK-LABEL: func.func @shared(
+// CHECK-SAME: %[[DV:[^:]*]]: tensor<64x64xf32> {nm.packed_values_of = 1 : i64}, %[[DI:[^:]*]]: tensor<64x16xi8> {nm.packed_indices_of = 1 : i64},
+// CHECK-SAME: %[[PV:[^:]*]]: {{[^ ]*}} {nm.packed_values_of = 1 : i64}, %[[PI:[^:]*]]: {{[^ ]*}} {nm.packed_indices_of = 1 : i64}, %{{[^:]*}}: tensor<16x64xf32>)
+// CHECK-NOT: nm.decompress
+// CHECK: nm.spmm {{.*}} ins(%{{.*}}, %[[PV]], %[[PI]] :
+// CHECK: nm.spmm {{.*}} ins(%{{.*}}, %[[PV]], %[[PI]] :
+// CHECK: nm.spmm {{.*}} ins(%{{.*}}, %[[DV]], %[[DI]] :
+func.func @shared(%a: tensor<16x64xf32>, %v: tensor<1x9xf32> {nm.values_of = 1 : i64}, %i: tensor<1x512xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %eb = tensor.empty() : tensor<64x64xf32>
+  %ev = tensor.empty() : tensor<64x64xf32>
+  %ei = tensor.empty() : tensor<64x16xi8>
+  %b0 = nm.decompress <unstructured, kept = 9> ins(%v, %i : tensor<1x9xf32>, tensor<1x512xi8>) outs(%eb : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d0:2 = nm.compress <1:1, block = 1x4> ins(%b0 : tensor<64x64xf32>) outs(%ev, %ei : tensor<64x64xf32>, tensor<64x16xi8>) -> tensor<64x64xf32>, tensor<64x16xi8>
+  %0 = nm.spmm <1:1, block = 1x4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
+    ins(%a, %d0#0, %d0#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x16xi8>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %b1 = nm.decompress <unstructured, kept = 9> ins(%v, %i : tensor<1x9xf32>, tensor<1x512xi8>) outs(%eb : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d1:2 = nm.compress <1:1, block = 1x4> ins(%b1 : tensor<64x64xf32>) outs(%ev, %ei : tensor<64x64xf32>, tensor<64x16xi8>) -> tensor<64x64xf32>, tensor<64x16xi8>
+  %1 = nm.spmm <1:1, block = 1x4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
+    ins(%0, %d1#0, %d1#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x16xi8>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %b2 = nm.decompress <unstructured, kept = 9> ins(%v, %i : tensor<1x9xf32>, tensor<1x512xi8>) outs(%eb : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d2:2 = nm.compress <1:1, block = 1x4> ins(%b2 : tensor<64x64xf32>) outs(%ev, %ei : tensor<64x64xf32>, tensor<64x16xi8>) -> tensor<64x64xf32>, tensor<64x16xi8>
+  %2 = nm.spmm <1:1, block = 1x4> schedule #nm.cublas
+    ins(%1, %d2#0, %d2#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x16xi8>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %2 : tensor<16x64xf32>
+}
+
+// -----
+
+// The second product, which cannot read the first one's packed form, has one of
+// its own; the third reads that of the first. Both are packed at load.
+// CHECK-LABEL: func.func @unlike.pack(
 // CHECK: %[[P:.*]]:2 = nm.pack <1:4> #nm.packing<panel = 32, index_bits = 8>
-// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
 // CHECK: %[[G:.*]]:2 = nm.pack <1:4> #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>
-// CHECK: nm.spmm {{.*}} schedule #nm.gemv<{{.*}} ins(%{{.*}}, %[[G]]#0, %[[G]]#1
-// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: return %[[P]]#0, %[[P]]#1, %[[G]]#0, %[[G]]#1
+// CHECK-LABEL: func.func @unlike(
+// CHECK-SAME: %[[PV:[^:]*]]: {{[^ ]*}} {nm.packed_values_of = 2 : i64}, %[[PI:[^:]*]]: {{[^ ]*}} {nm.packed_indices_of = 2 : i64},
+// CHECK-SAME: %[[GV:[^:]*]]: {{[^ ]*}} {nm.packed_values_of = 2 : i64}, %[[GI:[^:]*]]: {{[^ ]*}} {nm.packed_indices_of = 2 : i64}, %{{[^:]*}}: tensor<64x64xf32>
+// CHECK-NOT: nm.pack{{ }}
+// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[PV]], %[[PI]]
+// CHECK: nm.spmm {{.*}} schedule #nm.gemv<{{.*}} ins(%{{.*}}, %[[GV]], %[[GI]]
+// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[PV]], %[[PI]]
 func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64xf32> {nm.values_of = 2 : i64}, %i: tensor<16x64xi8> {nm.indices_of = 2 : i64},
                   %c: tensor<64x64xf32>, %y: tensor<2x64xf32>) -> (tensor<64x64xf32>, tensor<2x64xf32>) {
-  // expected-remark @+1 {{weights are packed at each call: they are not constant, nor arguments of a function that only its callers outside the module see, nor wanted in one packed form}}
   %0 = nm.spmm <1:4> schedule #nm.simt<block = [32, 64, 32], warp = [32, 32], thread = [8, 4], packing = <panel = 32, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-remark @+1 {{weights are packed at each call}}
   %1 = nm.spmm <1:4> schedule #nm.gemv<block = [2, 32, 64], warp = [2, 32], thread = [2, 1], packing = <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>>
     ins(%x, %v, %i : tensor<2x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%y : tensor<2x64xf32>) -> tensor<2x64xf32>
   %2 = nm.spmm <1:4> schedule #nm.simt<block = [32, 64, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 64, index_bits = 8>>
@@ -213,7 +252,7 @@ func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64x
 // CHECK: nm.pack
 func.func @no_indices(%a: tensor<8x64xf32>, %c: tensor<8x48xf32>, %v: tensor<32x48xf32> {nm.values_of = 2 : i64}) -> tensor<8x48xf32> {
   %i = arith.constant dense<1> : tensor<32x48xi8>
-  // expected-remark @+1 {{weights are packed at each call}}
+  // expected-remark @+1 {{weights are packed at each call: they are not constant, nor arguments of a function that only its callers outside the module see, and that nothing but products uses}}
   %r = nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
     ins(%a, %v, %i : tensor<8x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%c : tensor<8x48xf32>) -> tensor<8x48xf32>
   return %r : tensor<8x48xf32>

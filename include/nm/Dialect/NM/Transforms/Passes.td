@@ -272,7 +272,8 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     (marked `nm.packed_values_of`, `nm.packed_indices_of` and, where the form has
     lists of rows, `nm.packed_lists_of`). Ops
     that share weights share the packed form of the first of them, where they
-    can read it. Where a schedule says `pack = true`, the packing gets
+    can read it; those of other schedules have a form of their own, which `@<name>.pack`
+    returns behind it. Where a schedule says `pack = true`, the packing gets
     `col_info`, lists of the rows of A that the columns of a block tile use,
     which only tiles of as many columns can read. What an elementwise
     linalg.generic makes of values alone, as one that widens them, is made by
@@ -280,8 +281,7 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     are packed as they are, in the order that it wants, and a linalg.generic makes
     weights of them at each call, each in its place: indices are packed once, and
     16-bit weights are never kept. Where weights are computed
-    inside the function, or wanted in several forms, nm.pack stays there and runs
-    at each call, which a remark says.
+    inside the function, nm.pack stays there and runs at each call, which a remark says.
 
     A is put into the form that the schedule takes, too, at each call: splits by
     `nm.split_floats`, and with `copy_a = bulk` panels of 16 columns (`panels_a` of

@@ -23,7 +23,7 @@ bool isElementwiseOfOne(linalg::GenericOp op);
 bool areWeightsLoaded(SparseProductOpInterface op);
 
 /// Whether the weights of `op` are what nm.compress makes of all of another
-/// pattern, as makeDense leaves them, of arguments that serve nothing else:
+/// pattern, as makeDense leaves them, of arguments that serve products alone:
 /// nm-pack-weights then does all of it once, when they are loaded.
 bool areWeightsRemadeAtLoad(SparseProductOpInterface op);
 
