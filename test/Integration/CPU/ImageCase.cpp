@@ -2,10 +2,13 @@
 
 #include "ImageCase.h"
 
+#include <algorithm>
+
 using namespace nm;
 using namespace nm::test;
 
-ImageCase ImageCase::draw(Random &random, bool hasChannelsLast) {
+ImageCase ImageCase::draw(Random &random, bool hasChannelsLast,
+                          bool mayBeNarrow) {
   ImageCase image;
   image.hasChannelsLast = hasChannelsLast;
   image.batch = random.integer(1, 2);
@@ -17,7 +20,10 @@ ImageCase ImageCase::draw(Random &random, bool hasChannelsLast) {
     image.dilations[axis] = random.chance(0.7) ? 1 : 2;
     image.low[axis] = random.integer(0, 2);
     image.high[axis] = random.integer(0, 1);
-    while (image.size(axis) < 1)
+    int64_t least =
+        mayBeNarrow ? 1
+                    : std::max({int64_t(1), image.low[axis], image.high[axis]});
+    while (image.size(axis) < least)
       ++image.outputs[axis];
   }
   return image;

@@ -24,7 +24,9 @@ struct ImageCase {
   int64_t strides[2] = {1, 1}, dilations[2] = {1, 1};
   int64_t low[2] = {0, 0}, high[2] = {0, 0};
 
-  static ImageCase draw(Random &random, bool hasChannelsLast);
+  /// With `mayBeNarrow`, sides may be shorter than their padding.
+  static ImageCase draw(Random &random, bool hasChannelsLast,
+                        bool mayBeNarrow = true);
 
   int64_t k() const { return channels * taps[0] * taps[1]; }
   /// The sizes of the output but for its channels, as a product's rows.

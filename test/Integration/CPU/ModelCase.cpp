@@ -47,8 +47,9 @@ void ModelCase::drawKept(Random &random) {
       Pattern::unstructured(random.integer(1, std::max<int64_t>(1, most)));
 }
 
-void ModelCase::drawImage(Random &random, bool hasChannelsLast) {
-  image = ImageCase::draw(random, hasChannelsLast);
+void ModelCase::drawImage(Random &random, bool hasChannelsLast,
+                          bool mayBeNarrow) {
+  image = ImageCase::draw(random, hasChannelsLast, mayBeNarrow);
   leading = image->rows();
   k = image->k();
   weightDim = 0;

@@ -54,7 +54,7 @@ struct ModelCase {
   /// Has weights kept anywhere: one, a few, or up to half of them.
   void drawKept(Random &random);
   /// Has activations that are an image, and a weight of another k.
-  void drawImage(Random &random, bool hasChannelsLast);
+  void drawImage(Random &random, bool hasChannelsLast, bool mayBeNarrow = true);
   /// Lets some cases of 16-bit types have a quantized weight.
   void drawQuantized(Random &random);
   /// Lets half of the cases have one.

@@ -480,7 +480,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.has(kPanels))
     limitToPanels(drawn);
   if (kind.has(kImage))
-    drawn.drawImage(random, kind.has(kChannelsLast));
+    // Copies of parts of images have room for padding as wide as the image.
+    drawn.drawImage(random, kind.has(kChannelsLast),
+                    /*mayBeNarrow=*/!kind.has(kExactGather));
   if (kind.has(kUnstructured))
     drawn.drawKept(random);
   if (kind.has(kConstant))

@@ -145,7 +145,8 @@ double Estimate::tileClocks(int64_t blocks) const {
 /// Why the strategy does not have the product, if so.
 static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.isVector || !product.hasImage || product.imagePart.planes == 0)
-    return "the patches of an image in planes";
+    return "the patches of an image in planes, padded by no more than its "
+           "size";
   if (product.type != ElementType::F16 && product.type != ElementType::BF16)
     return "operands of f16 or bf16, but got " +
            std::string(elementName(product.type));

@@ -417,8 +417,9 @@ mlir::nm::createMmaImageExpansion(SparseProductOpInterface product,
   if (!patches ||
       !findImagePart(patches.getMap(), patches.getLoops(), patches.getGroups(),
                      patches.getImageType().getShape()))
-    return op->emitOpError() << "expected the patches of an image in planes "
-                                "for strategy mma_image";
+    return op->emitOpError() << "expected the patches of an image in planes, "
+                                "padded by no more than its size, for strategy "
+                                "mma_image";
   int64_t panel = op->getPanelPacking().getPanel();
   if (panel % tile.warpN != 0 && tile.warpN % panel != 0)
     return op->emitOpError()

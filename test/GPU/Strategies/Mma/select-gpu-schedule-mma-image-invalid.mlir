@@ -35,3 +35,30 @@ func.func @no_image(%a: tensor<288x64xf16>, %v: tensor<72x64xf16> {nm.values_of 
     outs(%c : tensor<64x64xf16>) -> tensor<64x64xf16>
   return %r : tensor<64x64xf16>
 }
+
+// -----
+
+// Copies of parts of an image have room for as much padding as it has rows and
+// columns: of one column, two are too many.
+#planes = affine_map<(b, c, i, j, y, x) -> (b, c, i + y, j + x)>
+#identity = affine_map<(a, b, c, d, e, f) -> (a, b, c, d, e, f)>
+
+func.func @narrow(%x: tensor<1x32x8x1xf16>, %v: tensor<32x64xf16> {nm.values_of = 1 : i64}, %i: tensor<32x1xi8> {nm.indices_of = 1 : i64}, %c: tensor<1x64x21xf16>) -> tensor<1x64x21xf16> {
+  %zero = arith.constant 0.0 : f16
+  %p = tensor.pad %x low[0, 0, 0, 2] high[0, 0, 0, 1] {
+  ^bb0(%b: index, %d: index, %y: index, %z: index):
+    tensor.yield %zero : f16
+  } : tensor<1x32x8x1xf16> to tensor<1x32x8x4xf16>
+  %e = tensor.empty() : tensor<1x32x2x2x7x3xf16>
+  %g = linalg.generic {indexing_maps = [#planes, #identity], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"]}
+    ins(%p : tensor<1x32x8x4xf16>) outs(%e : tensor<1x32x2x2x7x3xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    linalg.yield %in : f16
+  } -> tensor<1x32x2x2x7x3xf16>
+  %a = tensor.collapse_shape %g [[0], [1, 2, 3], [4, 5]] : tensor<1x32x2x2x7x3xf16> into tensor<1x128x21xf16>
+  // expected-error @+1 {{strategy mma_image expected the patches of an image in planes, padded by no more than its size}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a transpose_c
+    ins(%a, %v, %i : tensor<1x128x21xf16>, tensor<32x64xf16>, tensor<32x1xi8>)
+    outs(%c : tensor<1x64x21xf16>) -> tensor<1x64x21xf16>
+  return %r : tensor<1x64x21xf16>
+}
