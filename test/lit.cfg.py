@@ -47,6 +47,9 @@ if os.path.exists("/proc/cpuinfo"):
             config.available_features.add("amx")
             if "amx_int8" in flags:
                 config.available_features.add("amx-int8")
+        # Of AMD's, vectors that choose bytes.
+        if {"avx512vbmi", "avx512_vnni", "avx512_bf16", "avx512bw", "sse4a"} <= flags:
+            config.available_features.add("words-of-lanes")
 
 # Kernels are assembled where the CUDA toolkit is found.
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")

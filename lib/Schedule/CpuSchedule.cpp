@@ -322,7 +322,7 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
     scheduleAlongN(product, target, schedule);
   schedule.sparseMicroseconds = sparseTime(product, target, schedule);
   schedule.denseMicroseconds = denseProductTime(product, target);
-  if (!target.canTile(product.type) || !checkTiles(product, target))
+  if (!canTile(product, target) || !checkTiles(product, target))
     return schedule;
   CpuSchedule tiles = selectTileSchedule(product, target);
   double margin = double(marginOfOneForm(product, target));

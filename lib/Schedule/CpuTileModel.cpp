@@ -27,6 +27,8 @@ static constexpr int64_t kSharedBlockK = 1024;
 /// Where weights choose rows of A, 32 rows of m of so many are to stay in L1:
 /// 32 KB of bf16.
 static constexpr int64_t kChosenBlockK = 512;
+/// Words of k of a tile whose lanes choose: of eight rows of m 16 KB of A.
+static constexpr int64_t kWordsBlockK = 512;
 /// Kept rows whose products are summed by one chain.
 static constexpr int64_t kMostChainRows = 2048;
 
@@ -70,13 +72,50 @@ bool nm::expandsTiles(const CpuProduct &product, const CpuTarget &target) {
   return kept > 1 && kept <= kTileRows * 7 / 8;
 }
 
+/// Kept rows of whole words of whole windows.
+static int64_t unitsOfWords(const CpuProduct &product) {
+  return std::lcm(product.pattern.n, wordOf(product));
+}
+
+/// Bytes of the rows of A in the windows of whole words.
+static int64_t bytesOfWords(const CpuProduct &product) {
+  return unitsOfWords(product) / product.pattern.n * product.pattern.m *
+         elementSize(product.type);
+}
+
+/// Panels of two vectors, and index rows of a word of a column, of fields of 1,
+/// 2, 4 or 8 bits, so that these are whole windows.
+static PanelPacking packWords(const CpuProduct &product) {
+  constexpr int64_t kWordBits = 32;
+  int64_t bits = 1;
+  while (bits < product.pattern.indexBits())
+    bits *= 2;
+  return {2 * kTile, bits, wordOf(product), 1, kWordBits / bits};
+}
+
+bool nm::choosesWords(const CpuProduct &product, const CpuTarget &target) {
+  constexpr int64_t kVectorBytes = 64;
+  const Pattern &pattern = product.pattern;
+  if (!target.choosesWords(product.type) || pattern.bk != 1 ||
+      pattern.bn != 1 || 2 * pattern.n > pattern.m)
+    return false;
+  return bytesOfWords(product) <= kVectorBytes &&
+         packWords(product).indexRows % unitsOfWords(product) == 0;
+}
+
+bool nm::canTile(const CpuProduct &product, const CpuTarget &target) {
+  return target.canTile(product.type) || choosesWords(product, target);
+}
+
 int64_t nm::marginOfOneForm(const CpuProduct &product,
                             const CpuTarget &target) {
   // Dense weights of 64 x 48 in bf16 take 6 KB, and a call with one row 1.2 us
   // longer by tiles (one thread of a virtual Intel Xeon with AMX, 2026-11-29).
   constexpr int64_t kLeastBytes = 1 << 16;
   int64_t bytes = product.k * product.n * elementSize(product.type);
-  return expandsTiles(product, target) && bytes >= kLeastBytes ? 2 : 1;
+  bool hasOwnForm =
+      expandsTiles(product, target) || choosesWords(product, target);
+  return hasOwnForm && bytes >= kLeastBytes ? 2 : 1;
 }
 
 Status nm::checkTiles(const CpuProduct &product, const CpuTarget &target) {
@@ -84,7 +123,7 @@ Status nm::checkTiles(const CpuProduct &product, const CpuTarget &target) {
   if (product.type != ElementType::BF16 && product.type != ElementType::I8)
     return Error{"expected operands of bf16 or i8 for strategy amx, but got " +
                  std::string(elementName(product.type))};
-  if (expandsTiles(product, target))
+  if (expandsTiles(product, target) || choosesWords(product, target))
     return Status::success();
   if (!fits(pattern, kTile) && !fits(pattern, 4 * kTile))
     return Error{"expected units of a multiple of " + std::to_string(kTile) +
@@ -118,6 +157,8 @@ static PanelPacking choosePacking(const CpuProduct &product,
     int64_t kept = windowsOfBitmap(pattern) * pattern.n;
     return {2 * kTile, 0, kept, 1, kept};
   }
+  if (choosesWords(product, target))
+    return packWords(product);
   int64_t panel = rowsOf(product) <= kTile ? 4 * kTile : 2 * kTile;
   while (panel > kTile && !fits(pattern, panel))
     panel /= 2;
@@ -138,6 +179,9 @@ static int64_t chooseBlockK(const CpuProduct &product, const CpuTarget &target,
   int64_t windowRows = pattern.windowRows();
   double keptShare = double(pattern.n) / pattern.m;
   int64_t chain = int64_t(double(kMostChainRows) / keptShare);
+  if (choosesWords(product, target))
+    return std::min(roundUp(product.k, windowRows),
+                    roundUp(kWordsBlockK * wordOf(product), windowRows));
   int64_t most = std::min(kBytesOfA / (2 * roundUp(rows, kTile)), chain);
   bool expands = expandsTiles(product, target);
   if (rows > 4 * kTile || expands)
@@ -167,7 +211,8 @@ static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
 /// which.
 static double gatherCycles(const CpuProduct &product, const CpuTarget &target) {
   const Pattern &pattern = product.pattern;
-  if (keepsAll(pattern) || expandsTiles(product, target))
+  if (keepsAll(pattern) || expandsTiles(product, target) ||
+      choosesWords(product, target))
     return 0;
   return double(pattern.condensedRows(product.k)) / wordOf(product) *
          ceilDiv(product.n, pattern.bn) * ceilDiv(rowsOf(product), 2 * kTile) *
@@ -212,12 +257,27 @@ static double expandCycles(const CpuProduct &product, const CpuTarget &target,
          double(ceilDiv(rowsOf(product), schedule.blockM));
 }
 
+/// Cycles of all tasks for the products of words, of eight rows of m at a time
+/// or fewer: for each, a column's control, and for each row a permutation and a
+/// product, of which a Zen 5 begins three in a cycle.
+static double wordCycles(const CpuProduct &product, const CpuTarget &target) {
+  constexpr double kOfWord = 0.5, kOfRow = 0.6;
+  constexpr int64_t kRows = 8;
+  double words = double(product.pattern.condensedRows(product.k)) /
+                 double(wordOf(product)) * double(ceilDiv(product.n, kTile));
+  double passes = double(ceilDiv(rowsOf(product), kRows));
+  return words * (passes * kOfWord + double(rowsOf(product)) * kOfRow) *
+         (2 * double(target.vectorBits) / target.fmaBitsPerCycle);
+}
+
 /// Cycles of all tasks for all else, which reading weights is hidden behind.
 static double otherCycles(const CpuProduct &product, const CpuTarget &target,
                           const CpuSchedule &schedule) {
   double rows = rowsOf(product), vectors = ceilDiv(rowsOf(product), kTile);
-  double multiply =
-      countSteps(product, target) * vectors * cyclesOfStep(product, target);
+  double multiply = choosesWords(product, target)
+                        ? wordCycles(product, target)
+                        : countSteps(product, target) * vectors *
+                              cyclesOfStep(product, target);
   double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) *
                   kLayOutCycles / 2;
   double kTiles = ceilDiv(product.k, schedule.blockK);

@@ -1,8 +1,8 @@
 // What libraries compute bf16 by counts in their products' estimates, though
 // this compiler's code leaves the instructions out.
-// RUN: nm-compile %s --mcpu=znver5 --threads=1 --emit=schedule 2>&1 | FileCheck %s
-// RUN: nm-compile %s --mcpu=znver4 --threads=1 --emit=schedule 2>&1 | FileCheck %s
-// RUN: nm-compile %s --mcpu=znver5 --mattr=-avx512bf16 --threads=1 --emit=schedule 2>&1 \
+// RUN: nm-compile %s --mcpu=znver5 --mattr=-avx512vbmi --threads=1 --emit=schedule 2>&1 | FileCheck %s
+// RUN: nm-compile %s --mcpu=znver4 --mattr=-avx512vbmi --threads=1 --emit=schedule 2>&1 | FileCheck %s
+// RUN: nm-compile %s --mcpu=znver5 --mattr=-avx512bf16,-avx512vbmi --threads=1 --emit=schedule 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WITHOUT
 
 // CHECK: for a dense BLAS (0.{{[0-9]*}}x) on 1 thread; dense weights would take

@@ -57,6 +57,9 @@ struct CpuTarget {
   /// Whether vectors of 512 bits sum products of pairs of bf16 (AVX512_BF16) at
   /// the rate of f32's, which are twice as many: on AMD's.
   bool bf16Pairs = false;
+  /// Whether vectors of 512 bits choose bytes beside the products of words
+  /// (AVX512_VBMI): on AMD's, which begin three of either in a cycle.
+  bool choosesBytes = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -75,8 +78,14 @@ struct CpuTarget {
     return type == ElementType::BF16 ? bf16Matrices
                                      : type == ElementType::I8 && i8Matrices;
   }
-  /// Whether strategy `amx` can be had for operands of `type`: by tiles, or by
-  /// vectors in the same packed form.
+  /// Whether vectors along n multiply words of `type` that their lanes choose.
+  bool choosesWords(ElementType type) const {
+    return choosesBytes &&
+           (type == ElementType::BF16 ? bf16Pairs
+                                      : type == ElementType::I8 && dots);
+  }
+  /// Whether strategy `amx` can be had for operands of `type`, of any pattern:
+  /// by tiles, or by vectors in the same packed form.
   bool canTile(ElementType type) const {
     return multipliesMatrices(type) ||
            (type == ElementType::BF16
@@ -87,7 +96,7 @@ struct CpuTarget {
   CpuTarget withoutTiles() const {
     CpuTarget target = *this;
     target.tiles = target.byteTiles = target.dots = false;
-    target.i8Matrices = target.bf16Matrices = false;
+    target.i8Matrices = target.bf16Matrices = target.choosesBytes = false;
     return target;
   }
 };
@@ -133,10 +142,19 @@ CpuSchedule selectCpuSchedule(const CpuProduct &product,
 /// zeros: of bf16, in units of one row and of fewer columns than a tile.
 bool expandsTiles(const CpuProduct &product, const CpuTarget &target);
 
-/// How many times as fast as tiles of weights that are packed without their
-/// zeros a product by dense tiles or by vectors must be, which need another
-/// packed form; 1 where tiles have no such weights, or where the weights are so
-/// few that a second form matters less than the time of a call.
+/// Whether vectors along n make `product` of words of the kept weights of a
+/// column, whose lanes choose what they meet: of units of one weight, half of
+/// which are kept at most.
+bool choosesWords(const CpuProduct &product, const CpuTarget &target);
+
+/// Whether strategy `amx` can be had for `product`, which checkTiles lets pass.
+bool canTile(const CpuProduct &product, const CpuTarget &target);
+
+/// How many times as fast as strategy `amx` of weights that are packed without
+/// their zeros, and serve all numbers of rows, a product by dense tiles or by
+/// vectors must be, which need another packed form; 1 where it has no such
+/// weights, or where the weights are so few that a second form matters less
+/// than the time of a call.
 int64_t marginOfOneForm(const CpuProduct &product, const CpuTarget &target);
 
 /// Why tiles cannot make `product`, or nothing where they can.

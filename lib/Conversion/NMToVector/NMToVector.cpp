@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/NMToVector/NMToVector.h"
 #include "AttentionAccess.h"
+#include "DotsAlongN.h"
 #include "ImageTile.h"
 #include "ProductTile.h"
 #include "WindowSums.h"
@@ -165,7 +166,9 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
       ScheduleAttrInterface schedule = op.getScheduleAttr();
       ::nm::GivenFields given = getGivenFields(schedule);
       if (schedule && schedule.isForTileUnit())
-        return expandAmx(emitter, tile, amxScheduleOf(given));
+        return choosesWords(tile.packing)
+                   ? expandDotsAlongN(emitter, tile, amxScheduleOf(given))
+                   : expandAmx(emitter, tile, amxScheduleOf(given));
       if (auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr()))
         return expandColumns(emitter, tile, columns.getForm(),
                              rowsOfColumns(op, target));
@@ -237,6 +240,13 @@ private:
         return success();
       return rewriter.notifyMatchFailure(
           op, "weights with bitmaps are neither of bf16 nor for AMX");
+    }
+    if (choosesWords(op.getPanelPacking())) {
+      if (target.bits == 512 && 32 / type.getIntOrFloatBitWidth() ==
+                                    op.getPanelPacking().getChunkRows())
+        return success();
+      return rewriter.notifyMatchFailure(
+          op, "chunks are no words of the operands, or not for AVX-512");
     }
     if (op.getPanelPacking().getChunkRows() != 32 &&
         (!type.isSignlessInteger(8) || target.bits != 512))

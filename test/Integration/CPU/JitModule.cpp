@@ -43,6 +43,8 @@ static std::unique_ptr<mlir::ExecutionEngine>
 makeEngine(mlir::ModuleOp module) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  // Pairs of bf16 are multiplied by inline assembly.
+  llvm::InitializeNativeTargetAsmParser();
   auto machineBuilder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machineBuilder)
     return llvm::logAllUnhandledErrors(machineBuilder.takeError(),

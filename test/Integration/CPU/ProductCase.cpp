@@ -109,6 +109,33 @@ void ProductCase::drawAmxSchedule(Random &random, int64_t chunkRows) {
                          chunkRows / std::gcd(chunkRows, pattern.bk)};
   if (random.chance(0.2))
     packing->indexRows *= 2;
+  drawAmxTiles(random);
+}
+
+void ProductCase::drawWords(Random &random) {
+  int64_t wordRows = 4 / elementSize(type);
+  // Each third has windows of two words, of one, or of parts of one.
+  static constexpr int64_t kThirds = 3;
+  int64_t least = number % kThirds == 0   ? 2 * wordRows
+                  : number % kThirds == 1 ? wordRows
+                                          : 1;
+  pattern = Pattern();
+  pattern.n = least;
+  int64_t windows = std::lcm(pattern.n, wordRows) / pattern.n;
+  int64_t bits = 0;
+  do {
+    pattern.m = random.integer(pattern.n + 1, 64 / elementSize(type) / windows);
+    bits = int64_t(1) << random.integer(0, 3);
+  } while (bits < pattern.indexBits() ||
+           32 / bits % (windows * pattern.n) != 0);
+  k = random.sizeOfK(pattern);
+  n = random.sizeOfN(pattern);
+  packing =
+      PanelPacking{16 * random.integer(1, 3), bits, wordRows, 1, 32 / bits};
+  drawAmxTiles(random);
+}
+
+void ProductCase::drawAmxTiles(Random &random) {
   strategy = "amx";
   // Small tiles of k and of m, so that there are several.
   schedule = "block = [" + std::to_string(random.integer(1, 64)) + ", 64, " +

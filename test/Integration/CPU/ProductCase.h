@@ -42,6 +42,8 @@ struct ProductCase {
 
   /// Draws a schedule of strategy `amx`, and a pattern and sizes that it takes.
   void drawAmxSchedule(Random &random, int64_t chunkRows);
+  /// The same, of weights whose lanes choose words of A.
+  void drawWords(Random &random);
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
   /// leaves the choice to the strategy.
   void drawVectorSchedule(int64_t lanes, Random &random);
@@ -63,6 +65,7 @@ struct ProductCase {
   bool hasLists() const { return packing && packing->hasLists(); }
 
 private:
+  void drawAmxTiles(Random &random);
   std::string operation() const;
   std::string typeOfLists() const;
   std::string typeOfEpilogue(size_t operand) const;

@@ -26,9 +26,11 @@ struct ProductStrategy {
   int64_t vectorBits = 0;
   bool takesF8 = false;
   /// What multiplies the packed form of strategy `amx`, which takes one type.
-  enum Unit { Vectors, Amx, Dots, ByteTiles } unit = Vectors;
+  enum Unit { Vectors, Amx, Dots, ByteTiles, Words } unit = Vectors;
 
   bool takes(ElementType type) const {
+    if (unit == Words)
+      return type == ElementType::BF16 || type == ElementType::I8;
     if (unit != Vectors)
       return type == (unit == Amx ? ElementType::BF16 : ElementType::I8);
     return takesF8 || !isFloat8(type);
@@ -43,6 +45,10 @@ struct ProductStrategy {
       return takeProcessorTiles() && __builtin_cpu_supports("amx-int8");
     case Dots:
       return __builtin_cpu_supports("avx512vnni");
+    case Words:
+      return __builtin_cpu_supports("avx512vbmi") &&
+             __builtin_cpu_supports("avx512vnni") &&
+             __builtin_cpu_supports("avx512bf16");
     }
     return false;
   }
@@ -85,6 +91,8 @@ static const ProductStrategy kStrategies[] = {
      /*takesF8=*/false, ProductStrategy::Dots},
     {"ByteTiles", "convert-nm-to-vector{vector-bits=512}", 32, 8, 512,
      /*takesF8=*/false, ProductStrategy::ByteTiles},
+    {"Words", "convert-nm-to-vector{vector-bits=512}", 40, 6, 512,
+     /*takesF8=*/false, ProductStrategy::Words},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -110,7 +118,9 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
     products.push_back(
         ProductCase::draw(i, group.type, group.isVector, random));
     products.back().drawEpilogue(random);
-    if (strategy.unit != ProductStrategy::Vectors)
+    if (strategy.unit == ProductStrategy::Words)
+      products.back().drawWords(random);
+    else if (strategy.unit != ProductStrategy::Vectors)
       products.back().drawAmxSchedule(
           random, strategy.unit == ProductStrategy::ByteTiles ? 64 : 32);
     else if (strategy.vectorBits)
@@ -119,8 +129,27 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
   return products;
 }
 
+/// How many of `products` take each way of words that lanes choose.
+static std::map<std::string, int>
+countWaysOfWords(const std::vector<ProductCase> &products) {
+  std::map<std::string, int> ways;
+  for (const ProductCase &product : products) {
+    int64_t rows = product.packing->chunkRows;
+    ++ways[product.pattern.n > rows    ? "windows of two words"
+           : product.pattern.n == rows ? "windows of a word"
+                                       : "words of several windows"];
+    ways["A of [k x m]"] += product.transposeA;
+    ways["C of [n x m]"] += product.transposeC;
+    ways["several tiles of k"] += product.k > 128;
+    ways["more than eight rows"] += product.m > 8;
+    ways["at most eight rows"] += product.m <= 8;
+  }
+  return ways;
+}
+
 /// How many of `products` take each way of strategy `amx` for i8.
-static std::string describeWays(const std::vector<ProductCase> &products) {
+static std::map<std::string, int>
+countWays(const std::vector<ProductCase> &products) {
   std::map<std::string, int> ways;
   for (const ProductCase &product : products) {
     int64_t height = product.pattern.bk;
@@ -134,6 +163,10 @@ static std::string describeWays(const std::vector<ProductCase> &products) {
     ways["at most 16 rows"] += product.m <= 16;
     ways["k of no whole quads"] += product.k % 4 != 0;
   }
+  return ways;
+}
+
+static std::string describeWays(const std::map<std::string, int> &ways) {
   std::string text;
   for (const auto &[way, count] : ways)
     text += (text.empty() ? "" : ", ") + way + " " + std::to_string(count);
@@ -149,9 +182,15 @@ TEST_P(ProductTest, AgreesWithFloat64) {
                  << group.strategy.vectorBits << " bits"
                  << (group.strategy.hasUnit() ? "" : ", or not the unit");
   std::vector<ProductCase> products = drawCases(group);
-  if (group.type == ElementType::I8 &&
-      group.strategy.unit != ProductStrategy::Vectors)
-    std::cout << "ways: " << describeWays(products) << std::endl;
+  if (group.strategy.unit == ProductStrategy::Words) {
+    auto ways = countWaysOfWords(products);
+    std::cout << "ways: " << describeWays(ways) << std::endl;
+    for (const auto &[way, count] : ways)
+      EXPECT_TRUE(count > 0 || group.isVector) << "no case of " << way;
+  } else if (group.type == ElementType::I8 &&
+             group.strategy.unit != ProductStrategy::Vectors) {
+    std::cout << "ways: " << describeWays(countWays(products)) << std::endl;
+  }
   std::string source;
   for (const ProductCase &product : products)
     source += product.function();

@@ -269,6 +269,76 @@ TEST(CpuSchedule, EstimatesWhatWasMeasuredOfPairs) {
   }
 }
 
+static CpuTarget getZen5() {
+  CpuTarget target;
+  target.fmaBitsPerCycle = 1024;
+  target.bf16Rate = 2;
+  target.i8Rate = 4;
+  target.bf16Pairs = target.dots = target.choosesBytes = true;
+  return target;
+}
+
+/// Words of lanes on a Zen 5, 2048 x 2048, one thread.
+TEST(CpuSchedule, EstimatesWhatWasMeasuredOfWords) {
+  constexpr Pattern kPairs{2, 4, 1, 1}, kOne{1, 4, 1, 1};
+  constexpr ElementType kI8 = ElementType::I8, kBF16 = ElementType::BF16;
+  struct {
+    ElementType type;
+    Pattern pattern;
+    int64_t m;
+    double sparse;
+  } measured[] = {
+      {kI8, kPairs, 16, 113},       {kI8, kOne, 16, 68},
+      {kI8, kPairs, 128, 851},      {kI8, kOne, 128, 448},
+      {kI8, kPairs, 1024, 6723},    {kI8, kOne, 1024, 4029},
+      {kBF16, kPairs, 16, 222},     {kBF16, kOne, 16, 124},
+      {kBF16, kPairs, 128, 1670},   {kBF16, kOne, 128, 940},
+      {kBF16, kPairs, 1024, 14119},
+  };
+  for (const auto &each : measured) {
+    CpuProduct product{each.pattern, each.type, each.m, 2048, 2048};
+    CpuSchedule schedule = selectCpuSchedule(product, getZen5());
+    EXPECT_NEAR(schedule.sparseMicroseconds / each.sparse, 1, 0.25)
+        << each.pattern.str() << ", m = " << each.m;
+    EXPECT_TRUE(schedule.tiles);
+  }
+}
+
+/// Weights whose columns choose by themselves have one form for all rows.
+TEST(CpuSchedule, LanesChooseWordsOfWindowsInAVector) {
+  CpuProduct product{{2, 4, 1, 1}, ElementType::BF16, 1, 2048, 2048};
+  for (int64_t rows : {1, 3, 16, 17, 128, 1024}) {
+    product.m = rows;
+    EXPECT_EQ(selectCpuSchedule(product, getZen5()).packing.str(),
+              "panel = 32, index_bits = 2, chunk_rows = 2, index_rows = 16");
+  }
+  product.type = ElementType::I8;
+  product.pattern = {8, 61, 1, 1};
+  EXPECT_FALSE(choosesWords(product, getZen5()));
+  product.pattern = {4, 61, 1, 1};
+  EXPECT_TRUE(choosesWords(product, getZen5()));
+  EXPECT_EQ(selectTileSchedule(product, getZen5()).packing.str(),
+            "panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 4");
+  // Two bytes of each of 61 rows are more than a vector, of three rows words
+  // are of four windows, and more than half of the weights cost more than
+  // dense ones.
+  product.type = ElementType::BF16;
+  EXPECT_FALSE(choosesWords(product, getZen5()));
+  for (const Pattern &pattern :
+       {Pattern{3, 8, 1, 1}, Pattern{3, 4, 1, 1}, Pattern{2, 4, 2, 1},
+        Pattern{2, 4, 1, 2}, Pattern{1, 1, 1, 1}}) {
+    product.pattern = pattern;
+    EXPECT_FALSE(choosesWords(product, getZen5())) << pattern.str();
+  }
+  product = {{2, 4, 1, 1}, ElementType::F16, 1, 2048, 2048};
+  EXPECT_FALSE(choosesWords(product, getZen5()));
+  // Of Intel's.
+  product.type = ElementType::I8;
+  CpuTarget other = getZen5();
+  other.choosesBytes = false;
+  EXPECT_FALSE(choosesWords(product, other));
+}
+
 /// A Sapphire Rapids beside PyTorch 2.11: how many times as fast as the dense
 /// layer, the mean of one and two threads, of 16 rows, and of 128 and 1024.
 TEST(CpuSchedule, EstimatesWhatWasMeasuredOfSapphireRapids) {

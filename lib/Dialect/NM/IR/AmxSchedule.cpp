@@ -4,12 +4,17 @@
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
 /// Columns of a tile of weights, and its rows of k: of bf16 and, twice as many,
 /// of i8.
 static constexpr int64_t kTileColumns = 16, kTileRows = 32;
+/// Bits of a word of a column, of two weights of bf16 or four of i8, and of its
+/// indices; bytes of A that a vector has.
+static constexpr int64_t kWordBits = 32, kVectorBytes = 64;
 /// Kept rows whose copies are made by one loop's body, at most.
 static constexpr int64_t kMostRowsTogether = 256;
 
@@ -29,10 +34,32 @@ static LogicalResult verifyBitmaps(EmitError emitError, PackingAttr packing) {
                      << packing;
 }
 
+/// Whether weights are words that choose rows of A.
+static bool hasWords(PackingAttr packing) {
+  return packing.getChunkRows() == 2 || packing.getChunkRows() == 4;
+}
+
+static LogicalResult verifyWords(EmitError emitError, PackingAttr packing) {
+  if (packing.getPanel() % kTileColumns == 0 &&
+      packing.getChunkColumns() == 1 &&
+      packing.getIndexRows() * packing.getIndexBits() == kWordBits &&
+      packing.getIndexRows() > 1 && packing.getColInfo() == 0)
+    return success();
+  return emitError() << "expected a packing with panels of a multiple of "
+                     << kTileColumns
+                     << " columns, chunks of one column, index rows of "
+                     << kWordBits
+                     << " bits and no col_info for chunks of 2 or 4 rows, but "
+                        "got "
+                     << packing;
+}
+
 LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
                                          PackingAttr packing) {
   if (packing.getPacking().hasBitmaps())
     return verifyBitmaps(emitError, packing);
+  if (hasWords(packing))
+    return verifyWords(emitError, packing);
   if (packing.getPanel() % kTileColumns == 0 &&
       (packing.getChunkRows() == kTileRows ||
        packing.getChunkRows() == 2 * kTileRows) &&
@@ -42,7 +69,8 @@ LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
   return emitError() << "expected a packing with panels of a multiple of "
                      << kTileColumns << " columns, chunks of " << kTileRows
                      << " or " << 2 * kTileRows
-                     << " rows and one column, index_bits = 8 and no "
+                     << " rows, or 2 or 4, and one column, index_bits = 8 and "
+                        "no "
                         "col_info, but got "
                      << packing;
 }
@@ -71,6 +99,24 @@ static LogicalResult verifyPatternOfBitmaps(EmitError emitError,
                      << packing << " of " << pattern.str();
 }
 
+/// Windows of whole words have their rows of A in a vector.
+static LogicalResult verifyPatternOfWords(EmitError emitError,
+                                          PackingAttr packing,
+                                          const ::nm::Pattern &pattern) {
+  int64_t wordRows = packing.getChunkRows();
+  int64_t units = std::lcm(pattern.n, wordRows);
+  int64_t bytes = units / pattern.n * pattern.m * (kWordBits / 8 / wordRows);
+  if (pattern.bk == 1 && pattern.bn == 1 &&
+      packing.getIndexRows() % units == 0 && bytes <= kVectorBytes)
+    return success();
+  return emitError() << "expected units of one row and one column, and windows "
+                        "of whole chunks with at most "
+                     << kVectorBytes
+                     << " bytes of A and in whole index rows, for strategy amx "
+                        "and chunks of 2 or 4 rows, but got "
+                     << packing << " of " << pattern.str();
+}
+
 LogicalResult
 AmxScheduleAttr::verifyPattern(EmitError emitError,
                                const ::nm::Pattern &pattern) const {
@@ -79,6 +125,8 @@ AmxScheduleAttr::verifyPattern(EmitError emitError,
     return emitError() << "expected 'packing' in a schedule of strategy amx";
   if (getPacking().getPacking().hasBitmaps())
     return verifyPatternOfBitmaps(emitError, getPacking(), pattern);
+  if (hasWords(getPacking()))
+    return verifyPatternOfWords(emitError, getPacking(), pattern);
   if (pattern.n == pattern.m)
     return success();
   if (pattern.bn % getPacking().getPanel() != 0)

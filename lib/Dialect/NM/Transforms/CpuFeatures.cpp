@@ -56,9 +56,9 @@ static bool isOfProcessor(StringRef name) {
 /// machine.
 static bool isKnown(StringRef name) {
   static constexpr StringLiteral kAsked[] = {
-      "avx2",       "fma",        "avx512f",     "avx512bw", "avx512bf16",
-      "avx512fp16", "avx512vnni", "avx512vbmi2", "avxvnni",  "amx-tile",
-      "amx-bf16",   "amx-fp16",   "amx-int8",    "sse4a"};
+      "avx2",       "fma",        "avx512f",    "avx512bw",    "avx512bf16",
+      "avx512fp16", "avx512vnni", "avx512vbmi", "avx512vbmi2", "avxvnni",
+      "amx-tile",   "amx-bf16",   "amx-fp16",   "amx-int8",    "sse4a"};
   return isOfProcessor(name) || is_contained(kAsked, name);
 }
 
@@ -149,6 +149,9 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     target.bf16Pairs = features.lookup("avx512bw") &&
                        features.lookup("avx512bf16") &&
                        features.lookup("sse4a");
+    target.choosesBytes = features.lookup("avx512bw") &&
+                          features.lookup("avx512vbmi") &&
+                          features.lookup("sse4a");
     return target;
   }
   target.vectorBits = 256;

@@ -19,6 +19,9 @@ static StringRef describeTiles(SparseProductOpInterface op) {
       cast<PackingAttr>(op.getScheduleAttr().getPackedForm(op.getPattern()));
   if (packing.getPacking().hasBitmaps())
     return ", tiles of dense weights, packed without their zeros";
+  constexpr int64_t kRowsOfWord = 4;
+  if (packing.getChunkRows() <= kRowsOfWord)
+    return ", vectors along n, whose lanes choose the rows of A that they meet";
   return op.getPattern().n == op.getPattern().m
              ? ", tiles of dense weights"
              : ", tiles of kept rows, copied side by side";

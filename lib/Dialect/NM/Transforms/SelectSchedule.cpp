@@ -250,8 +250,8 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   if (failed(checkThreadTile(op, schedule.getTiling())))
     return failure();
   if (schedule.isForTileUnit() &&
-      (failed(checkTileUnit(op, getProduct(op), cpu, packing || canPack(op))) ||
-       failed(checkChunks(op, schedule, cpu))))
+      (failed(checkChunks(op, schedule, cpu)) ||
+       failed(checkTileUnit(op, getProduct(op), cpu, packing || canPack(op)))))
     return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
@@ -295,13 +295,16 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                                            bool packs, CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
   int64_t margin = chosen.tiles ? ::nm::marginOfOneForm(product, cpu) : 1;
+  // Tiles that are expanded have their zeros.
+  std::string zerosOfTiles =
+      ::nm::expandsTiles(product, cpu) ? "; " + kDenseMeetsNonFinite.str() : "";
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = choose(product, packs);
   if (margin > 1 &&
       double(margin) * dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return "dense weights would take " +
            describeTime(dense.sparseMicroseconds * countBatches(op)) +
-           ", and more memory; " + kDenseMeetsNonFinite.str();
+           ", and more memory" + zerosOfTiles;
   if (dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return chosen.denseMicroseconds < chosen.sparseMicroseconds
                ? "a dense BLAS would be faster, but the dense product that "

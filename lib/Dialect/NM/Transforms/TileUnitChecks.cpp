@@ -10,7 +10,7 @@ LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
                                       const ::nm::CpuTarget &cpu, bool packs) {
   if (::nm::Status status = ::nm::checkTiles(product, cpu); !status)
     return op->emitOpError() << status.error().message;
-  if (!cpu.canTile(product.type))
+  if (!::nm::canTile(product, cpu))
     return op->emitOpError()
            << "expected a processor with "
            << (product.type == ::nm::ElementType::I8
@@ -27,7 +27,7 @@ LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
 LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
                                     ScheduleAttrInterface schedule,
                                     const ::nm::CpuTarget &cpu) {
-  constexpr int64_t kRowsOfByteTiles = 64;
+  constexpr int64_t kRowsOfByteTiles = 64, kRowsOfWord = 4;
   if (!schedule.isForTileUnit())
     return success();
   auto packing =
@@ -45,6 +45,18 @@ LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
            << "; see the options features and dense-fallback";
   }
   int64_t rows = packing.getChunkRows();
+  if (rows <= kRowsOfWord) {
+    Type type = op.getAType().getElementType();
+    if (rows * type.getIntOrFloatBitWidth() == 8 * kRowsOfWord &&
+        cpu.choosesWords(type.isBF16() ? ::nm::ElementType::BF16
+                                       : ::nm::ElementType::I8))
+      return success();
+    return op->emitOpError()
+           << "expected operands of bf16 for chunks of 2 rows, or of i8 for 4, "
+              "and a processor of AMD's with avx512bw, avx512vbmi, and "
+              "avx512bf16 or avx512vnni, but got operands of "
+           << type << "; see the option features";
+  }
   bool isOfBytes = op.getAType().getElementType().isInteger(8);
   if (rows == kRowsOfByteTiles && !(isOfBytes && cpu.byteTiles))
     return op->emitOpError()

@@ -254,7 +254,13 @@ func.func private @amx_c1_zero() attributes {s = #nm.amx<block = [64, 0, 8]>}
 
 // -----
 
-// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of 32 or 64 rows and one column, index_bits = 8 and no col_info, but got #nm.packing<panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>}}
+// Words of lanes have index rows of 32 bits.
+// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of one column, index rows of 32 bits and no col_info for chunks of 2 or 4 rows, but got #nm.packing<panel = 32, index_bits = 2, chunk_rows = 2, index_rows = 8>}}
+func.func private @amx_c2_words() attributes {s = #nm.amx<packing = <panel = 32, index_bits = 2, chunk_rows = 2, index_rows = 8>>}
+
+// -----
+
+// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of 32 or 64 rows, or 2 or 4, and one column, index_bits = 8 and no col_info, but got #nm.packing<panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>}}
 func.func private @amx_c2() attributes {s = #nm.amx<packing = <panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>>}
 
 // -----

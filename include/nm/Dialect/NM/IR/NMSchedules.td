@@ -158,7 +158,10 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
     columns that share them, and what is multiplied is dense again (exact
     gather). Weights of bf16 with bitmaps (index_bits = 0) are packed without
     their zeros, which `vpexpandw` of AVX512_VBMI2 puts between them in a scratch
-    tile: the product is dense.
+    tile: the product is dense. In chunks of two rows of bf16, or four of i8,
+    weights are words of 32 bits, one a lane, of units of one weight: `vpermb` of
+    AVX512_VBMI takes the values of A that each lane's word meets, which
+    `vdpbf16ps` or `vpdpbusd` multiplies.
 
     `block` is the tile [m, n, k] that one task makes; A is laid out for k of its
     rows at a time, and sums of as many are added to those before. `packing` is
@@ -171,11 +174,14 @@ def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
     * (C1) `block` has three sizes or none, each 1 to 2^40.
     * (C2) `packing` has panels of a multiple of 16 columns, chunks of 32 or 64
       rows and one column, index_bits = 8, and no `col_info`; or index_bits = 0
-      and chunks of index_rows rows, fewer than 32.
+      and chunks of index_rows rows, fewer than 32; or chunks of 2 or 4 rows, and
+      index rows of 32 bits.
     * (C3) on an op, `packing` is given, and the pattern keeps all weights or has
       units of a multiple of its panel's columns. Units of an odd height have at
       most 256 kept rows in two windows. With index_bits = 0, units have one row,
       and index_rows are the kept rows of an even number of rows of k, 18 to 32.
+      With chunks of 2 or 4 rows, units have one row and one column, and windows
+      that have whole chunks are at most 64 bytes of A, and in whole index rows.
 
     ```mlir
     #nm.amx<block = [256, 2048, 512],
