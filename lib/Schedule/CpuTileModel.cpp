@@ -258,15 +258,14 @@ static double expandCycles(const CpuProduct &product, const CpuTarget &target,
 }
 
 /// Cycles of all tasks for the products of words, of eight rows of m at a time
-/// or fewer: for each, a column's control, and for each row a permutation and a
-/// product, of which a Zen 5 begins three in a cycle.
+/// or fewer. A column's control takes two instructions, and each row a
+/// permutation and a product, of which a Zen 5 begins three in a cycle.
 static double wordCycles(const CpuProduct &product, const CpuTarget &target) {
-  constexpr double kOfWord = 0.5, kOfRow = 0.6;
-  constexpr int64_t kRows = 8;
+  constexpr int64_t kRows = 8, kBegun = 3;
   double words = double(product.pattern.condensedRows(product.k)) /
                  double(wordOf(product)) * double(ceilDiv(product.n, kTile));
-  double passes = double(ceilDiv(rowsOf(product), kRows));
-  return words * (passes * kOfWord + double(rowsOf(product)) * kOfRow) *
+  int64_t rows = rowsOf(product), passes = ceilDiv(rows, kRows);
+  return words * double(2 * (passes + rows)) / kBegun *
          (2 * double(target.vectorBits) / target.fmaBitsPerCycle);
 }
 

@@ -52,29 +52,29 @@ func.func @quads(%x: tensor<?x2333xi8>, %u: tensor<2333x401xi8, #nm.encoding<2:4
 #a = affine_map<(b, m, n, k) -> (b, k, m)>
 #b = affine_map<(b, m, n, k) -> (k, n)>
 #c = affine_map<(b, m, n, k) -> (b, n, m)>
-func.func @column_major(%x: tensor<2x130x70xi8>, %w: tensor<130x64xi8, #nm.encoding<1:4>>, %v: tensor<130x63xi8, #nm.encoding<4:8>>) -> (tensor<2x64x70xi32>, tensor<2x63x70xi32>) {
+func.func @column_major(%x: tensor<2x130x70xi8>, %w: tensor<130x640xi8, #nm.encoding<1:4>>, %v: tensor<130x630xi8, #nm.encoding<4:8>>) -> (tensor<2x640x70xi32>, tensor<2x630x70xi32>) {
   %z = arith.constant 0 : i32
-  %e = tensor.empty() : tensor<2x64x70xi32>
-  %y = linalg.fill ins(%z : i32) outs(%e : tensor<2x64x70xi32>) -> tensor<2x64x70xi32>
+  %e = tensor.empty() : tensor<2x640x70xi32>
+  %y = linalg.fill ins(%z : i32) outs(%e : tensor<2x640x70xi32>) -> tensor<2x640x70xi32>
   %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<2x130x70xi8>, tensor<130x64xi8, #nm.encoding<1:4>>) outs(%y : tensor<2x64x70xi32>) {
+      ins(%x, %w : tensor<2x130x70xi8>, tensor<130x640xi8, #nm.encoding<1:4>>) outs(%y : tensor<2x640x70xi32>) {
   ^bb0(%p: i8, %q: i8, %s: i32):
     %pe = arith.extsi %p : i8 to i32
     %qe = arith.extsi %q : i8 to i32
     %t = arith.muli %pe, %qe : i32
     %u = arith.addi %s, %t : i32
     linalg.yield %u : i32
-  } -> tensor<2x64x70xi32>
-  %f = tensor.empty() : tensor<2x63x70xi32>
-  %o = linalg.fill ins(%z : i32) outs(%f : tensor<2x63x70xi32>) -> tensor<2x63x70xi32>
+  } -> tensor<2x640x70xi32>
+  %f = tensor.empty() : tensor<2x630x70xi32>
+  %o = linalg.fill ins(%z : i32) outs(%f : tensor<2x630x70xi32>) -> tensor<2x630x70xi32>
   %r2 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %v : tensor<2x130x70xi8>, tensor<130x63xi8, #nm.encoding<4:8>>) outs(%o : tensor<2x63x70xi32>) {
+      ins(%x, %v : tensor<2x130x70xi8>, tensor<130x630xi8, #nm.encoding<4:8>>) outs(%o : tensor<2x630x70xi32>) {
   ^bb0(%p: i8, %q: i8, %s: i32):
     %pe = arith.extsi %p : i8 to i32
     %qe = arith.extsi %q : i8 to i32
     %t = arith.muli %pe, %qe : i32
     %u = arith.addi %s, %t : i32
     linalg.yield %u : i32
-  } -> tensor<2x63x70xi32>
-  return %r, %r2 : tensor<2x64x70xi32>, tensor<2x63x70xi32>
+  } -> tensor<2x630x70xi32>
+  return %r, %r2 : tensor<2x640x70xi32>, tensor<2x630x70xi32>
 }

@@ -108,9 +108,9 @@ private:
   std::optional<MeasuredSchedule> findMeasured(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, ScheduleSource source,
                    StringRef reason);
-  /// What every record of a product says.
   /// Keeps `record`, and that subnormal numbers are zero where they are.
   void keepRecord(SparseProductOpInterface op, ProductRecord record);
+  /// What every record of a product says.
   ProductRecord makeRecord(SparseProductOpInterface op, ScheduleSource source,
                            StringRef reason);
   /// Adds the time of a dense BLAS, and that of `op` where its schedule is the
@@ -295,22 +295,19 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
                                            bool packs, CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
   int64_t margin = chosen.tiles ? ::nm::marginOfOneForm(product, cpu) : 1;
-  // Tiles that are expanded have their zeros.
-  std::string zerosOfTiles =
-      ::nm::expandsTiles(product, cpu) ? "; " + kDenseMeetsNonFinite.str() : "";
+  bool hasZeros = ::nm::expandsTiles(product, cpu);
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = choose(product, packs);
+  std::string time = describeTime(dense.sparseMicroseconds * countBatches(op));
   if (margin > 1 &&
       double(margin) * dense.sparseMicroseconds >= chosen.sparseMicroseconds)
-    return "dense weights would take " +
-           describeTime(dense.sparseMicroseconds * countBatches(op)) +
-           ", and more memory" + zerosOfTiles;
+    return "dense weights would take " + time + ", and more memory" +
+           (hasZeros ? "; " + kDenseMeetsNonFinite.str() : "");
   if (dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return chosen.denseMicroseconds < chosen.sparseMicroseconds
                ? "a dense BLAS would be faster, but the dense product that "
                  "is available, " +
-                     describeTime(dense.sparseMicroseconds * countBatches(op)) +
-                     ", is not"
+                     time + ", is not"
                : "the product with its zeros skipped is faster";
   // Products of other numbers of rows share the weights with their zeros
   // skipped, beside which dense ones would take twice the memory of those.
@@ -318,8 +315,7 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
   bool takesMore = op.getPattern().n <= kFew * op.getPattern().m;
   if (takesMore &&
       dense.sparseMicroseconds >= kClearly * chosen.sparseMicroseconds)
-    return "dense weights would take " +
-           describeTime(dense.sparseMicroseconds * countBatches(op)) +
+    return "dense weights would take " + time +
            ", which more memory does not pay for";
   if (std::optional<StringRef> obstacle = whyNotDense(op))
     return ("dense would be faster, but " + *obstacle).str();

@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-select-schedule="features=+avx512f,+avx512bw,+avx512bf16,+avx512vnni" --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-select-schedule="features=+avx512f,+avx512bw,+avx512bf16,+avx512vnni" --split-input-file 2>/dev/null
 
 // An op's own schedule asks for vectors that choose bytes.
 func.func @processor(%a: tensor<16x64xi8>, %v: tensor<32x64xi8> {nm.values_of = 1 : i64}, %i: tensor<32x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x64xi32>) -> tensor<16x64xi32> {
