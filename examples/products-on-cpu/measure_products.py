@@ -69,7 +69,7 @@ def measure(element, pattern, rows, args):
     weight = torch.from_numpy(pruned).to(TYPES[element])
     x = draw(element, rows, args.size)
     module = nm.compile(module_text(element, pattern, rows, args.size),
-                        threads=str(args.threads))
+                        threads=str(args.threads), mattr=args.mattr)
     product = module.only_function().bind(weight)
     out = torch.empty(rows, args.size, dtype=torch.int32 if element == "i8" else x.dtype)
     product(x, out=out)
@@ -92,6 +92,7 @@ def main():
     parser.add_argument("--rows", default="16,128")
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--mattr", default="", help="processor features to compile for, or without")
     parser.add_argument("--seconds", type=float, default=3)
     args = parser.parse_args()
     os.environ["NM_NUM_THREADS"] = str(args.threads)
