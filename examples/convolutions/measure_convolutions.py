@@ -125,12 +125,13 @@ def sparsify(layer, pattern):
     nm.torch.sparsify(layer, pattern, prune=True)
 
 
-def time_in_turns(calls, seconds=3, turn=.01):
-    """The least microseconds of each of `calls`, which take turns of `turn` seconds: threads of
-    OpenMP look for work for some time after a call, on the cores that the next one wants."""
+def time_in_turns(calls, seconds=3, turn=.01, summary=min):
+    """The `summary` of the microseconds of each of `calls`, which take turns of `turn` seconds:
+    threads of OpenMP look for work for some time after a call, on the cores that the next one
+    wants."""
     for call in calls * 3:
         call()
-    least, end = [float("inf")] * len(calls), time.perf_counter() + seconds
+    times, end = [[] for _ in calls], time.perf_counter() + seconds
     while time.perf_counter() < end:
         for i, call in enumerate(calls):
             now = time.perf_counter()
@@ -138,8 +139,8 @@ def time_in_turns(calls, seconds=3, turn=.01):
             while now < end_of_turn:
                 begin, _ = now, call()
                 now = time.perf_counter()
-                least[i] = min(least[i], 1e6 * (now - begin))
-    return least
+                times[i].append(1e6 * (now - begin))
+    return [summary(taken) for taken in times]
 
 
 def measure_on_cpu(channels, size, patterns, folder):

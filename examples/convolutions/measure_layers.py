@@ -11,10 +11,10 @@ parentheses, how many times as fast as patches, and as the dense layer, the laye
 import argparse
 import copy
 import statistics
-import time
 
 import nm.torch
 import torch
+from measure_convolutions import time_in_turns
 from nm.torch import NMConv1d, NMConv2d, NMConv3d
 from nm.torch._convolution import patches
 from torch import nn
@@ -38,22 +38,6 @@ def channels_last(x):
     return x.movedim(1, -1).contiguous().movedim(-1, 1)
 
 
-def median_times(calls, seconds):
-    """Microseconds of each call: medians of blocks of 10 ms that take turns."""
-    times = [[] for _ in calls]
-    for call in calls:
-        call()
-    end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or len(times[0]) < 5:
-        for call, taken in zip(calls, times):
-            call()
-            begin = time.perf_counter()
-            while (now := time.perf_counter()) < begin + .01:
-                call()
-                taken.append(time.perf_counter() - now)
-    return [statistics.median(taken) * 1e6 for taken in times]
-
-
 def prune(dense, pattern, sparsity):
     if pattern == "unstructured":
         with torch.no_grad():
@@ -74,7 +58,8 @@ def measure(name, layer, x, layout, limit, seconds):
     for call in calls[:2]:
         error = ((call() - exact).norm() / exact.norm()).item()
         assert error < limit, error
-    own, by_patches, of_torch = median_times(calls, seconds)
+    own, by_patches, of_torch = time_in_turns(calls, seconds * len(calls),
+                                              summary=statistics.median)
     print(f"| {name} | {len(x)} | {layout} | {own:.0f} | {by_patches:.0f} "
           f"({by_patches / own:.2f}) | {of_torch:.0f} ({of_torch / own:.2f}) |", flush=True)
 

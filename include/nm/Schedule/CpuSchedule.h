@@ -142,6 +142,13 @@ CpuSchedule selectCpuSchedule(const CpuProduct &product,
 /// zeros: of bf16, in units of one row and of fewer columns than a tile.
 bool expandsTiles(const CpuProduct &product, const CpuTarget &target);
 
+/// Whether weights of strategy `amx` that are packed by `packing` are words of
+/// 32 bits, two of bf16 or four of i8, whose lanes choose rows of A.
+inline bool hasWords(const PanelPacking &packing) {
+  return !packing.hasBitmaps() &&
+         (packing.chunkRows == 2 || packing.chunkRows == 4);
+}
+
 /// Whether vectors along n make `product` of words of the kept weights of a
 /// column, whose lanes choose what they meet: of units of one weight, half of
 /// which are kept at most.

@@ -53,8 +53,8 @@ static Value equal(LoopEmitter &emitter, Value a, Value b) {
                                arith::CmpIPredicate::eq, a, b);
 }
 
-/// What `body` makes of `carried` where `condition` holds, else `carried`: a
-/// loop of one turn or none.
+/// The values that `body` gives for `carried` if `condition` holds, else
+/// `carried`: a loop of one turn or none.
 static SmallVector<Value>
 carryIf(LoopEmitter &emitter, Value condition, ValueRange carried,
         function_ref<SmallVector<Value>(ValueRange)> body) {

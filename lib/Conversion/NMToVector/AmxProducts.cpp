@@ -123,16 +123,10 @@ void AmxProduct::expandRows(Value firstRow) {
   int64_t subtileRows = vectors * kAmxRows;
   Value rows = e.min(e.sub(tile.m, firstRow), subtilesPerBlock * subtileRows);
   Value subtiles = e.ceilDiv(rows, subtileRows);
-  int64_t whole = windows / windowsPerTile * windowsPerTile;
-  e.loop(e.index(0), e.index(whole), windowsPerTile, [&](Value window) {
-    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                    window, e.index(0));
-    sumKTile(firstRow, subtiles, {window, windowsPerTile, isFirst});
-  });
-  if (whole < windows)
-    sumKTile(firstRow, subtiles,
-             {e.index(whole), windows - whole,
-              arith::ConstantIntOp::create(e.b, whole == 0, 1)});
+  forEachTileOfK(e, windows, windowsPerTile,
+                 [&](Value window, int64_t count, Value isFirst) {
+                   sumKTile(firstRow, subtiles, {window, count, isFirst});
+                 });
   e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
     Value offset = e.mul(subtile, subtileRows);
     Value row = e.add(firstRow, offset);

@@ -2,6 +2,7 @@
 
 #include "AmxProduct.h"
 #include "ArmDots.h"
+#include "SumsTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -239,11 +240,6 @@ void AmxProduct::addDots(Value column, Value firstVector, const KTile &kTile,
          ofRows = static_cast<int64_t>(i) % vectors;
     SmallVector<Value> place = {e.add(column, ofColumn),
                                 e.mul(e.add(firstVector, ofRows), kAmxRows)};
-    Value total = sum;
-    if (getConstantIntValue(kTile.isFirst).value_or(0) == 0) {
-      Value old = e.select(kTile.isFirst, e.zeroVector(), e.load(sums, place));
-      total = e.addElements(sum, old);
-    }
-    e.store(total, sums, place);
+    addToSums(e, sum, sums, place, kTile.isFirst);
   }
 }

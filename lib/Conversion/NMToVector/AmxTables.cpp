@@ -47,15 +47,20 @@ Value mlir::nm::allocateAmxMatrices(VectorEmitter &emitter, Type element,
       ValueRange(), emitter.b.getI64IntegerAttr(emitter.target.bits / 8));
 }
 
+Value mlir::nm::flipSignBits(VectorEmitter &emitter, Value bytes) {
+  Value sign = arith::ConstantOp::create(
+      emitter.b, DenseElementsAttr::get(cast<VectorType>(bytes.getType()),
+                                        emitter.b.getI8IntegerAttr(-128)));
+  return arith::XOrIOp::create(emitter.b, bytes, sign);
+}
+
 /// Values of i8 with 128 added, which vpdpbusd takes without a sign; bf16, and
 /// i8 for tiles or Arm, as they are.
 Value AmxTables::flipSigns(Value values) {
   auto type = cast<VectorType>(values.getType());
   if (!type.getElementType().isInteger(8) || hasSigns)
     return values;
-  Value sign = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128)));
-  return arith::XOrIOp::create(e.b, values, sign);
+  return flipSignBits(e, values);
 }
 
 /// The place in a row, in the order of rows, of row `row` of vector `vector`.

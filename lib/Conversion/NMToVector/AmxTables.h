@@ -101,6 +101,9 @@ private:
 Value allocateAmxMatrices(VectorEmitter &emitter, Type element,
                           int64_t matrices, int64_t rows, int64_t values);
 
+/// `bytes` of i8 with 128 added, as numbers without a sign.
+Value flipSignBits(VectorEmitter &emitter, Value bytes);
+
 /// Sums of `sum` and of the products of quads by vpdpbusd, of the left ones
 /// without a sign.
 Value multiplyQuads(VectorEmitter &emitter, Value left, Value right, Value sum);

@@ -12,6 +12,7 @@
 
 #include "AmxTables.h"
 #include "PairsOfBF16.h"
+#include "SumsTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -30,11 +31,6 @@ static constexpr int64_t kRows = 8;
 /// Bytes of a vector, of a word of a column, and of the least part of a vector
 /// that a register has.
 static constexpr int64_t kVectorBytes = 64, kWordBytes = 4, kLaneBytes = 16;
-
-bool mlir::nm::choosesWords(PackingAttr packing) {
-  return !packing.getPacking().hasBitmaps() &&
-         packing.getChunkRows() <= kWordBytes;
-}
 
 namespace {
 class DotsAlongN {
@@ -57,7 +53,8 @@ private:
     /// Whether it makes the offsets of its columns.
     bool sumsOffsets = false;
   };
-  /// What the lanes of a vector of columns have in one word.
+  /// The weights of a vector of columns in one word, and the control by which
+  /// VPERMB takes the values of A that they meet.
   struct Word {
     Value control, weights;
   };
@@ -68,12 +65,12 @@ private:
   void layOutRowMajor(Value firstRow, Value row, Value firstK, Value k);
   void layOutColumnMajor(Value firstRow, Value row, Value firstK, Value k);
   Value getBits(Value accumulators);
-  Value shift(Value words, int64_t bits);
+  Value constantWords(int64_t value);
   void storeOfA(Value values, Value row, Value k);
   void sumPanel(Value panel, Value rows, const KTile &kTile);
   void sumRows(Value panel, int64_t begin, Value rows, const KTile &kTile);
   void sumWeights(Value panel, const KTile &kTile);
-  /// 128 in each byte, without a sign: what A of i8 has too much.
+  /// 128 in each byte, without a sign: the number that is added to A of i8.
   Value offsetOfA() {
     return constantBytes([](int64_t) { return -128; });
   }
@@ -168,16 +165,10 @@ void DotsAlongN::expand() {
 
 void DotsAlongN::expandRows(Value firstRow) {
   Value rows = e.min(e.sub(tile.m, firstRow), blockRows);
-  int64_t whole = groups / groupsPerTile * groupsPerTile;
-  e.loop(e.index(0), e.index(whole), groupsPerTile, [&](Value group) {
-    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                    group, e.index(0));
-    sumKTile(firstRow, rows, {group, groupsPerTile, isFirst});
-  });
-  if (whole < groups)
-    sumKTile(firstRow, rows,
-             {e.index(whole), groups - whole,
-              arith::ConstantIntOp::create(e.b, whole == 0, 1)});
+  forEachTileOfK(e, groups, groupsPerTile,
+                 [&](Value group, int64_t count, Value isFirst) {
+                   sumKTile(firstRow, rows, {group, count, isFirst});
+                 });
   writeC(firstRow, rows);
 }
 
@@ -284,8 +275,9 @@ void DotsAlongN::layOutColumnMajor(Value firstRow, Value row, Value firstK,
   for (int64_t lane = 0; lane < e.lanes; ++lane) {
     Value word;
     for (int64_t ofWord = 0; ofWord < wordRows; ++ofWord) {
-      Value bits =
-          shift(loadRow(lane * wordRows + ofWord), 8 * elementBytes() * ofWord);
+      Value bits = e.b.createOrFold<arith::ShLIOp>(
+          loadRow(lane * wordRows + ofWord),
+          constantWords(8 * elementBytes() * ofWord));
       word = word ? arith::OrIOp::create(e.b, word, bits).getResult() : bits;
     }
     square.push_back(e.b.createOrFold<arith::BitcastOp>(e.vectorType, word));
@@ -297,39 +289,28 @@ void DotsAlongN::layOutColumnMajor(Value firstRow, Value row, Value firstK,
              e.add(row, int64_t(lane)), k);
 }
 
-Value DotsAlongN::shift(Value words, int64_t bits) {
-  if (bits == 0)
-    return words;
-  auto type = cast<VectorType>(words.getType());
-  return arith::ShLIOp::create(
-      e.b, words,
-      arith::ConstantOp::create(
-          e.b, DenseElementsAttr::get(type, e.b.getI32IntegerAttr(bits))));
+/// `value` in each word of 32 bits.
+Value DotsAlongN::constantWords(int64_t value) {
+  auto type = VectorType::get({e.lanes}, e.b.getI32Type());
+  return arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(type, e.b.getI32IntegerAttr(value)));
 }
 
 /// The bits of elements that are accumulators, in the low ones of words.
 Value DotsAlongN::getBits(Value accumulators) {
   auto words = VectorType::get({e.lanes}, e.b.getI32Type());
   Value bits = e.b.createOrFold<arith::BitcastOp>(words, accumulators);
-  auto constant = [&](int64_t value) {
-    return arith::ConstantOp::create(
-        e.b, DenseElementsAttr::get(words, e.b.getI32IntegerAttr(value)));
-  };
   if (isOfBytes())
-    return arith::AndIOp::create(e.b, bits, constant(0xff));
-  return arith::ShRUIOp::create(e.b, bits, constant(16));
+    return arith::AndIOp::create(e.b, bits, constantWords(0xff));
+  return arith::ShRUIOp::create(e.b, bits, constantWords(16));
 }
 
 /// Stores elements of A, as integers, and of i8 with 128 added.
 void DotsAlongN::storeOfA(Value values, Value row, Value k) {
   auto type = cast<VectorType>(values.getType());
-  if (isOfBytes())
-    values = arith::XOrIOp::create(
-        e.b, values,
-        arith::ConstantOp::create(
-            e.b, DenseElementsAttr::get(type, e.b.getI8IntegerAttr(-128))));
-  else
-    values = arith::BitcastOp::create(e.b, type.clone(element), values);
+  values = isOfBytes()
+               ? flipSignBits(e, values)
+               : arith::BitcastOp::create(e.b, type.clone(element), values);
   e.store(values, rowsOfA, {e.index(0), row, k});
 }
 
@@ -356,7 +337,8 @@ Value DotsAlongN::loadFields(Value panel, Value group, int64_t vector) {
 Value DotsAlongN::makeControl(Value fields, int64_t step, int64_t word) {
   int64_t bits = tile.packing.getIndexBits(), bytes = elementBytes();
   int64_t first = word * wordRows;
-  // Of bf16, twice the position: the bits from one before the field on.
+  // A value of bf16 stands at twice its position: the bits that VPMULTISHIFTQB
+  // takes begin one before the field.
   int64_t scale = bytes == 1 ? 0 : 1;
   auto unitOf = [&](int64_t byte) { return first + byte % kWordBytes / bytes; };
   auto baseOf = [&](int64_t byte) {
@@ -491,11 +473,7 @@ void DotsAlongN::storeSums(const RegisterTile &registers, const KTile &kTile,
     SmallVector<Value> place = {
         e.add(registers.firstRow, row),
         e.add(e.mul(registers.panel, panel), vector * e.lanes)};
-    Value total = sum;
-    if (getConstantIntValue(kTile.isFirst).value_or(0) == 0)
-      total = e.addElements(
-          sum, e.select(kTile.isFirst, e.zeroVector(), e.load(sums, place)));
-    e.store(total, sums, place);
+    addToSums(e, sum, sums, place, kTile.isFirst);
   }
 }
 

@@ -30,10 +30,6 @@
 
 namespace mlir::nm {
 
-/// Whether weights of #nm.amx in the packed form of `packing` are words that
-/// lanes choose the rows of A of.
-bool choosesWords(PackingAttr packing);
-
 /// Expands `tile`, whose weights are words of lanes.
 void expandDotsAlongN(VectorEmitter &emitter, const ProductTile &tile,
                       const AmxSchedule &schedule);

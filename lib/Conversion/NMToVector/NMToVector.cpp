@@ -166,7 +166,7 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
       ScheduleAttrInterface schedule = op.getScheduleAttr();
       ::nm::GivenFields given = getGivenFields(schedule);
       if (schedule && schedule.isForTileUnit())
-        return choosesWords(tile.packing)
+        return ::nm::hasWords(tile.packing.getPacking())
                    ? expandDotsAlongN(emitter, tile, amxScheduleOf(given))
                    : expandAmx(emitter, tile, amxScheduleOf(given));
       if (auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr()))
@@ -241,7 +241,7 @@ private:
       return rewriter.notifyMatchFailure(
           op, "weights with bitmaps are neither of bf16 nor for AMX");
     }
-    if (choosesWords(op.getPanelPacking())) {
+    if (::nm::hasWords(op.getPanelPacking().getPacking())) {
       if (target.bits == 512 && 32 / type.getIntOrFloatBitWidth() ==
                                     op.getPanelPacking().getChunkRows())
         return success();

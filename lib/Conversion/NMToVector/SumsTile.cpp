@@ -2,8 +2,33 @@
 
 #include "SumsTile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace mlir::nm;
+
+void mlir::nm::forEachTileOfK(
+    VectorEmitter &e, int64_t all, int64_t ofTile,
+    llvm::function_ref<void(Value, int64_t, Value)> body) {
+  int64_t whole = all / ofTile * ofTile;
+  e.loop(e.index(0), e.index(whole), ofTile, [&](Value first) {
+    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                    first, e.index(0));
+    body(first, ofTile, isFirst);
+  });
+  if (whole < all)
+    body(e.index(whole), all - whole,
+         arith::ConstantIntOp::create(e.b, whole == 0, 1));
+}
+
+void mlir::nm::addToSums(VectorEmitter &e, Value sum, Value memref,
+                         ArrayRef<Value> place, Value isFirst) {
+  if (getConstantIntValue(isFirst).value_or(0) == 0)
+    sum = e.addElements(
+        sum, e.select(isFirst, e.zeroVector(), e.load(memref, place)));
+  e.store(sum, memref, place);
+}
 
 static Value endOf(const ProductTile &tile, const SumsTile &sums) {
   return sums.endRow ? sums.endRow : tile.m;

@@ -200,9 +200,9 @@ static bool isOfBlock(Operation *slice) {
          slice->getParentOfType<gpu::LaunchOp>();
 }
 
-/// The dimensions of the source of the view `op` that its dimensions `dims` are
-/// of: of a collapse all that they are made of, of an expansion that which they
-/// are parts of.
+/// The dimensions of the source of the view `op` that its dimensions `dims`
+/// come from. A collapsed dimension comes from several, and an expanded one
+/// from the dimension that it is a part of.
 static SmallVector<int64_t> getSourceDims(Operation *op,
                                           ArrayRef<int64_t> dims) {
   if (isa<memref::CastOp, tensor::CastOp>(op))
@@ -224,10 +224,10 @@ static SmallVector<int64_t> getSourceDims(Operation *op,
   return ofSource;
 }
 
-/// What the offsets of `slice` add up to a multiple of, where `rowDims` of its
-/// source are those of a row. Tiles of blocks start at whole ones along a row,
-/// at a place that is not known. A dimension outside of rows may have a stride
-/// of 1 too, that of panels of one byte.
+/// A number that the sum of the offsets of `slice` is a multiple of; `rowDims`
+/// are the dimensions of its source along a row. Tiles of blocks start at whole
+/// tiles along a row, at a place that is not known. Another dimension, panels
+/// of one byte for example, may have a stride of 1 too.
 static int64_t getFactorOfOffsets(OffsetSizeAndStrideOpInterface slice,
                                   ArrayRef<int64_t> strides,
                                   ArrayRef<int64_t> rowDims) {
@@ -243,8 +243,8 @@ static int64_t getFactorOfOffsets(OffsetSizeAndStrideOpInterface slice,
   return factor;
 }
 
-/// What the offset of `operand` is a multiple of, whose rows lie along its
-/// dimensions `rowDims`.
+/// A number that the offset of `operand` is a multiple of; its rows lie along
+/// its dimensions `rowDims`.
 static int64_t getOffsetFactorOfRows(Value operand, ArrayRef<int64_t> rowDims) {
   auto type = dyn_cast<MemRefType>(operand.getType());
   if (type && !ShapedType::isDynamic(type.getStridesAndOffset().second))

@@ -26,9 +26,9 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     `amx` ops: sums of C^T, of weights by rows of A that are laid out as pairs,
     where units choose rows only those that are kept. Those of i8 are made by
     vpdpbusd of AVX512_VNNI, of quads of rows. Weights in chunks of 2 or 4 rows
-    are words of lanes along n, which vpermb chooses values of A for. With vectors of 128 bits, and no
-    permutes of x86, both are made for Arm: of bf16 by bfmmla, of i8 by sdot or
-    smmla.
+    are words of lanes along n, for which vpermb chooses values of A. With
+    vectors of 128 bits, and no permutes of x86, both are made for Arm: of bf16
+    by bfmmla, of i8 by sdot or smmla.
 
     `nm.attention` becomes `scf.forall` over heads and tiles of rows of queries,
     around a loop over tiles of 64 keys that keeps the largest score, the sum of

@@ -3,6 +3,7 @@
 #include "ScheduleChecks.h"
 
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
+#include "nm/Schedule/CpuSchedule.h"
 
 #include <numeric>
 
@@ -34,11 +35,6 @@ static LogicalResult verifyBitmaps(EmitError emitError, PackingAttr packing) {
                      << packing;
 }
 
-/// Whether weights are words that choose rows of A.
-static bool hasWords(PackingAttr packing) {
-  return packing.getChunkRows() == 2 || packing.getChunkRows() == 4;
-}
-
 static LogicalResult verifyWords(EmitError emitError, PackingAttr packing) {
   if (packing.getPanel() % kTileColumns == 0 &&
       packing.getChunkColumns() == 1 &&
@@ -58,7 +54,7 @@ LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
                                          PackingAttr packing) {
   if (packing.getPacking().hasBitmaps())
     return verifyBitmaps(emitError, packing);
-  if (hasWords(packing))
+  if (::nm::hasWords(packing.getPacking()))
     return verifyWords(emitError, packing);
   if (packing.getPanel() % kTileColumns == 0 &&
       (packing.getChunkRows() == kTileRows ||
@@ -70,8 +66,7 @@ LogicalResult mlir::nm::verifyAmxPacking(EmitError emitError,
                      << kTileColumns << " columns, chunks of " << kTileRows
                      << " or " << 2 * kTileRows
                      << " rows, or 2 or 4, and one column, index_bits = 8 and "
-                        "no "
-                        "col_info, but got "
+                        "no col_info, but got "
                      << packing;
 }
 
@@ -125,7 +120,7 @@ AmxScheduleAttr::verifyPattern(EmitError emitError,
     return emitError() << "expected 'packing' in a schedule of strategy amx";
   if (getPacking().getPacking().hasBitmaps())
     return verifyPatternOfBitmaps(emitError, getPacking(), pattern);
-  if (hasWords(getPacking()))
+  if (::nm::hasWords(getPacking().getPacking()))
     return verifyPatternOfWords(emitError, getPacking(), pattern);
   if (pattern.n == pattern.m)
     return success();

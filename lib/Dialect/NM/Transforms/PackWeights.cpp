@@ -144,7 +144,8 @@ static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
          dominance.properlyDominates(packed.values, op);
 }
 
-/// What is equal for equal constants, and for a value alone if it is none.
+/// The key of `value` among indices: its attribute if it is a constant, so that
+/// equal constants have one key, else the value itself.
 static const void *getIdentity(Value value) {
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return constant.getValue().getAsOpaquePointer();

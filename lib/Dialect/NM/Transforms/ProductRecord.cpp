@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Schedule/CpuSchedule.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -19,8 +20,7 @@ static StringRef describeTiles(SparseProductOpInterface op) {
       cast<PackingAttr>(op.getScheduleAttr().getPackedForm(op.getPattern()));
   if (packing.getPacking().hasBitmaps())
     return ", tiles of dense weights, packed without their zeros";
-  constexpr int64_t kRowsOfWord = 4;
-  if (packing.getChunkRows() <= kRowsOfWord)
+  if (::nm::hasWords(packing.getPacking()))
     return ", vectors along n, whose lanes choose the rows of A that they meet";
   return op.getPattern().n == op.getPattern().m
              ? ", tiles of dense weights"

@@ -110,7 +110,7 @@ private:
                    StringRef reason);
   /// Keeps `record`, and that subnormal numbers are zero where they are.
   void keepRecord(SparseProductOpInterface op, ProductRecord record);
-  /// What every record of a product says.
+  /// A record with the fields that the record of every product has.
   ProductRecord makeRecord(SparseProductOpInterface op, ScheduleSource source,
                            StringRef reason);
   /// Adds the time of a dense BLAS, and that of `op` where its schedule is the

@@ -27,7 +27,7 @@ LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
 LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
                                     ScheduleAttrInterface schedule,
                                     const ::nm::CpuTarget &cpu) {
-  constexpr int64_t kRowsOfByteTiles = 64, kRowsOfWord = 4;
+  constexpr int64_t kRowsOfByteTiles = 64, kWordBits = 32;
   if (!schedule.isForTileUnit())
     return success();
   auto packing =
@@ -45,9 +45,9 @@ LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
            << "; see the options features and dense-fallback";
   }
   int64_t rows = packing.getChunkRows();
-  if (rows <= kRowsOfWord) {
+  if (::nm::hasWords(packing.getPacking())) {
     Type type = op.getAType().getElementType();
-    if (rows * type.getIntOrFloatBitWidth() == 8 * kRowsOfWord &&
+    if (rows * type.getIntOrFloatBitWidth() == kWordBits &&
         cpu.choosesWords(type.isBF16() ? ::nm::ElementType::BF16
                                        : ::nm::ElementType::I8))
       return success();
