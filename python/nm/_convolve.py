@@ -175,7 +175,8 @@ def _text(shape: Sequence[int], what: Convolution, has_bias: bool) -> str:
     def add(body: Body, value: Scalar, each: Scalar) -> Scalar:
         return body.cast(body.add(body.cast(value, wide), body.cast(each, wide)), w.dtype)
 
-    of_channels = fn.reshape(bias, what.shape_of(1, w.n, [1] * len(windows.taps)))
+    # Without a batch of one, which would be one of the result's dimensions.
+    of_channels = fn.reshape(bias, what.shape_of(1, w.n, [1] * len(windows.taps))[1:])
     return fn.text([fn.elementwise([sums, of_channels], result, w.dtype, add)])
 
 

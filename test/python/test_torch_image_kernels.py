@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
 from nm import _convolve, _kernels  # noqa: E402
 from nm.torch import NMConv1d, NMConv2d, NMConv3d, _convolution, _image_kernels  # noqa: E402
+from nm.torch._weights import find_weight  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -277,6 +278,18 @@ def test_other_ways_to_call(ways):
         assert FIRST not in ways and LAST not in ways
         with torch.inference_mode():
             assert error(layer(x), expected) < 1e-5 and ways[-1] == FIRST
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("order", [FIRST, LAST])
+def test_bias_is_added_where_sums_are_stored(order, batch):
+    """Also of one image, whose batch is no dimension of the bias: a kernel of a GPU has no
+    result in between."""
+    part = make(nn.Conv2d(64, 64, 3, padding=1).half(), "8:32, block = 1x16").product
+    what = _convolve.Convolution(find_weight(part.values, part.indices, part._form),
+                                 _convolve.Windows((3, 3), (1, 1), (1, 1), (1, 1)), LAST, order)
+    text = _convolve._text(what.shape_of(batch, 64, (28, 28)), what, True)
+    assert nm.compile(text, "cuda:sm_90a").only_function().temporary_bytes == 0
 
 
 def test_what_does_not_fit():
