@@ -299,3 +299,6 @@ def test_what_does_not_fit():
             layer(torch.randn(1, 60, 20, 20))
         with pytest.raises(nm.DTypeError):
             layer(torch.randn(1, 64, 20, 20).half())
+        for sizes in ((2, 20), (20, 1)):
+            with pytest.raises(nm.ShapeError, match=r"window \(3, 3\), but got \("):
+                layer(torch.randn(1, 64, *sizes))

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .._convolve import Convolution, Windows, record_of
-from .._errors import Error
+from .._errors import Error, ShapeError
 from .._pattern import Block, Pattern
 from .._records import ProductRecord
 from ._channel_groups import (check_image, convolve_groups, group_inputs, own_outputs,
@@ -351,6 +351,9 @@ def _windows(image: Tensor, taps: Any, strides: Any, dilations: Any) -> Tensor:
     image = image.movedim(1, -1).contiguous()
     places = [(size - (tap - 1) * apart - 1) // step + 1 for size, tap, step, apart in
               zip(image.shape[1:], taps, strides, dilations)]
+    if any(each < 1 for each in places):
+        raise ShapeError(f"expected a padded image that has a window {tuple(taps)}, but got "
+                         f"{tuple(image.shape[1:-1])}")
     steps = image.stride()
     windows = image.as_strided(
         (image.shape[0], *places, *taps, image.shape[-1]),
