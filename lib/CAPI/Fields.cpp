@@ -186,6 +186,25 @@ static DictionaryAttr getFieldsOfColumns(Attribute attribute) {
       .take();
 }
 
+static Attribute getBitmapPanels(StringRef, DictionaryAttr fields,
+                                 EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t kept = reader.getNumber("kept"),
+          wordRows = reader.getNumber("word_rows");
+  if (!reader.isDone())
+    return {};
+  return BitmapPanelsAttr::getChecked(emitError, fields.getContext(), kept,
+                                      wordRows);
+}
+
+static DictionaryAttr getFieldsOfBitmapPanels(Attribute attribute) {
+  auto panels = cast<BitmapPanelsAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("kept", panels.getKept())
+      .add("word_rows", panels.getWordRows())
+      .take();
+}
+
 static Attribute getEll(StringRef, DictionaryAttr fields, EmitError emitError) {
   FieldReader reader(fields, emitError);
   int64_t steps = reader.getNumber("steps"), bits = reader.getNumber("bits"),
@@ -435,6 +454,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<SparseOperandAttr>(getSparseOperand, getFieldsOfSparseOperand),
       kindOf<BitmapAttr>(getNothing<BitmapAttr>, getNoFields),
       kindOf<ColumnsAttr>(getColumns, getFieldsOfColumns),
+      kindOf<BitmapPanelsAttr>(getBitmapPanels, getFieldsOfBitmapPanels),
       kindOf<EllAttr>(getEll, getFieldsOfEll),
       kindOf<QuantizationAttr>(getQuantization, getFieldsOfQuantization),
       kindOf<ChipAttr>(getChip, getFieldsOfChip),

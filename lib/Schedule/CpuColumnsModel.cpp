@@ -2,6 +2,7 @@
 
 #include "nm/Schedule/CpuSchedule.h"
 
+#include "nm/Format/BitmapPanels.h"
 #include "nm/Format/Columns.h"
 
 #include <algorithm>
@@ -26,6 +27,14 @@ constexpr int64_t kLeastColumns = 32;
 /// Cycles that a column of a tile takes besides its weights, most of them for a
 /// loop whose end is not foreseen.
 constexpr double kColumnCycles = 30;
+
+/// Vectors of sums that registers have beside the weights that are expanded.
+constexpr int64_t kExpandedSums = 24;
+/// Cycles in which a vector of weights is loaded and expanded, and in which one
+/// is multiplied by a row: of f32 and f16, of i8, and of pairs of bf16, for
+/// which the row is masked, too.
+constexpr double kExpandCycles = 1.5, kRowCycles = 0.3, kQuadCycles = 0.4,
+                 kPairCycles = 0.5;
 
 /// How vectors along m are multiplied.
 struct Choice {
@@ -177,28 +186,88 @@ static CpuSchedule scheduleAlongK(const CpuProduct &product, int64_t kept,
   schedule.blockN = std::max(std::min(kLeastColumns, product.n),
                              ceilDiv(product.n, 4 * threads));
   // Each lane gathers from a row of A, and 16 of them take as many cycles.
-  schedule.sparseMicroseconds = double(kept) * double(rows) * 16 /
-                                double(target.lanes()) /
-                                (target.gigahertz * 1e3 * double(threads));
+  double cycles = double(rows) * (double(kept) * 16 / double(target.lanes()) +
+                                  double(product.n) * kColumnCycles);
+  schedule.sparseMicroseconds =
+      cycles / (target.gigahertz * 1e3 * double(threads));
+  return schedule;
+}
+
+/// Microseconds to read `bytes` bytes of weights.
+static double readTime(double bytes, const CpuTarget &target) {
+  double bandwidth = std::min(target.coreBandwidth * double(target.threads),
+                              target.memoryBandwidth);
+  return bytes / (bandwidth * 1e3);
+}
+
+/// The faster of vectors along m, which a few rows may not fill, and, for
+/// fewer rows than lanes, along the weights of a column.
+static CpuSchedule scheduleColumns(const CpuProduct &product, int64_t kept,
+                                   const CpuTarget &target) {
+  CpuSchedule schedule = scheduleAlongM(product, kept, target);
+  if (rowsOf(product) < target.lanes()) {
+    CpuSchedule alongK = scheduleAlongK(product, kept, target);
+    // Two rows are laid out slowly: LLVM takes squares of theirs apart.
+    if (rowsOf(product) <= 2 ||
+        alongK.sparseMicroseconds < schedule.sparseMicroseconds)
+      schedule = alongK;
+  }
+  double bytes =
+      double(kept) * double(elementSize(product.type) +
+                            ColumnsForm{1, schedule.tileRows}.indexBytes());
+  schedule.sparseMicroseconds =
+      std::max(schedule.sparseMicroseconds, readTime(bytes, target));
+  return schedule;
+}
+
+/// Vectors along n of weights that are expanded once for a few rows of m.
+static CpuSchedule scheduleExpanded(const CpuProduct &product, int64_t kept,
+                                    const CpuTarget &target) {
+  constexpr int64_t kVectors = BitmapPanels::kColumns / BitmapPanels::kLanes;
+  BitmapPanels form{kept, target.expandedRows(product.type)};
+  // Of i8, weights are multiplied by the number that A has too much, too.
+  int64_t others = form.wordRows == 4 ? 1 : 0,
+          most = kExpandedSums / kVectors - 2 * others;
+  int64_t rows = rowsOf(product), threads = threadsOf(target),
+          panels = BitmapPanels::panels(product.n),
+          passes = ceilDiv(rows, most);
+  CpuSchedule schedule;
+  schedule.wordRows = form.wordRows;
+  schedule.threadM = ceilDiv(rows, passes);
+  schedule.threadN = BitmapPanels::kColumns;
+  schedule.blockM = rows;
+  // A few tasks a thread even out what else the machine does.
+  int64_t ofTask = ceilDiv(panels, 4 * threads);
+  schedule.blockN = ofTask * BitmapPanels::kColumns;
+  int64_t tasks = ceilDiv(ceilDiv(panels, ofTask), threads);
+  double vectors = double(std::min(tasks * ofTask, panels) *
+                          form.steps(product.k) * kVectors);
+  double perRow = form.wordRows == 1   ? kRowCycles
+                  : form.wordRows == 2 ? kPairCycles
+                                       : kQuadCycles;
+  double cycles = vectors * target.vectorCycles *
+                  (double(passes) * kExpandCycles +
+                   double(rows + passes * others) * perRow);
+  double bytes = double(kept * elementSize(product.type) +
+                        panels * form.steps(product.k) * form.stepBytes());
+  schedule.sparseMicroseconds =
+      std::max(cycles / (target.gigahertz * 1e3), readTime(bytes, target));
   return schedule;
 }
 
 CpuSchedule nm::selectColumnsSchedule(const CpuProduct &product, int64_t kept,
                                       const CpuTarget &target) {
   kept = std::max<int64_t>(kept, 1);
-  CpuSchedule schedule = rowsOf(product) >= target.lanes()
-                             ? scheduleAlongM(product, kept, target)
-                             : scheduleAlongK(product, kept, target);
+  CpuSchedule schedule = scheduleColumns(product, kept, target);
+  if (product.m != CpuProduct::kUnknown && !product.isImage &&
+      target.expandedRows(product.type) != 0) {
+    CpuSchedule expanded = scheduleExpanded(product, kept, target);
+    if (expanded.sparseMicroseconds < schedule.sparseMicroseconds)
+      schedule = expanded;
+  }
   schedule.kept = kept;
   schedule.packing.panel = 0;
   schedule.blockK = product.k;
-  double bytes =
-      double(kept) * double(elementSize(product.type) +
-                            ColumnsForm{1, schedule.tileRows}.indexBytes());
-  double bandwidth = std::min(target.coreBandwidth * double(target.threads),
-                              target.memoryBandwidth);
-  schedule.sparseMicroseconds =
-      std::max(schedule.sparseMicroseconds, bytes / (bandwidth * 1e3));
   schedule.denseMicroseconds = denseProductTime(product, target);
   return schedule;
 }

@@ -60,6 +60,10 @@ struct CpuTarget {
   /// Whether vectors of 512 bits choose bytes beside the products of words
   /// (AVX512_VBMI): on AMD's, which begin three of either in a cycle.
   bool choosesBytes = false;
+  /// Whether vectors of 512 bits put zeros between elements of 32 bits
+  /// (AVX512F), and between those of 16 and 8 bits (AVX512_VBMI2).
+  bool expandsLanes = false;
+  bool expandsShort = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -83,6 +87,15 @@ struct CpuTarget {
     return choosesBytes &&
            (type == ElementType::BF16 ? bf16Pairs
                                       : type == ElementType::I8 && dots);
+  }
+  /// Rows of k of a lane where vectors along n expand weights of `type`, packed
+  /// as in BitmapPanels.h; 0 where they do not.
+  int64_t expandedRows(ElementType type) const {
+    if (type == ElementType::I8)
+      return expandsLanes && expandsShort && dots ? 4 : 0;
+    if (!expandsLanes || isFloat8(type))
+      return 0;
+    return expandsShort && multipliesPairs(type) ? 2 : 1;
   }
   /// Whether strategy `amx` can be had for operands of `type`, of any pattern:
   /// by tiles, or by vectors in the same packed form.
@@ -114,6 +127,8 @@ struct CpuProduct {
   int64_t k = 1;
   /// Whether A is [k x m], planes of an image say.
   bool isMMajor = false;
+  /// Whether A is patches of an image.
+  bool isImage = false;
 
   static constexpr int64_t kUnknown = -1;
   /// Rows that stand for an unknown m in estimates.
@@ -172,7 +187,9 @@ CpuSchedule selectTileSchedule(const CpuProduct &product,
                                const CpuTarget &target);
 
 /// The schedule of strategy `vector` for a `product` of which `kept` weights
-/// are not zero, packed as columns (Columns.h).
+/// are not zero: the faster one of weights packed as columns (Columns.h) and,
+/// for few rows, as panels with bitmaps (BitmapPanels.h), if the target expands
+/// them.
 CpuSchedule selectColumnsSchedule(const CpuProduct &product, int64_t kept,
                                   const CpuTarget &target);
 

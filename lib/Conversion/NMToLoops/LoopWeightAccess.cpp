@@ -157,6 +157,8 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
                : getBitmapAccess(emitter, pattern, values, indices);
   if (auto columns = dyn_cast_if_present<ColumnsAttr>(form))
     return getColumnsAccess(emitter, columns, values, indices, lists);
+  if (auto panels = dyn_cast_if_present<BitmapPanelsAttr>(form))
+    return getBitmapPanelsAccess(emitter, panels, values, indices, lists);
   if (auto ell = dyn_cast_if_present<EllAttr>(form))
     return getEllAccess(emitter, ell, values, indices);
   return std::make_unique<PanelAccess>(emitter, pattern,

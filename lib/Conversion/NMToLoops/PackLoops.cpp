@@ -162,6 +162,8 @@ public:
           : emitBitmap(emitter, op);
     else if (isa<ColumnsAttr>(op.getPacking()))
       emitColumns(emitter, op);
+    else if (isa<BitmapPanelsAttr>(op.getPacking()))
+      emitBitmapPanels(emitter, op);
     else if (isa<EllAttr>(op.getPacking()))
       emitEll(emitter, op);
     else

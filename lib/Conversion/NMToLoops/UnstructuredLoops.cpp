@@ -26,9 +26,7 @@ static Value shiftLeft(LoopEmitter &emitter, Value a, Value b) {
   return emitter.builder.createOrFold<arith::ShLIOp>(emitter.loc, a, b);
 }
 
-/// Sets all elements of the last dimension of `memref`, whose others are 1, to
-/// zero.
-static void clear(LoopEmitter &emitter, Value memref) {
+void mlir::nm::clearPlaces(LoopEmitter &emitter, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   Value zero = emitter.zero(type.getElementType());
   SmallVector<Value> at(type.getRank(), emitter.index(0));
@@ -39,9 +37,8 @@ static void clear(LoopEmitter &emitter, Value memref) {
                   });
 }
 
-/// Stops the program where more weights came than there are places.
-static void expectAtMost(LoopEmitter &emitter, Value count, Value places,
-                         StringRef op) {
+void mlir::nm::expectAtMost(LoopEmitter &emitter, Value count, Value places,
+                            StringRef op) {
   cf::AssertOp::create(emitter.builder, emitter.loc,
                        emitter.less(count, emitter.add(places, 1)),
                        (op + ": expected no more non-zeros than there are "
@@ -83,8 +80,8 @@ static Value isInKeptUnit(LoopEmitter &emitter, CompressOp op, Value k,
 
 void mlir::nm::emitUnstructuredCompress(LoopEmitter &emitter, CompressOp op) {
   DenseAccess dense(emitter, ::nm::Pattern(), op.getDense(), op.getDim());
-  clear(emitter, op.getValues());
-  clear(emitter, op.getIndices());
+  clearPlaces(emitter, op.getValues());
+  clearPlaces(emitter, op.getIndices());
   Value places = emitter.size(op.getValues(), 1);
   auto compressRow = [&](Value column, Value k, Value next) {
     Value element = emitter.load(op.getDense(), dense.at(k, column));
@@ -141,8 +138,8 @@ void mlir::nm::emitUnstructuredDecompress(LoopEmitter &emitter,
 
 void mlir::nm::emitColumns(LoopEmitter &emitter, PackOp op) {
   ColumnsForm form = cast<ColumnsAttr>(op.getPacking()).getForm();
-  clear(emitter, op.getPackedValues());
-  clear(emitter, op.getPackedIndices());
+  clearPlaces(emitter, op.getPackedValues());
+  clearPlaces(emitter, op.getPackedIndices());
   Value lists = op.getPackedLists(), zero = emitter.index(0),
         kept = emitter.index(form.kept);
   auto packRow = [&](Value column, Value tile, Value row, Value next) {

@@ -484,7 +484,7 @@ void mlir::nm::expandColumns(VectorEmitter &emitter, const ProductTile &tile,
     return emitter.ifThenElse(
         emitter.less(tile.m, emitter.index(emitter.lanes)),
         [&] { products.expandFew(); }, [&] { products.expandMany(); });
-  if (tile.staticM < emitter.lanes)
+  if (rows < emitter.lanes || tile.isVector)
     products.expandFew();
   else
     products.expandMany();

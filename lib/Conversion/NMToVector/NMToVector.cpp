@@ -172,6 +172,10 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
       if (auto columns = dyn_cast_if_present<ColumnsAttr>(op.getPackingAttr()))
         return expandColumns(emitter, tile, columns.getForm(),
                              rowsOfColumns(op, target));
+      if (auto panels =
+              dyn_cast_if_present<BitmapPanelsAttr>(op.getPackingAttr()))
+        return expandBitmapPanels(emitter, tile, panels.getForm(),
+                                  given.threadM.value_or(1));
       expand(emitter, tile, scheduleOf(tile, given, target));
     };
     expandBatches(emitter, tile, op.getNumBatchDims(), expandOne);
@@ -211,6 +215,12 @@ private:
     PackingAttr packing = op.getPanelPacking();
     if (isa_and_present<ColumnsAttr>(op.getPackingAttr()))
       return success();
+    if (isa_and_present<BitmapPanelsAttr>(op.getPackingAttr())) {
+      if (target.bits == 512 && !op.getA().getDefiningOp<PatchesOp>())
+        return success();
+      return rewriter.notifyMatchFailure(
+          op, "panels with bitmaps are not for AVX-512, or of an image");
+    }
     if (op.getPackingAttr() && !packing)
       return rewriter.notifyMatchFailure(op, "weights are not in panels");
     if (packing &&

@@ -34,6 +34,13 @@ static Value endOf(const ProductTile &tile, const SumsTile &sums) {
   return sums.endRow ? sums.endRow : tile.m;
 }
 
+/// Whether `row` is known not to be in front of `end`.
+static bool isBehind(Value row, Value end) {
+  std::optional<int64_t> first = getConstantIntValue(row),
+                         second = getConstantIntValue(end);
+  return first && second && *first >= *second;
+}
+
 static void writeRowMajor(VectorEmitter &e, const ProductTile &tile,
                           const SumsTile &sums) {
   e.loop(e.index(0), tile.n, e.lanes, [&](Value column) {
@@ -45,6 +52,9 @@ static void writeRowMajor(VectorEmitter &e, const ProductTile &tile,
         block.push_back(e.load(sums.memref, {e.add(column, lane), place}));
       for (auto [lane, rowSums] : llvm::enumerate(e.transpose(block))) {
         Value row = e.add(sums.firstRow, vector * e.lanes + lane);
+        // Behind the end a store under a mask without lanes is a slow one.
+        if (isBehind(row, endOf(tile, sums)))
+          break;
         Value used =
             e.select(e.less(row, endOf(tile, sums)), width, e.index(0));
         tile.write(e, rowSums, row, column, /*alongM=*/false, used);

@@ -19,6 +19,16 @@ struct Weights {
 };
 } // namespace
 
+/// Whether the weight of a column is zero: of each five columns one has no
+/// others, and one has none.
+static bool drawZero(const ProductCase &product, int64_t column,
+                     Random &random) {
+  constexpr int64_t kFifths = 5;
+  if (!product.panels || column % kFifths == 1)
+    return false;
+  return column % kFifths == 0 || !random.chance(product.density);
+}
+
 static Weights drawWeights(const ProductCase &product, Random &random) {
   const Pattern &pattern = product.pattern;
   Weights weights;
@@ -27,9 +37,11 @@ static Weights drawWeights(const ProductCase &product, Random &random) {
   weights.values.resize(count * elementSize(product.type));
   for (int64_t i = 0; i < count; ++i)
     storeFromDouble(weights.values.data(), product.type, i,
-                    random.element(product.type));
+                    drawZero(product, i % product.n, random)
+                        ? 0
+                        : random.element(product.type));
   weights.indices = random.indices(pattern, product.k, product.n);
-  if (!product.packing) {
+  if (!product.packing && !product.panels) {
     weights.storedValues = weights.values;
     weights.storedIndices.assign(weights.indices.begin(),
                                  weights.indices.end());
@@ -47,6 +59,13 @@ static Weights drawWeights(const ProductCase &product, Random &random) {
   weights.storedValues.resize(elements(product.shapeOfValues()) *
                               elementSize(product.type));
   weights.storedIndices.resize(elements(product.shapeOfIndices()));
+  if (product.panels) {
+    weights.storedLists.resize(elements(product.shapeOfLists()));
+    packBitmapPanels(view, *product.panels, weights.storedValues.data(),
+                     reinterpret_cast<uint8_t *>(weights.storedIndices.data()),
+                     reinterpret_cast<uint8_t *>(weights.storedLists.data()));
+    return weights;
+  }
   packValues(view, *product.packing, weights.storedValues.data());
   if (product.hasLists())
     weights.storedLists.resize(weights.storedIndices.size());
@@ -84,6 +103,16 @@ static std::vector<double> asDoubles(const Weights &weights, ElementType type) {
   return values;
 }
 
+/// Adds the products of the weights that are not zero.
+static void addNonZeros(const ProductCase &product, const double *a,
+                        const std::vector<double> &values, double *c) {
+  for (int64_t row = 0; row < product.m; ++row)
+    for (int64_t k = 0; k < product.k; ++k)
+      for (int64_t column = 0; column < product.n; ++column)
+        if (double weight = values[k * product.n + column]; weight != 0)
+          c[row * product.n + column] += a[row * product.k + k] * weight;
+}
+
 /// C0 + A·B in float64, row-major [batch x m x n].
 static std::vector<double> makeReference(const ProductCase &product,
                                          const std::vector<double> &a,
@@ -92,11 +121,16 @@ static std::vector<double> makeReference(const ProductCase &product,
                                          std::vector<double> c) {
   CondensedView view{values.data(),   indices.data(), ElementType::F64,
                      product.pattern, product.k,      product.n};
-  for (int64_t matrix = 0; matrix < product.batchSize(); ++matrix)
-    referenceSpMM(
-        ActivationView::rowMajor(a.data() + matrix * product.m * product.k,
-                                 ElementType::F64, product.m, product.k),
-        view, c.data() + matrix * product.m * product.n);
+  for (int64_t matrix = 0; matrix < product.batchSize(); ++matrix) {
+    const double *ofA = a.data() + matrix * product.m * product.k;
+    double *ofC = c.data() + matrix * product.m * product.n;
+    if (product.panels)
+      addNonZeros(product, ofA, values, ofC);
+    else
+      referenceSpMM(
+          ActivationView::rowMajor(ofA, ElementType::F64, product.m, product.k),
+          view, ofC);
+  }
   return c;
 }
 
@@ -171,8 +205,8 @@ std::string nm::test::checkProduct(
       product.layoutValues.makeArray(product.type, product.shapeOfValues());
   GuardedArray indices = product.layoutIndices.makeArray(
       ElementType::I8, product.shapeOfIndices());
-  GuardedArray lists = product.layoutIndices.makeArray(
-      ElementType::I8, product.shapeOfIndices());
+  GuardedArray lists =
+      product.layoutIndices.makeArray(ElementType::I8, product.shapeOfLists());
   GuardedArray c =
       product.layoutC.makeArray(product.outputType, product.shapeOfC());
   Weights weights;

@@ -15,6 +15,8 @@
 
 #include "gtest/gtest.h"
 
+#include <iostream>
+
 using namespace nm;
 using namespace nm::test;
 
@@ -43,6 +45,19 @@ static Result<Module> compileAndLoad(const std::vector<ModelCase> &cases,
   return Module::load(output);
 }
 
+/// The weight as `function` takes it; none that is a constant.
+static Result<std::vector<Weight>> packWeight(const ModelCase &model,
+                                              const Function &function,
+                                              const ModelOperands &operands) {
+  if (model.isConstant)
+    return std::vector<Weight>();
+  Result<Weight> condensed =
+      compressWeight(function.args()[1], operands.weight.tensor(), "w");
+  if (!condensed)
+    return condensed.error();
+  return function.pack({*condensed});
+}
+
 static std::string checkModel(const ModelCase &model, const Module &module,
                               Random &random) {
   Result<Function> function = module.function(model.name());
@@ -55,16 +70,13 @@ static std::string checkModel(const ModelCase &model, const Module &module,
       Buffer::allocate(model.resultType(), model.sizes(model.outputLoops));
   if (!result)
     return result.error().message;
-  Result<Weight> condensed =
-      compressWeight(function->args()[1], operands->weight.tensor(), "w");
-  if (!condensed)
-    return condensed.error().message;
-  Result<std::vector<Weight>> packed = function->pack({*condensed});
+  Result<std::vector<Weight>> packed = packWeight(model, *function, *operands);
   if (!packed)
     return packed.error().message;
-  std::vector<Argument> arguments = {Argument(operands->activation.tensor()),
-                                     Argument((*packed)[0]),
-                                     Argument(operands->output.tensor())};
+  std::vector<Argument> arguments = {Argument(operands->activation.tensor())};
+  for (const Weight &weight : *packed)
+    arguments.emplace_back(weight);
+  arguments.emplace_back(operands->output.tensor());
   for (const Buffer &other : operands->others)
     arguments.push_back(Argument(other.tensor()));
   Status status = function->call(arguments, {result->tensor()});
@@ -76,17 +88,30 @@ static std::string checkModel(const ModelCase &model, const Module &module,
       toleranceOf(model.resultType()));
 }
 
-/// Compiles the cases, and compares what each gives.
-static void checkAll(const std::vector<ModelCase> &cases) {
+/// How many products of `module` have weights that vectors expand.
+static int64_t countExpanded(const Module &module) {
+  int64_t count = 0;
+  for (const FunctionInfo &function : module.manifest().functions)
+    for (const OpInfo &op : function.ops)
+      count += op.schedule.find("word_rows") != std::string::npos;
+  return count;
+}
+
+/// Compiles the cases, and compares what each gives. Gives how many of their
+/// products have weights that vectors expand.
+static int64_t checkAll(const std::vector<ModelCase> &cases) {
   TemporaryFolder folder;
   Result<Module> module = compileAndLoad(cases, folder);
-  ASSERT_TRUE(module) << module.error().message
+  EXPECT_TRUE(module) << module.error().message
                       << "\nNM_TEST_SEED=" << runSeed();
+  if (!module)
+    return 0;
   for (const ModelCase &model : cases) {
     Random random(5000000 + model.number);
     EXPECT_EQ(checkModel(model, *module, random), "")
         << model.function() << "NM_TEST_SEED=" << runSeed();
   }
+  return countExpanded(*module);
 }
 
 TEST_P(ModelTest, AgreesWithFloat64) {
@@ -109,6 +134,36 @@ TEST_P(ModelTest, UnstructuredAgreesWithFloat64) {
     cases.back().drawEpilogue(random);
   }
   checkAll(cases);
+}
+
+/// Whether this processor expands weights of `type`.
+static bool canExpand(ElementType type) {
+  if (type == ElementType::I8 && !(__builtin_cpu_supports("avx512vbmi2") &&
+                                   __builtin_cpu_supports("avx512vnni")))
+    return false;
+  return __builtin_cpu_supports("avx512f");
+}
+
+/// Weights that are constants, or loaded, of any number that is not zero.
+TEST_P(ModelTest, FewRowsOfUnstructuredAgreeWithFloat64) {
+  std::vector<ModelCase> cases;
+  for (int64_t i = 0; i < kFewCases; ++i) {
+    Random random(8000000 + i * 10 + int64_t(GetParam()));
+    ModelCase model;
+    do
+      model = ModelCase::draw(i, GetParam(), random);
+    while (model.rows() > 16);
+    int64_t all = model.k * model.n;
+    model.pattern = Pattern::unstructured(
+        random.oneOf({1, all, random.integer(1, all), random.integer(1, all)}));
+    model.dynamic = false;
+    model.isConstant = i % 3 == 0;
+    model.drawEpilogue(random);
+    cases.push_back(model);
+  }
+  int64_t expanded = checkAll(cases);
+  std::cout << expanded << " products expanded" << std::endl;
+  EXPECT_TRUE(expanded > 0 || !canExpand(GetParam()));
 }
 
 /// Filters have an N:M pattern along taps and channels, in both orders, or are

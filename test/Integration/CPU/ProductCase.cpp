@@ -135,6 +135,27 @@ void ProductCase::drawWords(Random &random) {
   drawAmxTiles(random);
 }
 
+void ProductCase::drawExpanded(Random &random) {
+  pattern = Pattern();
+  k = random.integer(1, 200);
+  // Several chains of sums.
+  if (random.chance(0.2))
+    k = random.integer(1000, 1200);
+  n = random.integer(1, 200);
+  if (m > 1)
+    m = random.integer(1, 14);
+  int64_t wordRows = type == ElementType::I8                           ? 4
+                     : type == ElementType::BF16 && random.chance(0.7) ? 2
+                                                                       : 1;
+  packing.reset();
+  panels = BitmapPanels{k * n, wordRows};
+  density = double(random.integer(0, 4)) / 4;
+  std::string form = "kept = " + std::to_string(k * n) +
+                     ", word_rows = " + std::to_string(wordRows);
+  schedule =
+      "thread = [" + std::to_string(random.integer(1, 6)) + ", 64], " + form;
+}
+
 void ProductCase::drawAmxTiles(Random &random) {
   strategy = "amx";
   // Small tiles of k and of m, so that there are several.
@@ -167,6 +188,8 @@ std::vector<int64_t> ProductCase::shapeOfC() const {
 }
 
 std::vector<int64_t> ProductCase::shapeOfValues() const {
+  if (panels)
+    return {1, 1, panels->places()};
   if (packing) {
     auto shape = packing->valueShape(pattern, k, n);
     return {shape.begin(), shape.end()};
@@ -175,11 +198,19 @@ std::vector<int64_t> ProductCase::shapeOfValues() const {
 }
 
 std::vector<int64_t> ProductCase::shapeOfIndices() const {
+  if (panels)
+    return {BitmapPanels::panels(n), panels->steps(k), panels->stepBytes()};
   if (packing) {
     auto shape = packing->indexShape(pattern, k, n);
     return {shape.begin(), shape.end()};
   }
   return {pattern.unitRows(k), pattern.blockColumns(n)};
+}
+
+std::vector<int64_t> ProductCase::shapeOfLists() const {
+  if (panels)
+    return {BitmapPanels::panels(n), 1, BitmapPanels::kListBytes};
+  return shapeOfIndices();
 }
 
 /// The dimensions of an epilogue's operand, of (batch..., m, n).
@@ -293,9 +324,8 @@ std::string ProductCase::epilogueText() const {
          "    nm.yield %y : " + std::string(elementName(outputType)) + "\n  }";
 }
 
-/// They are as indices are.
 std::string ProductCase::typeOfLists() const {
-  return memrefType(ElementType::I8, shapeOfIndices(), layoutIndices);
+  return memrefType(ElementType::I8, shapeOfLists(), layoutIndices);
 }
 
 std::string ProductCase::operation() const {
@@ -311,6 +341,10 @@ std::string ProductCase::operation() const {
     text += " transpose_c";
   if (packing)
     text += " packing #nm.packing<" + packing->str() + ">";
+  if (panels)
+    text +=
+        " packing #nm.bitmap_panels<kept = " + std::to_string(panels->kept) +
+        ", word_rows = " + std::to_string(panels->wordRows) + ">";
   if (!schedule.empty())
     text += " schedule #nm." + strategy + "<" + schedule + ">";
   text += " ins(%a, %v, %i : " + types + ")";

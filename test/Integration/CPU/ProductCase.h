@@ -5,6 +5,8 @@
 
 #include "EpilogueCase.h"
 
+#include "nm/Format/BitmapPanels.h"
+
 #include <optional>
 #include <string>
 
@@ -16,6 +18,10 @@ struct ProductCase {
   bool isVector = false;
   Pattern pattern;
   std::optional<PanelPacking> packing;
+  /// The form of weights that vectors expand, and how many of the weights of a
+  /// column that is neither empty nor full are not zero.
+  std::optional<BitmapPanels> panels;
+  double density = 1;
   ElementType type = ElementType::F32;
   ElementType outputType = ElementType::F32;
   std::vector<int64_t> batch;
@@ -44,6 +50,8 @@ struct ProductCase {
   void drawAmxSchedule(Random &random, int64_t chunkRows);
   /// The same, of weights whose lanes choose words of A.
   void drawWords(Random &random);
+  /// Draws weights that vectors expand, and their schedule for up to six rows.
+  void drawExpanded(Random &random);
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
   /// leaves the choice to the strategy.
   void drawVectorSchedule(int64_t lanes, Random &random);
@@ -59,10 +67,11 @@ struct ProductCase {
   std::vector<int64_t> shapeOfEpilogue(const EpilogueCase::Operand &) const;
   std::vector<int64_t> shapeOfValues() const;
   std::vector<int64_t> shapeOfIndices() const;
+  /// Of lists of rows, that of the indices.
+  std::vector<int64_t> shapeOfLists() const;
   int64_t batchSize() const;
 
-  /// Whether the weights have lists of rows, of the shape of the indices.
-  bool hasLists() const { return packing && packing->hasLists(); }
+  bool hasLists() const { return panels || (packing && packing->hasLists()); }
 
 private:
   void drawAmxTiles(Random &random);

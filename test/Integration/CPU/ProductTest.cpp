@@ -26,9 +26,21 @@ struct ProductStrategy {
   int64_t vectorBits = 0;
   bool takesF8 = false;
   /// What multiplies the packed form of strategy `amx`, which takes one type.
-  enum Unit { Vectors, Amx, Dots, ByteTiles, Words } unit = Vectors;
+  /// Or weights that vectors expand.
+  enum Unit {
+    Vectors,
+    Amx,
+    Dots,
+    ByteTiles,
+    Words,
+    Expanded,
+    ExpandedLoops
+  } unit = Vectors;
 
+  bool isExpanded() const { return unit == Expanded || unit == ExpandedLoops; }
   bool takes(ElementType type) const {
+    if (isExpanded())
+      return !isFloat8(type);
     if (unit == Words)
       return type == ElementType::BF16 || type == ElementType::I8;
     if (unit != Vectors)
@@ -38,7 +50,12 @@ struct ProductStrategy {
   bool hasUnit() const {
     switch (unit) {
     case Vectors:
+    case ExpandedLoops:
       return true;
+    case Expanded:
+      return __builtin_cpu_supports("avx512vbmi2") &&
+             __builtin_cpu_supports("avx512vnni") &&
+             __builtin_cpu_supports("avx512bf16");
     case Amx:
       return takeProcessorTiles();
     case ByteTiles:
@@ -93,6 +110,10 @@ static const ProductStrategy kStrategies[] = {
      /*takesF8=*/false, ProductStrategy::ByteTiles},
     {"Words", "convert-nm-to-vector{vector-bits=512}", 40, 6, 512,
      /*takesF8=*/false, ProductStrategy::Words},
+    {"Expanded", "convert-nm-to-vector{vector-bits=512}", 40, 6, 512,
+     /*takesF8=*/false, ProductStrategy::Expanded},
+    {"ExpandedLoops", "convert-nm-to-loops", 6, 2, 0,
+     /*takesF8=*/false, ProductStrategy::ExpandedLoops},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -118,7 +139,9 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
     products.push_back(
         ProductCase::draw(i, group.type, group.isVector, random));
     products.back().drawEpilogue(random);
-    if (strategy.unit == ProductStrategy::Words)
+    if (strategy.isExpanded())
+      products.back().drawExpanded(random);
+    else if (strategy.unit == ProductStrategy::Words)
       products.back().drawWords(random);
     else if (strategy.unit != ProductStrategy::Vectors)
       products.back().drawAmxSchedule(
@@ -143,6 +166,29 @@ countWaysOfWords(const std::vector<ProductCase> &products) {
     ways["several tiles of k"] += product.k > 128;
     ways["more than eight rows"] += product.m > 8;
     ways["at most eight rows"] += product.m <= 8;
+  }
+  return ways;
+}
+
+/// How many of `products` take each way of weights that vectors expand.
+static std::map<std::string, int>
+countWaysOfExpanded(const std::vector<ProductCase> &products) {
+  std::map<std::string, int> ways;
+  for (const ProductCase &product : products) {
+    int64_t rows = product.panels->wordRows;
+    if (product.type == ElementType::BF16)
+      ++ways[rows == 2 ? "pairs of bf16" : "bf16 by the row"];
+    ways["A of [k x m]"] += product.transposeA;
+    ways["C of [n x m]"] += product.transposeC;
+    ways["a dynamic m"] += product.dynamic;
+    ways["one row"] += product.m == 1;
+    ways["more rows than a register tile"] += product.m > 6;
+    ways["several chains"] += product.k > 512;
+    ways["columns beside the last panel"] += product.n % 64 != 0;
+    ways["no zeros but in empty columns"] += product.density == 1;
+    ways["no weights but in full columns"] += product.density == 0;
+    if (rows > 1)
+      ways["k of no whole words"] += product.k % rows != 0;
   }
   return ways;
 }
@@ -182,12 +228,14 @@ TEST_P(ProductTest, AgreesWithFloat64) {
                  << group.strategy.vectorBits << " bits"
                  << (group.strategy.hasUnit() ? "" : ", or not the unit");
   std::vector<ProductCase> products = drawCases(group);
-  if (group.strategy.unit == ProductStrategy::Words) {
-    auto ways = countWaysOfWords(products);
+  bool isExpanded = group.strategy.unit == ProductStrategy::Expanded;
+  if (isExpanded || group.strategy.unit == ProductStrategy::Words) {
+    auto ways =
+        isExpanded ? countWaysOfExpanded(products) : countWaysOfWords(products);
     std::cout << "ways: " << describeWays(ways) << std::endl;
     for (const auto &[way, count] : ways)
       EXPECT_TRUE(count > 0 || group.isVector) << "no case of " << way;
-  } else if (group.type == ElementType::I8 &&
+  } else if (group.type == ElementType::I8 && !group.strategy.isExpanded() &&
              group.strategy.unit != ProductStrategy::Vectors) {
     std::cout << "ways: " << describeWays(countWays(products)) << std::endl;
   }

@@ -4,6 +4,7 @@
 
 #include "DrawMatrix.h"
 
+#include "nm/Format/BitmapPanels.h"
 #include "nm/Format/CheckPattern.h"
 #include "nm/Format/Columns.h"
 #include "nm/Format/DetectPattern.h"
@@ -11,6 +12,8 @@
 #include "nm/Format/ReferenceSpMM.h"
 
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 #include <algorithm>
 #include <cmath>
@@ -274,6 +277,66 @@ TEST(Columns, HaveAllThatIsNotZero) {
   }
   EXPECT_FALSE(ColumnsForm({0, 1}).verify());
   EXPECT_FALSE(ColumnsForm({1, 65537}).verify());
+}
+
+/// The weights whose bits are 1 are the values in turn.
+TEST(BitmapPanels, HaveAllThatIsNotZero) {
+  Random random(8);
+  for (int i = 0; i < 100; ++i) {
+    int64_t k = draw(random, 1, 300), n = draw(random, 1, 200);
+    Matrix drawn = drawUnstructured(random, ElementType::I8, k, n,
+                                    double(draw(random, 0, 3)) / 3);
+    Condensed all = compressed(drawn, Pattern());
+    BitmapPanels form{std::max<int64_t>(countOf(drawn), 1),
+                      int64_t(1) << draw(random, 0, 2)};
+    ASSERT_TRUE(form.verify());
+    ASSERT_TRUE(form.holds(all.view()));
+    int64_t panels = BitmapPanels::panels(n), steps = form.steps(k),
+            rows = form.wordRows;
+    std::vector<int8_t> values(form.places(), 0x5a);
+    std::vector<uint8_t> indices(panels * steps * form.stepBytes(), 0x5a);
+    std::vector<uint8_t> lists(panels * BitmapPanels::kListBytes, 0x5a);
+    packBitmapPanels(all.view(), form, values.data(), indices.data(),
+                     lists.data());
+    Matrix back(ElementType::I8, k, n);
+    int64_t next = 0;
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      uint32_t first = 0;
+      std::memcpy(&first, &lists[panel * BitmapPanels::kListBytes], 4);
+      ASSERT_EQ(next, first);
+      for (int64_t step = 0; step < steps; ++step)
+        for (int64_t column = 0; column < BitmapPanels::kColumns; ++column)
+          for (int64_t row = 0; row < rows; ++row) {
+            int64_t bit = column * rows + row;
+            if (indices[(panel * steps + step) * form.stepBytes() + bit / 8] >>
+                    bit % 8 &
+                1)
+              back.set(step * rows + row,
+                       panel * BitmapPanels::kColumns + column, values[next++]);
+          }
+    }
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column)
+        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    for (; next < form.places(); ++next)
+      ASSERT_EQ(values[next], 0);
+    EXPECT_FALSE(BitmapPanels({countOf(drawn) - 1, 1}).holds(all.view()));
+  }
+  EXPECT_FALSE(BitmapPanels({0, 1}).verify());
+  EXPECT_FALSE(BitmapPanels({1, 3}).verify());
+}
+
+TEST(BitmapPanels, HaveWordsOfFourBytesOrOneRow) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8,
+        ElementType::F8E4M3})
+    for (int64_t rows : {1, 2, 4}) {
+      bool isOfRow = rows == 1 && elementSize(type) > 1;
+      bool isWord = (type == ElementType::BF16 && rows == 2) ||
+                    (type == ElementType::I8 && rows == 4);
+      EXPECT_EQ(bool(BitmapPanels({1, rows}).verify(type)), isOfRow || isWord)
+          << elementName(type) << ", " << rows;
+    }
 }
 
 TEST(Unstructured, KeepsUnitsWhole) {

@@ -139,6 +139,9 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
   if (auto columns = dyn_cast<ColumnsAttr>(getPacking());
       columns && !columns.getForm().holds(*view))
     return failure();
+  if (auto panels = dyn_cast<BitmapPanelsAttr>(getPacking());
+      panels && !panels.getForm().holds(*view))
+    return failure();
   if (auto ell = dyn_cast<EllAttr>(getPacking());
       ell && !ell.getForm().holds(*view))
     return failure();

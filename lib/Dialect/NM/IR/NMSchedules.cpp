@@ -114,6 +114,8 @@ BlockTiling VectorScheduleAttr::getTiling() const {
 
 PackedFormAttrInterface
 VectorScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  if (getWordRows())
+    return BitmapPanelsAttr::get(getContext(), *getKept(), *getWordRows());
   if (getKept())
     return ColumnsAttr::get(getContext(), *getKept(), *getTileRows());
   return getPacking();

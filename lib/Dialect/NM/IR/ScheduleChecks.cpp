@@ -148,17 +148,22 @@ LogicalResult mlir::nm::verifyMmaPart(EmitError emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Of #nm.columns
+// Of #nm.columns and #nm.bitmap_panels
 //===----------------------------------------------------------------------===//
 
 LogicalResult mlir::nm::verifyColumns(EmitError emitError,
                                       const GivenFields &fields) {
-  if (fields.kept.has_value() != fields.tileRows.has_value())
+  bool hasPanels = fields.wordRows.has_value();
+  if (hasPanels && (!fields.kept || fields.tileRows))
+    return emitError() << "expected 'word_rows' with 'kept', and without "
+                          "'tile_rows'";
+  if (!hasPanels && fields.kept.has_value() != fields.tileRows.has_value())
     return emitError() << "expected 'kept' and 'tile_rows' together";
   if (!fields.kept)
     return success();
   ::nm::Status status =
-      ::nm::ColumnsForm{*fields.kept, *fields.tileRows}.verify();
+      hasPanels ? ::nm::BitmapPanels{*fields.kept, *fields.wordRows}.verify()
+                : ::nm::ColumnsForm{*fields.kept, *fields.tileRows}.verify();
   return status ? success() : emitError() << status.error().message;
 }
 

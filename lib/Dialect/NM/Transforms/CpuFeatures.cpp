@@ -152,6 +152,9 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     target.choosesBytes = features.lookup("avx512bw") &&
                           features.lookup("avx512vbmi") &&
                           features.lookup("sse4a");
+    target.expandsLanes = true;
+    target.expandsShort =
+        features.lookup("avx512bw") && features.lookup("avx512vbmi2");
     return target;
   }
   target.vectorBits = 256;

@@ -43,8 +43,10 @@ static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
   bool alongM = tiling.threadM >= tiling.threadN;
   stream << ", vectors of " << *record.lanes << " lanes along "
          << (alongM ? "m" : "n");
-  if (record.estimate)
-    stream << ", because m = " << record.typicalM.value_or(op.getStaticM())
+  // Weights pruned anywhere have more ways for few rows.
+  int64_t rows = record.typicalM.value_or(op.getStaticM());
+  if (record.estimate && alongM == (rows >= *record.lanes))
+    stream << ", because m = " << rows
            << (alongM ? " fills them" : " does not fill them");
 }
 

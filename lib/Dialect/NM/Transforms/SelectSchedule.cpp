@@ -53,6 +53,7 @@ static CpuProduct getProduct(SparseProductOpInterface op,
   product.k = op.getStaticK();
   auto spmm = dyn_cast<SpMMOp>(op.getOperation());
   product.isMMajor = spmm && spmm.getTransposeA();
+  product.isImage = findPatches(op).has_value();
   return product;
 }
 
@@ -247,11 +248,11 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
     return op->emitOpError()
            << "expected a schedule with the packing " << packing
            << " that the weights have, but got " << wanted;
-  if (failed(checkThreadTile(op, schedule.getTiling())))
+  if (failed(checkThreadTile(op, schedule.getTiling())) ||
+      failed(checkChunks(op, schedule, cpu)))
     return failure();
   if (schedule.isForTileUnit() &&
-      (failed(checkChunks(op, schedule, cpu)) ||
-       failed(checkTileUnit(op, getProduct(op), cpu, packing || canPack(op)))))
+      failed(checkTileUnit(op, getProduct(op), cpu, packing || canPack(op))))
     return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
@@ -400,16 +401,18 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
       llvm::formatv("{0:f1} % of the weights are kept, ",
                     100 * double(kept) / double(product.k * product.n))
           .str();
-  bool canBeColumns =
-      !(given && given.isForTileUnit()) &&
-      ::nm::ColumnsForm{columns.kept, columns.tileRows}.verify();
   bool isFaster =
       packs && columns.sparseMicroseconds < dense.sparseMicroseconds;
-  bool takesColumns = canBeColumns && (isFaster || !options.denseFallback);
+  bool takesColumns = (isFaster || !options.denseFallback) &&
+                      !(given && given.isForTileUnit()) &&
+                      ::nm::ColumnsForm{columns.kept, /*tileRows=*/1}.verify();
   CpuSchedule chosen = takesColumns ? columns : dense;
   makeDense(op, takesColumns ? ::nm::Pattern() : product.pattern);
   if (takesColumns) {
-    record.reason = share + "and zeros are skipped; dense weights would take " +
+    record.reason = share +
+                    (columns.wordRows ? "and vectors expand them; "
+                                      : "and zeros are skipped; ") +
+                    "dense weights would take " +
                     describeTime(dense.sparseMicroseconds * countBatches(op));
   } else {
     record.fallsBack = true;
@@ -434,10 +437,8 @@ ScheduleSelection::selectUnstructured(SparseProductOpInterface op) {
   op.setScheduleAttr(
       makeSchedule(chosen, packing,
                    takesColumns ? ::nm::GivenFields() : getGivenFields(given)));
+  addEstimates(op, chosen, record);
   record.estimate = chosen.sparseMicroseconds * countBatches(op);
-  record.denseEstimate = chosen.denseMicroseconds * countBatches(op);
-  if (ShapedType::isDynamic(op.getStaticM()))
-    record.typicalM = CpuProduct::kTypicalRows;
   keepRecord(op, record);
   return success();
 }

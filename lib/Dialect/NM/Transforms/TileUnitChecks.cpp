@@ -2,6 +2,8 @@
 
 #include "TileUnitChecks.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -24,12 +26,34 @@ LogicalResult mlir::nm::checkTileUnit(SparseProductOpInterface op,
   return success();
 }
 
+/// Checks that the processor `cpu` expands the weights of `op`, if `schedule`
+/// has them packed for that (#nm.bitmap_panels).
+static LogicalResult checkExpansion(SparseProductOpInterface op,
+                                    ScheduleAttrInterface schedule,
+                                    const ::nm::CpuTarget &cpu) {
+  auto panels = dyn_cast_if_present<BitmapPanelsAttr>(
+      schedule.getPackedForm(op.getPattern()));
+  if (!panels)
+    return success();
+  std::optional<::nm::ElementType> type =
+      mlir::nm::getElementType(op.getAType().getElementType());
+  int64_t rows = type ? cpu.expandedRows(*type) : 0;
+  // One row at a time needs no more than wider words do.
+  if (rows != 0 && (panels.getWordRows() == rows ||
+                    (panels.getWordRows() == 1 && rows == 2)))
+    return success();
+  return op->emitOpError()
+         << "expected a processor with avx512f for word_rows = 1, and of i8 or "
+            "for pairs of bf16 with avx512bw, avx512vbmi2, and avx512vnni or "
+            "avx512bf16 of AMD's; see the option features";
+}
+
 LogicalResult mlir::nm::checkChunks(SparseProductOpInterface op,
                                     ScheduleAttrInterface schedule,
                                     const ::nm::CpuTarget &cpu) {
   constexpr int64_t kRowsOfByteTiles = 64, kWordBits = 32;
   if (!schedule.isForTileUnit())
-    return success();
+    return checkExpansion(op, schedule, cpu);
   auto packing =
       cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern()));
   if (!packing)
@@ -77,6 +101,9 @@ bool mlir::nm::multipliesPairs(SparseProductOpInterface op,
   if (!cpu.bf16Pairs || !op.getAType().getElementType().isBF16() ||
       schedule.isForTileUnit() || schedule.isReference())
     return false;
+  if (auto panels = dyn_cast_if_present<BitmapPanelsAttr>(
+          schedule.getPackedForm(op.getPattern())))
+    return panels.getWordRows() > 1;
   BlockTiling tile = schedule.getTiling();
   return tile.threadM == 0 ||
          (tile.threadM >= tile.threadN && tile.threadM > cpu.lanes());

@@ -14,8 +14,8 @@ LogicalResult checkTileUnit(SparseProductOpInterface op,
                             const ::nm::CpuProduct &product,
                             const ::nm::CpuTarget &cpu, bool packs);
 
-/// Checks that the processor `cpu` multiplies the chunks of weights that
-/// `schedule`, if it is for a tile unit, has them packed in.
+/// Checks that the processor `cpu` multiplies weights in the form that
+/// `schedule` has them packed in: in chunks for a tile unit, or expanded.
 LogicalResult checkChunks(SparseProductOpInterface op,
                           ScheduleAttrInterface schedule,
                           const ::nm::CpuTarget &cpu);

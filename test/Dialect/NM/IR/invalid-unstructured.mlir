@@ -78,6 +78,38 @@ func.func @columns_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<1
 
 // -----
 
+// expected-error @+1 {{expected kept to be in 1..4294967295, but got 0}}
+func.func private @bitmap_panels_c2() attributes {s = #nm.bitmap_panels<kept = 0, word_rows = 1>}
+
+// -----
+
+// expected-error @+1 {{expected word_rows to be 1, 2 or 4, but got 3}}
+func.func private @bitmap_panels_c3() attributes {s = #nm.bitmap_panels<kept = 4, word_rows = 3>}
+
+// -----
+
+func.func @bitmap_panels_c1(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<1x1x74xf32>, %pi: tensor<1x64x8xi8>, %pl: tensor<1x1x4xi8>)
+    -> (tensor<1x1x74xf32>, tensor<1x64x8xi8>, tensor<1x1x4xi8>) {
+  // expected-error @+1 {{expected pattern 1:1 for #nm.bitmap_panels<kept = 10, word_rows = 1>, but got 2:4}}
+  %a, %b, %c = nm.pack <2:4> #nm.bitmap_panels<kept = 10, word_rows = 1> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%pv, %pi : tensor<1x1x74xf32>, tensor<1x64x8xi8>) lists(%pl : tensor<1x1x4xi8>)
+    -> tensor<1x1x74xf32>, tensor<1x64x8xi8>, tensor<1x1x4xi8>
+  return %a, %b, %c : tensor<1x1x74xf32>, tensor<1x64x8xi8>, tensor<1x1x4xi8>
+}
+
+// -----
+
+func.func @bitmap_panels_c4(%v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %pv: tensor<1x1x74xf16>, %pi: tensor<1x16x16xi8>, %pl: tensor<1x1x4xi8>)
+    -> (tensor<1x1x74xf16>, tensor<1x16x16xi8>, tensor<1x1x4xi8>) {
+  // expected-error @+1 {{expected word_rows = 1 for weights of f32, f16 or bf16, 2 for bf16, or 4 for i8, but got 2 for f16}}
+  %a, %b, %c = nm.pack <1:1> #nm.bitmap_panels<kept = 10, word_rows = 2> ins(%v, %i : tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%pv, %pi : tensor<1x1x74xf16>, tensor<1x16x16xi8>) lists(%pl : tensor<1x1x4xi8>)
+    -> tensor<1x1x74xf16>, tensor<1x16x16xi8>, tensor<1x1x4xi8>
+  return %a, %b, %c : tensor<1x1x74xf16>, tensor<1x16x16xi8>, tensor<1x1x4xi8>
+}
+
+// -----
+
 // expected-error @+1 {{expected steps to be in 1..4096, but got 0}}
 func.func private @ell_c2_steps() attributes {s = #nm.ell<steps = 0, bits = 4, parts = 1>}
 
@@ -136,3 +168,18 @@ func.func private @vector_c3() attributes {s = #nm.vector<kept = 4>}
 
 // expected-error @+1 {{expected 'kept' and 'tile_rows' without 'packing'}}
 func.func private @vector_c3_panels() attributes {s = #nm.vector<packing = <panel = 16, index_bits = 8>, kept = 4, tile_rows = 64>}
+
+// -----
+
+// expected-error @+1 {{expected 'word_rows' with 'kept', and without 'tile_rows'}}
+func.func private @vector_c3_words() attributes {s = #nm.vector<word_rows = 2>}
+
+// -----
+
+// expected-error @+1 {{expected 'word_rows' with 'kept', and without 'tile_rows'}}
+func.func private @vector_c3_both() attributes {s = #nm.vector<kept = 4, tile_rows = 64, word_rows = 2>}
+
+// -----
+
+// expected-error @+1 {{expected word_rows to be 1, 2 or 4, but got 8}}
+func.func private @vector_c3_rows() attributes {s = #nm.vector<kept = 4, word_rows = 8>}

@@ -44,6 +44,18 @@ func.func @columns(%a: tensor<?x600xf32>, %v: tensor<1x1x114xf32>, %i: tensor<1x
   return %r : tensor<?x48xf32>
 }
 
+// CHECK-LABEL: func.func @bitmap_panels
+func.func @bitmap_panels(%a: tensor<1x601xbf16>, %v: tensor<1x1x114xbf16>, %i: tensor<2x301x16xi8>, %l: tensor<2x1x4xi8>,
+                         %c: tensor<1x70xf32>) -> tensor<1x70xf32> {
+  // CHECK: nm.spmm <1:1> packing #nm.bitmap_panels<kept = 50, word_rows = 2>
+  // CHECK-SAME: schedule #nm.vector<thread = [1, 64], kept = 50, word_rows = 2>
+  %r = nm.spmm <1:1> packing #nm.bitmap_panels<kept = 50, word_rows = 2>
+    schedule #nm.vector<thread = [1, 64], word_rows = 2, kept = 50>
+    ins(%a, %v, %i : tensor<1x601xbf16>, tensor<1x1x114xbf16>, tensor<2x301x16xi8>)
+    lists(%l : tensor<2x1x4xi8>) outs(%c : tensor<1x70xf32>) -> tensor<1x70xf32>
+  return %r : tensor<1x70xf32>
+}
+
 // CHECK-LABEL: func.func @ell
 func.func @ell(%a: tensor<1x600xf16>, %v: tensor<2x5x512xf16>, %i: tensor<2x5x256xi8>, %l: tensor<2x3x64xi8>,
                %c: tensor<1x48xf32>) -> tensor<1x48xf32> {

@@ -33,14 +33,14 @@ func.func @argument(%a: tensor<1x400xf32>, %v: tensor<1x40xf32> {nm.values_of = 
 
 // -----
 
-// All are kept.
+// All are kept, and read once.
 // CHECK-LABEL: func.func @full(
 // CHECK: nm.spmm <1:1, block
 // CHECK-SAME: reason = "100.0 % of the weights are kept, it falls back to dense weights, which are faster
-func.func @full(%a: tensor<64x400xf32>, %v: tensor<1x25600xf32> {nm.values_of = 1 : i64}, %i: tensor<1x3200xi8> {nm.indices_of = 1 : i64}, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %r = nm.spmm <unstructured> ins(%a, %v, %i : tensor<64x400xf32>, tensor<1x25600xf32>, tensor<1x3200xi8>)
-    outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
-  return %r : tensor<64x64xf32>
+func.func @full(%a: tensor<1x400xf32>, %v: tensor<1x1638400xf32> {nm.values_of = 1 : i64}, %i: tensor<1x204800xi8> {nm.indices_of = 1 : i64}, %c: tensor<1x4096xf32>) -> tensor<1x4096xf32> {
+  %r = nm.spmm <unstructured> ins(%a, %v, %i : tensor<1x400xf32>, tensor<1x1638400xf32>, tensor<1x204800xi8>)
+    outs(%c : tensor<1x4096xf32>) -> tensor<1x4096xf32>
+  return %r : tensor<1x4096xf32>
 }
 
 // -----

@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/NMPackedFormInterface.h"
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
 #include "nm/Dialect/NM/IR/ProductRecord.h"
+#include "nm/Format/BitmapPanels.h"
 #include "nm/Format/Columns.h"
 #include "nm/Format/Ell.h"
 #include "nm/Format/PackedForm.h"

@@ -343,6 +343,45 @@ def NM_ColumnsAttr
   }];
 }
 
+def NM_BitmapPanelsAttr
+    : NM_Attr<"BitmapPanels", "bitmap_panels",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
+  let summary = "the weights that are not zero, and bits that say where";
+  let description = [{
+    Of weights that all are kept (1:1), those that are not zero, for vectors
+    that put zeros between them (`vexpandps` of AVX512F, `vpexpandw` and
+    `vpexpandb` of AVX512_VBMI2). Columns are cut into panels of 64, each of four
+    vectors of 16 lanes; a lane has `word_rows` neighbours along k of its
+    column. Indices are `[⌈n/64⌉ × ⌈k/word_rows⌉ × 8·word_rows]` bytes: a bit for
+    each weight, of a vector after the other, of each lane after lane, of which
+    bits are in the order of k; it is 1 where the weight is not zero. Values are
+    `[1 × 1 × kept+64]`: those weights in the order of their bits, of a panel
+    after the other, and zeros behind the last one. Lists are `[⌈n/64⌉ × 1 × 4]`
+    bytes: where the values of a panel begin, little-endian.
+
+    Weights of which more than `kept` are not zero are not packed: a constant is
+    refused, and a program stops.
+
+    Constraints:
+    * (C1) the pattern is 1:1, in units of one weight.
+    * (C2) 1 ≤ kept < 2^32.
+    * (C3) word_rows is 1, 2 or 4.
+    * (C4) word_rows is 1 for weights of f32, f16 or bf16, 2 for bf16, or 4 for
+      i8.
+
+    ```mlir
+    #nm.bitmap_panels<kept = 1000, word_rows = 2>
+    ```
+  }];
+  let parameters = (ins "int64_t":$kept, "int64_t":$word_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The form as the format arithmetic of lib/Format takes it.
+    ::nm::BitmapPanels getForm() const { return {getKept(), getWordRows()}; }
+  }];
+}
+
 def NM_EllAttr
     : NM_Attr<"Ell", "ell",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {

@@ -120,23 +120,30 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
     * (C1) `block` has three sizes or none, each 1 to 2^40; `thread` two or
       none, each 1 to 1024.
     * (C2) `packing` has no `col_info`.
-    * (C3) with `kept`, `tile_rows` is given, too, and no `packing`; both are as
-      in `#nm.columns`.
+    * (C3) with `kept`, `tile_rows` or `word_rows` is given, too, and no
+      `packing`; they are as in `#nm.columns` or `#nm.bitmap_panels`.
 
-    With `kept`, weights of which so many are not zero are packed as
-    `#nm.columns`, and zeros are skipped. Vectors run along m, for `thread` rows
-    at a time, or, where that has one row, along the weights of a column.
+    With `kept` and `tile_rows`, weights of which so many are not zero are packed
+    as `#nm.columns`, and zeros are skipped. Vectors run along m, for `thread`
+    rows at a time, or, where that has one row, along the weights of a column.
+
+    With `kept` and `word_rows` they are packed as `#nm.bitmap_panels`. Vectors
+    run along n: they are expanded once for `thread` rows of m, at most 6, whose
+    sums are in registers. Lanes without a weight take no part in a product.
 
     ```mlir
     #nm.vector<block = [256, 512, 4096], thread = [64, 1], kept = 1677721,
                tile_rows = 256>
+    #nm.vector<block = [1, 512, 4096], thread = [1, 64], kept = 1677721,
+               word_rows = 2>
     #nm.vector<block = [64, 512, 128], thread = [64, 6],
                packing = <panel = 16, index_bits = 8>>
     ```
   }];
   let parameters = (ins NM_BlockSizes:$block, NM_Sizes:$thread,
                         NM_UnlistedPacking:$packing,
-                        NM_OfColumns:$kept, NM_OfColumns:$tile_rows);
+                        NM_OfColumns:$kept, NM_OfColumns:$tile_rows,
+                        NM_OfColumns:$word_rows);
   let checks = ["Columns", "ColumnsOrPanels"];
   let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
