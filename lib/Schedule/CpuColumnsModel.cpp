@@ -30,11 +30,9 @@ constexpr double kColumnCycles = 30;
 
 /// Vectors of sums that registers have beside the weights that are expanded.
 constexpr int64_t kExpandedSums = 24;
-/// Cycles in which a vector of weights is loaded and expanded, and in which one
-/// is multiplied by a row: of f32 and f16, of i8, and of pairs of bf16, for
-/// which the row is masked, too.
-constexpr double kExpandCycles = 1.5, kRowCycles = 0.3, kQuadCycles = 0.4,
-                 kPairCycles = 0.5;
+/// Sixths of a cycle in which a vector of weights is loaded and expanded, in
+/// which it is multiplied by a row, and in which a row is masked.
+constexpr int64_t kSixths = 6, kExpand = 8, kMultiply = 2, kMask = 1;
 
 /// How vectors along m are multiplied.
 struct Choice {
@@ -242,12 +240,10 @@ static CpuSchedule scheduleExpanded(const CpuProduct &product, int64_t kept,
   int64_t tasks = ceilDiv(ceilDiv(panels, ofTask), threads);
   double vectors = double(std::min(tasks * ofTask, panels) *
                           form.steps(product.k) * kVectors);
-  double perRow = form.wordRows == 1   ? kRowCycles
-                  : form.wordRows == 2 ? kPairCycles
-                                       : kQuadCycles;
+  int64_t perRow = form.wordRows == 2 ? kMultiply + kMask : kMultiply;
   double cycles = vectors * target.vectorCycles *
-                  (double(passes) * kExpandCycles +
-                   double(rows + passes * others) * perRow);
+                  double(passes * kExpand + (rows + passes * others) * perRow) /
+                  kSixths;
   double bytes = double(kept * elementSize(product.type) +
                         panels * form.steps(product.k) * form.stepBytes());
   schedule.sparseMicroseconds =
