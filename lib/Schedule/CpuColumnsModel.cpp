@@ -28,11 +28,16 @@ constexpr int64_t kLeastColumns = 32;
 /// loop whose end is not foreseen.
 constexpr double kColumnCycles = 30;
 
-/// Vectors of sums that registers have beside the weights that are expanded.
-constexpr int64_t kExpandedSums = 24;
+/// Vectors of columns of a panel of weights that are expanded, and registers
+/// for sums and rows of A beside those.
+constexpr int64_t kPanelVectors = BitmapPanels::kColumns / BitmapPanels::kLanes,
+                  kExpandedRegisters = 30;
+
 /// Sixths of a cycle in which a vector of weights is loaded and expanded, in
-/// which it is multiplied by a row, and in which a row is masked.
-constexpr int64_t kSixths = 6, kExpand = 8, kMultiply = 2, kMask = 1;
+/// which its bits are counted alone, in which it is multiplied by a row, and in
+/// which a row is masked.
+constexpr int64_t kSixths = 6, kExpand = 7, kCount = 2, kMultiply = 2,
+                  kMask = 1;
 
 /// How vectors along m are multiplied.
 struct Choice {
@@ -218,32 +223,53 @@ static CpuSchedule scheduleColumns(const CpuProduct &product, int64_t kept,
   return schedule;
 }
 
+namespace {
+/// How weights are expanded: for how many rows of m at once, and how many
+/// sixths of a cycle a vector of them takes.
+struct Expansion {
+  int64_t rows = 1, vectors = kPanelVectors, sixths = 0;
+};
+} // namespace
+
+/// The register tile of `wordRows` rows of k of a lane that takes the fewest
+/// cycles. One of half a panel has twice the rows, and counts the bits of the
+/// other half.
+static Expansion chooseExpansion(int64_t rows, int64_t wordRows) {
+  // Of i8, weights are multiplied by the number that A has too much, too.
+  int64_t others = wordRows == 4 ? 1 : 0;
+  int64_t perRow = wordRows == 2 ? kMultiply + kMask : kMultiply;
+  Expansion best;
+  for (int64_t vectors : {kPanelVectors, kPanelVectors / 2}) {
+    int64_t passes = ceilDiv(rows, kExpandedRegisters / (vectors + 1) - others);
+    int64_t skipped = kPanelVectors / vectors - 1;
+    int64_t sixths = passes * (kExpand + skipped * kCount) +
+                     (rows + passes * others) * perRow;
+    if (best.sixths == 0 || sixths < best.sixths)
+      best = {ceilDiv(rows, passes), vectors, sixths};
+  }
+  return best;
+}
+
 /// Vectors along n of weights that are expanded once for a few rows of m.
 static CpuSchedule scheduleExpanded(const CpuProduct &product, int64_t kept,
                                     const CpuTarget &target) {
-  constexpr int64_t kVectors = BitmapPanels::kColumns / BitmapPanels::kLanes;
   BitmapPanels form{kept, target.expandedRows(product.type)};
-  // Of i8, weights are multiplied by the number that A has too much, too.
-  int64_t others = form.wordRows == 4 ? 1 : 0,
-          most = kExpandedSums / kVectors - 2 * others;
   int64_t rows = rowsOf(product), threads = threadsOf(target),
-          panels = BitmapPanels::panels(product.n),
-          passes = ceilDiv(rows, most);
+          panels = BitmapPanels::panels(product.n);
+  Expansion expansion = chooseExpansion(rows, form.wordRows);
   CpuSchedule schedule;
   schedule.wordRows = form.wordRows;
-  schedule.threadM = ceilDiv(rows, passes);
-  schedule.threadN = BitmapPanels::kColumns;
+  schedule.threadM = expansion.rows;
+  schedule.threadN = expansion.vectors * BitmapPanels::kLanes;
   schedule.blockM = rows;
   // A few tasks a thread even out what else the machine does.
   int64_t ofTask = ceilDiv(panels, 4 * threads);
   schedule.blockN = ofTask * BitmapPanels::kColumns;
   int64_t tasks = ceilDiv(ceilDiv(panels, ofTask), threads);
   double vectors = double(std::min(tasks * ofTask, panels) *
-                          form.steps(product.k) * kVectors);
-  int64_t perRow = form.wordRows == 2 ? kMultiply + kMask : kMultiply;
-  double cycles = vectors * target.vectorCycles *
-                  double(passes * kExpand + (rows + passes * others) * perRow) /
-                  kSixths;
+                          form.steps(product.k) * kPanelVectors);
+  double cycles =
+      vectors * target.vectorCycles * double(expansion.sixths) / kSixths;
   double bytes = double(kept * elementSize(product.type) +
                         panels * form.steps(product.k) * form.stepBytes());
   schedule.sparseMicroseconds =

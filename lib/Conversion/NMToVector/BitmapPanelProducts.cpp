@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -38,33 +39,36 @@ namespace {
 class BitmapPanelProducts {
 public:
   BitmapPanelProducts(VectorEmitter &emitter, const ProductTile &tile,
-                      BitmapPanels form, int64_t rows);
+                      BitmapPanels form, int64_t rows, int64_t columns);
   void expand();
 
 private:
-  /// A register tile: rows from `firstRow` on, and a panel of columns.
+  /// A register tile: rows from `firstRow` on, and of a panel vectors of
+  /// columns from `firstVector` on.
   struct RegisterTile {
     Value panel, firstRow;
-    int64_t rows;
+    int64_t rows, firstVector = 0;
   };
-  /// A vector of weights.
-  struct Weights {
-    Value mask, values, count;
+  /// Which weights of a vector are not zero, and how many.
+  struct Bits {
+    Value mask, count;
   };
 
   void copyRows();
   Value narrow(Value accumulators);
   void copyElement(Value row, Value k);
   void sumPanel(Value panel);
+  void sumRows(Value panel, Value firstRow, int64_t count);
   void sumTile(const RegisterTile &registers);
   SmallVector<Value> sumChain(const RegisterTile &registers, Value firstStep,
                               Value endStep, ArrayRef<Value> promoted);
   SmallVector<Value> addStep(const RegisterTile &registers, Value step,
                              ArrayRef<Value> before);
   Value loadFirst(Value panel);
-  Weights loadWeights(Value panel, Value step, int64_t vector, Value place);
+  Bits loadBits(Value panel, Value step, int64_t vector);
+  Value expandWeights(Value mask, Value place);
   Value loadWord(Value row, Value step);
-  Value multiply(Value a, const Weights &weights, Value sum);
+  Value multiply(Value a, Value weights, Value mask, Value sum);
   void writeVector(Value sum, Value row, Value column);
   void writeSums(const RegisterTile &registers, ArrayRef<Value> sums);
 
@@ -72,7 +76,7 @@ private:
   /// Sums of a register tile: those of its rows, and, of i8, behind them 128
   /// times the sums of weights, which the products of A + 128 have too much.
   int64_t countSums(int64_t rows) const {
-    return (isOfBytes() ? rows + 1 : rows) * kVectors;
+    return (isOfBytes() ? rows + 1 : rows) * vectors;
   }
   VectorType vectorOf(Type type) const {
     return VectorType::get({form.vectorBits()}, type);
@@ -82,8 +86,8 @@ private:
   const ProductTile &tile;
   BitmapPanels form;
   Type element;
-  /// Rows of a register tile at most.
-  int64_t rows;
+  /// Rows of a register tile at most, and vectors of columns.
+  int64_t rows, vectors;
   /// Memory: A, of words of one row as accumulators; and the sums of a vector
   /// of columns, where C has them apart.
   Value rowsOfA, sumsOfVector;
@@ -92,9 +96,11 @@ private:
 
 BitmapPanelProducts::BitmapPanelProducts(VectorEmitter &emitter,
                                          const ProductTile &tile,
-                                         BitmapPanels form, int64_t rows)
+                                         BitmapPanels form, int64_t rows,
+                                         int64_t columns)
     : e(emitter), tile(tile), form(form),
-      element(cast<MemRefType>(tile.a.getType()).getElementType()), rows(rows) {
+      element(cast<MemRefType>(tile.a.getType()).getElementType()), rows(rows),
+      vectors(std::gcd(columns / BitmapPanels::kLanes, kVectors)) {
   if (!ShapedType::isDynamic(tile.staticM))
     this->rows = std::clamp<int64_t>(tile.staticM, 1, rows);
 }
@@ -114,11 +120,17 @@ void BitmapPanelProducts::expand() {
 void BitmapPanelProducts::sumPanel(Value panel) {
   Value whole = e.roundDown(tile.m, rows);
   e.loop(e.index(0), whole, rows,
-         [&](Value row) { sumTile({panel, row, rows}); });
+         [&](Value row) { sumRows(panel, row, rows); });
   if (ShapedType::isDynamic(tile.staticM))
-    e.loop(whole, tile.m, 1, [&](Value row) { sumTile({panel, row, 1}); });
+    e.loop(whole, tile.m, 1, [&](Value row) { sumRows(panel, row, 1); });
   else if (int64_t rest = tile.staticM % rows)
-    sumTile({panel, whole, rest});
+    sumRows(panel, whole, rest);
+}
+
+/// Register tiles of more rows have fewer vectors of columns.
+void BitmapPanelProducts::sumRows(Value panel, Value firstRow, int64_t count) {
+  for (int64_t vector = 0; vector < kVectors; vector += vectors)
+    sumTile({panel, firstRow, count, vector});
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,12 +215,9 @@ Value BitmapPanelProducts::loadFirst(Value panel) {
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
 }
 
-/// Vector `vector` of a step, whose first weight is at `place`. It is loaded
-/// before it is expanded: instructions that do both take longer.
-BitmapPanelProducts::Weights BitmapPanelProducts::loadWeights(Value panel,
-                                                              Value step,
-                                                              int64_t vector,
-                                                              Value place) {
+/// Of vector `vector` of a step.
+BitmapPanelProducts::Bits BitmapPanelProducts::loadBits(Value panel, Value step,
+                                                        int64_t vector) {
   int64_t bits = form.vectorBits();
   Value bytes = vector::LoadOp::create(
       e.b, VectorType::get({bits / 8}, e.b.getI8Type()), tile.indices,
@@ -218,20 +227,24 @@ BitmapPanelProducts::Weights BitmapPanelProducts::loadWeights(Value panel,
   Value number = vector::ExtractOp::create(
       e.b, vector::BitCastOp::create(e.b, VectorType::get({1}, integer), bytes),
       ArrayRef<int64_t>{0});
-  // LLVM would make a mask of bytes in a vector through memory.
   if (integer != atLeast32)
     number = arith::ExtUIOp::create(e.b, atLeast32, number);
+  // LLVM would make a mask of bytes in a vector through memory.
   number = e.keepInRegister(number);
-  Weights weights;
-  weights.mask = vector::BitCastOp::create(
+  Value low = integer == atLeast32
+                  ? number
+                  : arith::TruncIOp::create(e.b, integer, number);
+  Value mask = vector::BitCastOp::create(
       e.b, vectorOf(e.b.getI1Type()),
-      vector::FromElementsOp::create(
-          e.b, VectorType::get({1}, integer),
-          integer == atLeast32
-              ? number
-              : arith::TruncIOp::create(e.b, integer, number)));
-  weights.count = arith::IndexCastUIOp::create(
+      vector::FromElementsOp::create(e.b, VectorType::get({1}, integer), low));
+  Value count = arith::IndexCastUIOp::create(
       e.b, e.b.getIndexType(), LLVM::CtPopOp::create(e.b, atLeast32, number));
+  return {mask, count};
+}
+
+/// A vector whose first weight is at `place`. It is loaded before it is
+/// expanded: instructions that do both take longer.
+Value BitmapPanelProducts::expandWeights(Value mask, Value place) {
   Value zero = e.index(0);
   Value loaded = vector::LoadOp::create(e.b, vectorOf(element), tile.values,
                                         ValueRange{zero, zero, place});
@@ -243,12 +256,10 @@ BitmapPanelProducts::Weights BitmapPanelProducts::loadWeights(Value panel,
   auto type = cast<VectorType>(loaded.getType());
   Value zeros =
       arith::ConstantOp::create(e.b, cast<TypedAttr>(e.b.getZeroAttr(type)));
-  weights.values =
-      LLVM::CallIntrinsicOp::create(
-          e.b, type, e.b.getStringAttr("llvm.x86.avx512.mask.expand"),
-          ValueRange{loaded, zeros, weights.mask})
-          .getResult(0);
-  return weights;
+  return LLVM::CallIntrinsicOp::create(
+             e.b, type, e.b.getStringAttr("llvm.x86.avx512.mask.expand"),
+             ValueRange{loaded, zeros, mask})
+      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,22 +267,21 @@ BitmapPanelProducts::Weights BitmapPanelProducts::loadWeights(Value panel,
 //===----------------------------------------------------------------------===//
 
 /// `sum`, and the products of the word `a` by a vector of weights.
-Value BitmapPanelProducts::multiply(Value a, const Weights &weights,
+Value BitmapPanelProducts::multiply(Value a, Value weights, Value mask,
                                     Value sum) {
   if (form.wordRows == 1)
-    return arith::SelectOp::create(e.b, weights.mask,
-                                   e.multiplyAdd(a, weights.values, sum), sum);
+    return arith::SelectOp::create(e.b, mask, e.multiplyAdd(a, weights, sum),
+                                   sum);
   Value values = vector::BitCastOp::create(e.b, vectorOf(element), a);
   if (isOfBytes())
-    return multiplyQuads(e, values, weights.values, sum);
+    return multiplyQuads(e, values, weights, sum);
   Value halves = vector::BitCastOp::create(e.b, vectorOf(e.b.getI16Type()), a);
   Value zeros = arith::ConstantOp::create(
       e.b, cast<TypedAttr>(e.b.getZeroAttr(halves.getType())));
   auto words = VectorType::get({e.lanes}, e.b.getI32Type());
-  Value kept = arith::SelectOp::create(e.b, weights.mask, halves, zeros);
+  Value kept = arith::SelectOp::create(e.b, mask, halves, zeros);
   return multiplyPairs(e, vector::BitCastOp::create(e.b, words, kept),
-                       vector::BitCastOp::create(e.b, words, weights.values),
-                       sum);
+                       vector::BitCastOp::create(e.b, words, weights), sum);
 }
 
 /// `before`, which is the place of the next weight and the sums, behind `step`.
@@ -291,12 +301,16 @@ SmallVector<Value> BitmapPanelProducts::addStep(const RegisterTile &registers,
                  type, e.b.getI32IntegerAttr(int32_t(0x80808080)))));
   }
   for (int64_t vector = 0; vector < kVectors; ++vector) {
-    Weights weights = loadWeights(registers.panel, step, vector, place);
-    place = e.add(place, weights.count);
-    for (auto [row, word] : llvm::enumerate(words)) {
-      Value &sum = sums[row * kVectors + size_t(vector)];
-      sum = multiply(word, weights, sum);
+    Bits bits = loadBits(registers.panel, step, vector);
+    int64_t ofTile = vector - registers.firstVector;
+    if (ofTile >= 0 && ofTile < vectors) {
+      Value weights = expandWeights(bits.mask, place);
+      for (auto [row, word] : llvm::enumerate(words)) {
+        Value &sum = sums[row * size_t(vectors) + size_t(ofTile)];
+        sum = multiply(word, weights, bits.mask, sum);
+      }
     }
+    place = e.add(place, bits.count);
   }
   SmallVector<Value> after = {place};
   after.append(sums);
@@ -353,19 +367,20 @@ void BitmapPanelProducts::writeVector(Value sum, Value row, Value column) {
 void BitmapPanelProducts::writeSums(const RegisterTile &registers,
                                     ArrayRef<Value> sums) {
   for (int64_t row = 0; row < registers.rows; ++row)
-    for (int64_t vector = 0; vector < kVectors; ++vector) {
-      Value sum = sums[size_t(row * kVectors + vector)];
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      Value sum = sums[size_t(row * vectors + vector)];
       if (isOfBytes())
         sum = arith::SubIOp::create(
-            e.b, sum, sums[size_t(registers.rows * kVectors + vector)]);
+            e.b, sum, sums[size_t(registers.rows * vectors + vector)]);
       Value column = e.add(e.mul(registers.panel, BitmapPanels::kColumns),
-                           vector * e.lanes);
+                           (registers.firstVector + vector) * e.lanes);
       writeVector(sum, e.add(registers.firstRow, row), column);
     }
 }
 
 void mlir::nm::expandBitmapPanels(VectorEmitter &emitter,
                                   const ProductTile &tile,
-                                  const BitmapPanels &form, int64_t rows) {
-  BitmapPanelProducts(emitter, tile, form, rows).expand();
+                                  const BitmapPanels &form, int64_t rows,
+                                  int64_t columns) {
+  BitmapPanelProducts(emitter, tile, form, rows, columns).expand();
 }

@@ -174,8 +174,9 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
                              rowsOfColumns(op, target));
       if (auto panels =
               dyn_cast_if_present<BitmapPanelsAttr>(op.getPackingAttr()))
-        return expandBitmapPanels(emitter, tile, panels.getForm(),
-                                  given.threadM.value_or(1));
+        return expandBitmapPanels(
+            emitter, tile, panels.getForm(), given.threadM.value_or(1),
+            given.threadN.value_or(::nm::BitmapPanels::kColumns));
       expand(emitter, tile, scheduleOf(tile, given, target));
     };
     expandBatches(emitter, tile, op.getNumBatchDims(), expandOne);

@@ -114,9 +114,10 @@ void expandColumns(VectorEmitter &emitter, const ProductTile &tile,
                    const ::nm::ColumnsForm &form, int64_t rows);
 
 /// Expands `tile`, of weights in the form of #nm.bitmap_panels, with vectors
-/// along n, for at most `rows` rows of m at a time.
+/// along n, for at most `rows` rows of m and `columns` columns at a time.
 void expandBitmapPanels(VectorEmitter &emitter, const ProductTile &tile,
-                        const ::nm::BitmapPanels &form, int64_t rows);
+                        const ::nm::BitmapPanels &form, int64_t rows,
+                        int64_t columns);
 
 /// Expands `tile`, in the packed form of #nm.amx: of bf16 by AMX, of i8 by
 /// AVX512_VNNI, and either by NEON where vectors have 128 bits.

@@ -22,9 +22,9 @@
 // CHECK: %[[WIDE:.*]] = arith.extf %[[LOADED]]
 // CHECK: %[[KEPT:.*]] = llvm.inline_asm "", "=v,0" %[[WIDE]]
 // CHECK: %[[WEIGHTS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.expand"(%[[KEPT]], %{{.*}}, %[[MASK]])
-// CHECK: %[[NEXT:.*]] = arith.addi %[[PLACE]], %[[NUMBER]]
 // CHECK: %[[PRODUCT:.*]] = vector.fma %[[LEFT]], %[[WEIGHTS]], %[[SUM]]
 // CHECK: arith.select %[[MASK]], %[[PRODUCT]], %[[SUM]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[PLACE]], %[[NUMBER]]
 // CHECK: vector.load %[[V]][%{{.*}}, %{{.*}}, %[[NEXT]]]
 func.func @rows(%a: memref<2x40xf16>, %v: memref<1x1x164xf16>, %i: memref<2x40x8xi8>, %l: memref<2x1x4xi8>, %c: memref<2x70xf32>) {
   nm.spmm <1:1> packing #nm.bitmap_panels<kept = 100, word_rows = 1>

@@ -152,8 +152,11 @@ void ProductCase::drawExpanded(Random &random) {
   density = double(random.integer(0, 4)) / 4;
   std::string form = "kept = " + std::to_string(k * n) +
                      ", word_rows = " + std::to_string(wordRows);
-  schedule =
-      "thread = [" + std::to_string(random.integer(1, 6)) + ", 64], " + form;
+  // Fewer columns beside more rows.
+  int64_t columns = random.oneOf({64, 64, 32, 16});
+  schedule = "thread = [" +
+             std::to_string(random.integer(1, 6 * 64 / columns)) + ", " +
+             std::to_string(columns) + "], " + form;
 }
 
 void ProductCase::drawAmxTiles(Random &random) {

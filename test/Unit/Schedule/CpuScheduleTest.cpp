@@ -304,6 +304,58 @@ TEST(CpuSchedule, EstimatesWhatWasMeasuredOfWords) {
   }
 }
 
+/// Weights pruned anywhere that a Zen 5 expands, 2048 x 2048, one thread; and
+/// columns where those are faster.
+TEST(CpuSchedule, EstimatesWhatWasMeasuredOfExpandedWeights) {
+  constexpr ElementType kF32 = ElementType::F32, kBF16 = ElementType::BF16,
+                        kF16 = ElementType::F16, kI8 = ElementType::I8;
+  CpuTarget zen5 = getZen5();
+  zen5.expandsLanes = zen5.expandsShort = true;
+  constexpr int64_t kAll = 2048 * 2048;
+  struct {
+    ElementType type;
+    int64_t m;
+    int64_t zeros;
+    double sparse;
+    int64_t wordRows;
+  } measured[] = {
+      {kF32, 1, 80, 122, 1}, {kF32, 4, 80, 183, 1},  {kF32, 16, 50, 617, 1},
+      {kF32, 1, 95, 63, 0},  {kF16, 1, 80, 131, 1},  {kBF16, 1, 80, 66, 2},
+      {kBF16, 2, 80, 77, 2}, {kBF16, 4, 80, 115, 2}, {kBF16, 1, 95, 65, 2},
+      {kI8, 1, 80, 40, 4},   {kI8, 4, 95, 51, 4},
+  };
+  for (const auto &each : measured) {
+    CpuProduct product{{1, 1, 1, 1}, each.type, each.m, 2048, 2048};
+    CpuSchedule schedule =
+        selectColumnsSchedule(product, kAll * (100 - each.zeros) / 100, zen5);
+    EXPECT_EQ(schedule.wordRows, each.wordRows)
+        << elementName(each.type) << ", m = " << each.m;
+    EXPECT_NEAR(schedule.sparseMicroseconds / each.sparse, 1, 0.25)
+        << elementName(each.type) << ", m = " << each.m << ", " << each.zeros;
+  }
+}
+
+/// Of a number of rows that is not known, of images, and without AVX-512.
+TEST(CpuSchedule, ExpandsWeightsOfFewRowsAlone) {
+  CpuProduct product{{1, 1, 1, 1}, ElementType::BF16, 1, 2048, 2048};
+  auto wordRows = [&](const CpuTarget &target) {
+    return selectColumnsSchedule(product, 838860, target).wordRows;
+  };
+  CpuTarget target = getZen5();
+  EXPECT_EQ(wordRows(target), 0);
+  target.expandsLanes = true;
+  EXPECT_EQ(wordRows(target), 1);
+  target.expandsShort = true;
+  EXPECT_EQ(wordRows(target), 2);
+  target.bf16Pairs = false;
+  EXPECT_EQ(wordRows(target), 1);
+  product.isImage = true;
+  EXPECT_EQ(wordRows(target), 0);
+  product.isImage = false;
+  product.m = CpuProduct::kUnknown;
+  EXPECT_EQ(wordRows(target), 0);
+}
+
 /// Weights whose columns choose by themselves have one form for all rows.
 TEST(CpuSchedule, LanesChooseWordsOfWindowsInAVector) {
   CpuProduct product{{2, 4, 1, 1}, ElementType::BF16, 1, 2048, 2048};

@@ -39,10 +39,10 @@ func.func @pairs(%a: tensor<1x2048xbf16>, %v: tensor<1x838860xbf16> {nm.values_o
 
 // -----
 
-// Quads of i8, of eight rows four at a time, and not without AVX512_VBMI2.
+// Quads of i8, of eight rows by half panels, and not without AVX512_VBMI2.
 // CHECK-LABEL: func.func @quads(
 // CHECK: nm.spmm <1:1> packing #nm.bitmap_panels<kept = 838860, word_rows = 4>
-// CHECK-SAME: thread = [4, 64]
+// CHECK-SAME: thread = [8, 32]
 // ROWS-LABEL: func.func @quads
 // ROWS-NOT: word_rows
 // ROWS: return
