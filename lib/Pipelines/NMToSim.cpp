@@ -16,6 +16,7 @@ void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
   pm.addPass(createConvertKernelsToSim());
   NMEncodeTensorMapsOptions maps;
   maps.encoder = "nmSimEncodeTensorMap";
+  maps.pixelEncoder = "nmSimEncodePixelMap";
   // Once those know of which tensors kernels read boxes.
   pm.addPass(createNMEncodeTensorMaps(maps));
 }

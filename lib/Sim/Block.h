@@ -161,6 +161,7 @@ public:
   void waitForBulkGroups(NmSimThread &thread, int32_t pending);
   void loadTensor(NmSimThread &thread, int32_t site, char *to, const char *from,
                   char *address, int32_t rank, const TensorMap::Coordinates &at,
+                  const std::optional<TensorMap::Offsets> &offsets,
                   uint32_t mask);
   void storeChunk(NmSimThread &thread, int32_t site, size_t extent,
                   char *target, const char *value, size_t bytes);
@@ -269,12 +270,14 @@ private:
   bool readForCopy(NmSimThread &thread, int32_t site, size_t offset,
                    size_t bytes);
   bool readTensorMap(NmSimThread &thread, int32_t site, const char *from,
-                     int32_t rank, TensorMap &map);
+                     int32_t rank, TensorMap &map, bool isOfPixels);
   bool isBoxPlace(NmSimThread &thread, int32_t site, const char *address,
                   const TensorMap &map);
   std::optional<size_t> findRow(NmSimThread &thread, int32_t site,
                                 const TensorMap &map, const char *from,
                                 size_t bytes);
+  void readRow(NmSimThread &thread, int32_t site, const TensorMap &map,
+               const TensorMap::Row &row, std::vector<char> &box);
   void checkBulkGroups(NmSimThread &thread);
   void checkRegisters();
   void finishGathering(size_t index);

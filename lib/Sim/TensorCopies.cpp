@@ -13,7 +13,7 @@ static constexpr size_t kChunk = MatrixDescriptor::kChunk;
 
 /// The map that an instruction is given, where it may be used.
 bool Block::readTensorMap(NmSimThread &thread, int32_t site, const char *from,
-                          int32_t rank, TensorMap &map) {
+                          int32_t rank, TensorMap &map, bool isOfPixels) {
   std::optional<size_t> extent = launch.global.find(from, TensorMap::kBytes);
   if (!extent) {
     report(thread, FaultClass::GlobalBounds, site,
@@ -28,6 +28,13 @@ bool Block::readTensorMap(NmSimThread &thread, int32_t site, const char *from,
                ? "expected a tensor map that nmSimEncodeTensorMap has written"
                : "expected a tensor map of rank " + std::to_string(rank) +
                      ", but got one of rank " + std::to_string(map.rank));
+    return false;
+  }
+  if (bool(map.isOfPixels) != isOfPixels) {
+    report(thread, FaultClass::BadOperand, site,
+           isOfPixels
+               ? "expected a tensor map of pixels"
+               : "expected a tensor map of boxes, but got one of pixels");
     return false;
   }
   if (launch.global.getOffset(*extent, from) % TensorMap::kAlignment != 0)
@@ -76,31 +83,48 @@ static size_t findChunk(const TensorMap &map, size_t offset, size_t chunk) {
   return size_t(swizzleAddress(map.getSwizzle(), int(offset + chunk * kChunk)));
 }
 
+/// Puts what the tensor has of `row` into `box`.
+void Block::readRow(NmSimThread &thread, int32_t site, const TensorMap &map,
+                    const TensorMap::Row &row, std::vector<char> &box) {
+  if (row.end <= row.first)
+    return;
+  size_t skipped = size_t(row.first) * map.elementBytes;
+  size_t bytes = size_t(row.end - row.first) * map.elementBytes;
+  const char *source = row.from + skipped;
+  std::optional<size_t> extent = findRow(thread, site, map, source, bytes);
+  if (!extent)
+    return;
+  GlobalConflict other =
+      launch.global.read(*extent, blockOrder, thread.index, source, bytes);
+  if (other.kind != Conflict::None)
+    reportGlobal(thread, site, source, other);
+  std::memcpy(box.data() + row.offset + skipped, source, bytes);
+}
+
 void Block::loadTensor(NmSimThread &thread, int32_t site, char *to,
                        const char *from, char *address, int32_t rank,
-                       const TensorMap::Coordinates &at, uint32_t mask) {
+                       const TensorMap::Coordinates &at,
+                       const std::optional<TensorMap::Offsets> &offsets,
+                       uint32_t mask) {
   step(thread, site);
   TensorMap map;
-  if (!readTensorMap(thread, site, from, rank, map) ||
+  if (!readTensorMap(thread, site, from, rank, map, offsets.has_value()) ||
       !isBoxPlace(thread, site, to, map))
     return;
+  if (offsets && !map.isPlace(at)) {
+    report(thread, FaultClass::BadOperand, site,
+           "expected the coordinates of a place between the map's corners");
+    return;
+  }
   // What is not in the tensor is zero.
   auto box = std::make_shared<std::vector<char>>(map.boxBytes());
-  map.forEachRow(at, [&](const TensorMap::Row &row) {
-    if (row.end <= row.first)
-      return;
-    size_t skipped = size_t(row.first) * map.elementBytes;
-    size_t bytes = size_t(row.end - row.first) * map.elementBytes;
-    const char *source = row.from + skipped;
-    std::optional<size_t> extent = findRow(thread, site, map, source, bytes);
-    if (!extent)
-      return;
-    GlobalConflict other =
-        launch.global.read(*extent, blockOrder, thread.index, source, bytes);
-    if (other.kind != Conflict::None)
-      reportGlobal(thread, site, source, other);
-    std::memcpy(box->data() + row.offset + skipped, source, bytes);
-  });
+  auto read = [&](const TensorMap::Row &row) {
+    readRow(thread, site, map, row, *box);
+  };
+  if (offsets)
+    map.forEachPlace(at, *offsets, read);
+  else
+    map.forEachRow(at, read);
   std::vector<TrackedCopy> copies;
   auto offset = size_t(to - shared);
   for (size_t i = 0; i < box->size() / kChunk; ++i)
@@ -137,7 +161,7 @@ void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
                         const TensorMap::Coordinates &at) {
   step(thread, site);
   TensorMap map;
-  if (!readTensorMap(thread, site, to, rank, map) ||
+  if (!readTensorMap(thread, site, to, rank, map, /*isOfPixels=*/false) ||
       !isBoxPlace(thread, site, from, map))
     return;
   auto offset = size_t(from - shared);
@@ -166,11 +190,15 @@ void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
 
 void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to, void *map,
                      void *mbarrier, int32_t rank, int32_t c0, int32_t c1,
-                     int32_t c2, int32_t c3, int32_t c4, int32_t mask) {
+                     int32_t c2, int32_t c3, int32_t c4, int32_t isOfPixels,
+                     int32_t o0, int32_t o1, int32_t o2, int32_t mask) {
+  std::optional<TensorMap::Offsets> offsets;
+  if (isOfPixels)
+    offsets = {o0, o1, o2};
   thread->block->loadTensor(*thread, site, static_cast<char *>(to),
                             static_cast<char *>(map),
                             static_cast<char *>(mbarrier), rank,
-                            {c0, c1, c2, c3, c4}, uint32_t(mask));
+                            {c0, c1, c2, c3, c4}, offsets, uint32_t(mask));
 }
 
 void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map, void *from,

@@ -18,7 +18,10 @@ struct TensorMap {
   static constexpr int kMaxRank = 5;
   static constexpr size_t kBytes = 128, kAlignment = 64;
   static constexpr uint64_t kMagic = 0x6e6d5f74656e736f;
+  /// Dimensions of pixels between channels and images.
+  static constexpr int kMaxPixelDims = kMaxRank - 2;
   using Coordinates = std::array<int32_t, kMaxRank>;
+  using Offsets = std::array<int32_t, kMaxPixelDims>;
 
   /// A row of a box: the elements whose other coordinates are the same.
   struct Row {
@@ -39,6 +42,12 @@ struct TensorMap {
   std::array<uint32_t, kMaxRank> last;
   std::array<uint16_t, kMaxRank> box;
   uint8_t rank, elementBytes, swizzle;
+  /// Of an image: boxes have places of a convolution's output, which begin from
+  /// `lower` of each dimension of pixels on, `steps` apart, to `upper` behind
+  /// its last pixel; innermost first. box[1] is how many places.
+  uint8_t isOfPixels;
+  std::array<uint8_t, kMaxPixelDims> steps;
+  std::array<int16_t, kMaxPixelDims> lower, upper;
 
   MatrixSwizzle getSwizzle() const { return MatrixSwizzle(swizzle); }
   size_t rowBytes() const { return size_t(box[0]) * elementBytes; }
@@ -56,9 +65,23 @@ struct TensorMap {
     for (size_t number = 0; number < rows; ++number)
       visit(getRow(at, number));
   }
+  /// Of an image, for each place of the box that begins at `at`, of the tap
+  /// `offsets` from there.
+  template <typename Visit>
+  void forEachPlace(const Coordinates &at, const Offsets &offsets,
+                    Visit visit) const {
+    for (size_t number = 0; number < box[1]; ++number)
+      visit(getPlace(at, offsets, number));
+  }
+  /// Whether a place begins at `at`.
+  bool isPlace(const Coordinates &at) const;
 
 private:
   Row getRow(const Coordinates &at, size_t number) const;
+  Row getPlace(const Coordinates &at, const Offsets &offsets,
+               size_t number) const;
+  Row getRowAt(const std::array<int64_t, kMaxRank> &at, size_t number) const;
+  int64_t countPlaces(size_t dim) const;
 };
 
 static_assert(sizeof(TensorMap) <= TensorMap::kBytes);

@@ -22,7 +22,8 @@ using mlir::nm::TensorMapOp;
 static constexpr int64_t kMapAlignment = 64;
 
 namespace {
-/// The operands of cuTensorMapEncodeTiled, as the driver numbers them.
+/// The operands of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col, as the
+/// driver numbers them.
 enum : int32_t {
   kUint8 = 0,
   kUint16 = 1,
@@ -57,12 +58,20 @@ private:
   }
   Value createSlot(Type type);
   Value storeList(Type element, ValueRange values);
+  Value storeWords(ArrayRef<int64_t> values);
+  Value getAddress(memref::ExtractStridedMetadataOp metadata);
+  void addTensor();
+  void addBox();
+  void addPixels();
+  LogicalResult call();
 
   RewriterBase &rewriter;
   Location loc;
   TensorMapOp op;
   StringRef encoder;
   Type pointer;
+  /// The operands of the call.
+  SmallVector<Value> operands;
 };
 } // namespace
 
@@ -98,54 +107,98 @@ static int32_t getSwizzle(TensorMapOp op, int64_t bytes) {
   return bytes == 32 ? kSwizzle32 : bytes == 64 ? kSwizzle64 : kSwizzle128;
 }
 
-LogicalResult MapEncoder::encode() {
+/// `values` of dimensions, the innermost first.
+Value MapEncoder::storeWords(ArrayRef<int64_t> values) {
+  SmallVector<Value> words;
+  for (int64_t value : llvm::reverse(values))
+    words.push_back(word(int32_t(value)));
+  return storeList(rewriter.getI32Type(), words);
+}
+
+/// The address of the tensor's first element.
+Value MapEncoder::getAddress(memref::ExtractStridedMetadataOp metadata) {
+  auto type = cast<MemRefType>(op.getTensor().getType());
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc,
+                                                              op.getTensor());
+  Value bytes = arith::ConstantIndexOp::create(
+      rewriter, loc, type.getElementTypeBitWidth() / 8);
+  Value shift =
+      arith::MulIOp::create(rewriter, loc, metadata.getOffset(), bytes);
+  base = arith::AddIOp::create(rewriter, loc, base, shift);
+  return LLVM::IntToPtrOp::create(rewriter, loc, pointer, toI64(base));
+}
+
+/// What both of the driver's functions begin with.
+void MapEncoder::addTensor() {
   auto type = cast<MemRefType>(op.getTensor().getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  rewriter.setInsertionPoint(op);
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
   auto metadata =
       memref::ExtractStridedMetadataOp::create(rewriter, loc, op.getTensor());
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc,
-                                                              op.getTensor());
-  Value shift =
-      arith::MulIOp::create(rewriter, loc, metadata.getOffset(), index(bytes));
-  base = arith::AddIOp::create(rewriter, loc, base, shift);
+  Value address = getAddress(metadata);
   // The innermost dimension first; a kernel of no elements is not launched.
-  SmallVector<Value> sizes, strides, box, steps;
+  SmallVector<Value> sizes, strides;
   for (int64_t d = type.getRank(); d-- > 0;) {
     sizes.push_back(toI64(arith::MaxUIOp::create(
         rewriter, loc, metadata.getSizes()[d], index(1))));
     if (d + 1 < type.getRank())
       strides.push_back(toI64(arith::MulIOp::create(
           rewriter, loc, metadata.getStrides()[d], index(bytes))));
-    box.push_back(word(int32_t(op.getBox()[d])));
-    steps.push_back(word(1));
   }
-  Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
+  Type i64 = rewriter.getI64Type();
+  operands = {word(getDataType(bytes)), word(int32_t(type.getRank())), address,
+              storeList(i64, sizes), storeList(i64, strides)};
+}
+
+void MapEncoder::addBox() {
+  operands.push_back(storeWords(op.getBox()));
+  operands.push_back(storeWords(SmallVector<int64_t>(op.getBox().size(), 1)));
+}
+
+void MapEncoder::addPixels() {
+  operands.push_back(storeWords(*op.getLower()));
+  operands.push_back(storeWords(*op.getUpper()));
+  operands.push_back(word(int32_t(op.getBox().back())));
+  operands.push_back(word(int32_t(op.getBox().drop_back().back())));
+  SmallVector<int64_t> steps = {1};
+  llvm::append_range(steps, *op.getSteps());
+  steps.push_back(1);
+  operands.push_back(storeWords(steps));
+}
+
+LogicalResult MapEncoder::call() {
   auto module = op->getParentOfType<ModuleOp>();
   Operation *known = SymbolTable::lookupSymbolIn(module, encoder);
   if (known && !isa<LLVM::LLVMFuncOp>(known))
     return op.emitOpError() << "expected the name @" << encoder
                             << " to be free for the runtime's function";
-  FailureOr<LLVM::LLVMFuncOp> function =
-      LLVM::lookupOrCreateFn(rewriter, module, encoder,
-                             {pointer, i32, i32, pointer, pointer, pointer,
-                              pointer, pointer, i32, i32, i32, i32},
-                             i32);
+  FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
+      rewriter, module, encoder,
+      llvm::to_vector(ValueRange(operands).getTypes()), rewriter.getI32Type());
   if (failed(function))
     return failure();
+  LLVM::CallOp::create(rewriter, loc, *function, operands);
+  return success();
+}
+
+LogicalResult MapEncoder::encode() {
+  auto type = cast<MemRefType>(op.getTensor().getType());
+  int64_t rowBytes = op.getBox().back() * type.getElementTypeBitWidth() / 8;
+  rewriter.setInsertionPoint(op);
+  addTensor();
+  if (op.isOfPixels())
+    addPixels();
+  else
+    addBox();
+  llvm::append_range(
+      operands, ValueRange{word(kNoInterleave), word(getSwizzle(op, rowBytes)),
+                           word(kPromoteTo256), word(kFillZero)});
   Value map = createSlot(op.getMap().getType());
-  Value tensor = LLVM::IntToPtrOp::create(rewriter, loc, pointer, toI64(base));
-  LLVM::CallOp::create(
-      rewriter, loc, *function,
-      ValueRange{map, word(getDataType(bytes)), word(int32_t(type.getRank())),
-                 tensor, storeList(i64, sizes), storeList(i64, strides),
-                 storeList(i32, box), storeList(i32, steps),
-                 word(kNoInterleave),
-                 word(getSwizzle(op, op.getBox().back() * bytes)),
-                 word(kPromoteTo256), word(kFillZero)});
+  operands.insert(operands.begin(), map);
+  if (failed(call()))
+    return failure();
   rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getMap().getType(), map,
                                             kMapAlignment);
   return success();
@@ -161,7 +214,9 @@ struct NMEncodeTensorMaps
     SmallVector<TensorMapOp> maps;
     getOperation().walk([&](TensorMapOp op) { maps.push_back(op); });
     for (TensorMapOp op : maps)
-      if (failed(MapEncoder(rewriter, op, encoder).encode()))
+      if (failed(
+              MapEncoder(rewriter, op, op.isOfPixels() ? pixelEncoder : encoder)
+                  .encode()))
         return signalPassFailure();
   }
 };

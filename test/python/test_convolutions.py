@@ -74,7 +74,8 @@ def prune(matrix, pattern):
 
 
 class Case:
-    def __init__(self, rng, form=None, pattern=None, most=8, element=None):
+    def __init__(self, rng, form=None, pattern=None, most=8, element=None,
+                 channels=(4, 5, 16, 32), channels_first=.5):
         self.rng = rng
         self.form = form or str(rng.choice(list(FORMS)))
         self.of_image, self.of_filter, self.of_output = FORMS[self.form]
@@ -96,7 +97,7 @@ class Case:
                         else int(rng.integers(1, 4)) for axis in self.axes}
         self.dilations = {axis: int(rng.integers(1, 3)) for axis in self.axes}
         self.sizes = {"n": int(rng.choice([1, 1, 2, 3])),
-                      "c": int(rng.choice([4, 5, 16, 32])),
+                      "c": int(rng.choice(channels)),
                       "f": int(rng.choice([16, 18, 33, 64])), "g": 3}
         # What the image has beyond what is taken of it.
         reach = {axis: (self.outputs[axis] - 1) * self.strides[axis]
@@ -109,6 +110,7 @@ class Case:
             self.padding[axis] = (low, high)
             self.sizes[axis] = reach[axis] + spare - low - high
         self.image = self.draw([self.sizes[each] for each in self.of_image])
+        self.channels_first = bool(rng.random() < channels_first)
         self.draw_filter()
         self.start = self.draw(self.output_shape(), self.output_element)
         self.zero_point = int(rng.integers(-9, 9)) * self.quantized
@@ -134,7 +136,7 @@ class Case:
         """Pruned along k in one of two orders, which is its matrix's."""
         sizes = {**self.sizes, **self.taps}
         axes = "".join(self.axes)
-        self.order = axes + "c" if self.rng.random() < .5 else "c" + axes
+        self.order = "c" + axes if self.channels_first else axes + "c"
         groups = []
         for _ in range(self.sizes["g"] if "g" in self.of_filter else 1):
             k = int(np.prod([sizes[each] for each in self.order]))
@@ -294,7 +296,8 @@ def check(case, target, **options):
 
 
 #: How many drawn products of a test read the image itself, and how many did not.
-WAYS = {name: Counter() for name in ("simt_columns", "simt", "mma_sync", "mma_image")}
+WAYS = {name: Counter()
+        for name in ("simt_columns", "simt", "mma_sync", "mma_image", "wgmma_sp")}
 
 
 def check_image(case, strategy, schedule):
@@ -432,13 +435,41 @@ def test_parts_of_images_and_fewer_rows_than_a_window_keeps(number):
     check(case, "sim:sm_90a", schedule="mma_image")
 
 
+def forms_without_groups():
+    return [form for form, (image, *_) in FORMS.items()
+            if "g" not in image and not form.endswith("_q")]
+
+
+@pytest.mark.parametrize("number", range(28))
+def test_drawn_images_by_tensor_copies(number):
+    """By tensor copies of pixels, whose channels are whole lines, or are put last before; of
+    boxes that go on in the next row and the next image, and that end behind the last one."""
+    rng = np.random.default_rng([SEED, 800 + number])
+    forms = forms_without_groups()
+    element = str(rng.choice(["f16", "bf16", "i8"]))
+    pattern = str(rng.choice(["2:4", "1:4", "2:4, block = 1x8"]))
+    line = 128 if element == "i8" else 64
+    case = None
+    while case is None or np.prod(list(case.outputs.values())) * case.sizes["n"] < 48:
+        case = Case(rng, forms[number % len(forms)], pattern, most=60, element=element,
+                    channels=[line, line, 2 * line, 3 * line], channels_first=.1)
+    small = f"block = [64, 64, {line}], warpgroup = [64, 64], producers = 4"
+    parts = 2 if len(case.matrix) // line % 2 == 0 else 1
+    ways = ["", "", f"<{small}>", f"<{small}, split_k = {parts}>"]
+    check_image(case, "wgmma_sp", str(rng.choice(ways)))
+
+
 @pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24),
-                                             ("mma_sync", 24), ("mma_image", 32)])
+                                             ("mma_sync", 24), ("mma_image", 32),
+                                             ("wgmma_sp", 28)])
 def test_images_were_read_in_place(strategy, drawn):
-    """Padding of one tap and dense products have patches, and few drawn ones are such."""
+    """Padding of one tap and dense products have patches, and few drawn ones are such; images in
+    planes that are larger than their patches, and few places of a batch, have them by tensor
+    copies, too."""
     if WAYS[strategy].total() < drawn:
         pytest.skip("not all of the drawn products ran before")
-    assert WAYS[strategy][True] > drawn / 2, f"NM_TEST_SEED={SEED}: {WAYS[strategy]}"
+    least = drawn / 5 if strategy == "wgmma_sp" else drawn / 2
+    assert WAYS[strategy][True] > least, f"NM_TEST_SEED={SEED}: {WAYS[strategy]}"
 
 
 @pytest.mark.parametrize("number", range(24))

@@ -11,6 +11,9 @@ namespace nm {
 /// driver API, cuTensorMapEncodeTiled).
 inline constexpr int64_t kMaxBoxRows = 256;
 
+/// The channels of one tap that a box of an image's pixels has, in bytes.
+inline constexpr int64_t kPixelBytes = 128;
+
 /// The most rows, and the fewest, of a box of a tile that A may end in. With
 /// boxes of all of a tile's rows, 777 rows of A in f16 and 4096x4096 weights of
 /// 2:4 take 58 us on an H200, for most rows of the last tile are filled with

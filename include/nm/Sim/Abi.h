@@ -181,13 +181,23 @@ NM_SIM_API int32_t nmSimEncodeTensorMap(void *to, int32_t type, uint32_t rank,
                                         const uint32_t *elementStrides,
                                         int32_t interleave, int32_t swizzle,
                                         int32_t promotion, int32_t fill);
+/// The driver's cuTensorMapEncodeIm2col, likewise; an image has three to five
+/// dimensions.
+NM_SIM_API int32_t nmSimEncodePixelMap(
+    void *to, int32_t type, uint32_t rank, void *base, const uint64_t *sizes,
+    const uint64_t *strides, const int32_t *lower, const int32_t *upper,
+    uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+    int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill);
 /// cp.async.bulk.tensor of a box at coordinates of which the first `rank`
 /// count, from the innermost on; with complete_tx on the mbarrier, and a mask
-/// as nmSimCopyBulk has.
+/// as nmSimCopyBulk has. In im2col mode, where `isOfPixels`: of places from the
+/// one at the coordinates on, a tap at offsets from each, of which the first
+/// `rank` less two count.
 NM_SIM_API void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to,
                                 void *map, void *mbarrier, int32_t rank,
                                 int32_t c0, int32_t c1, int32_t c2, int32_t c3,
-                                int32_t c4, int32_t mask);
+                                int32_t c4, int32_t isOfPixels, int32_t o0,
+                                int32_t o1, int32_t o2, int32_t mask);
 /// The other way round, as a bulk copy of the thread's group.
 NM_SIM_API void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map,
                                  void *from, int32_t rank, int32_t c0,

@@ -390,9 +390,9 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
 def NMEncodeTensorMaps : Pass<"nm-encode-tensor-maps", "::mlir::ModuleOp"> {
   let summary = "tensor maps to calls of the driver";
   let description = [{
-    The host calls `encoder`, which takes what the driver's
-    `cuTensorMapEncodeTiled` does, for each `nm.tensor_map`: at each launch, for
-    the tensor's address and sizes may be others.
+    For each `nm.tensor_map` the host calls `encoder`, which takes what the
+    driver's `cuTensorMapEncodeTiled` does, or of pixels `pixel-encoder`, as
+    `cuTensorMapEncodeIm2col`: at each launch, for addresses and sizes differ.
 
     Before:
     ```mlir
@@ -406,8 +406,9 @@ def NMEncodeTensorMaps : Pass<"nm-encode-tensor-maps", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"encoder", "encoder", "std::string", "\"nmEncodeTensorMap\"",
-           "The function that encodes a map: the runtime's, or the simulator's "
-           "nmSimEncodeTensorMap">
+           "The function that encodes a map, of the runtime or the simulator">,
+    Option<"pixelEncoder", "pixel-encoder", "std::string",
+           "\"nmEncodePixelMap\"", "The one that encodes a map of pixels">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

@@ -222,14 +222,21 @@ static void addCoordinates(const OperandBuilder &b, ValueRange coordinates,
 }
 
 static Operands getTensorLoad(const OperandBuilder &b) {
+  constexpr size_t kMaxOffsets = 3;
   auto op = cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(b.op);
+  bool isOfPixels = op.getMode() == NVVM::TMALoadMode::IM2COL;
   if (op.getPredicate() || op.getGroup() ||
-      op.getMode() != NVVM::TMALoadMode::TILE)
-    return op.emitOpError("expected a copy of a tile without predicate: the "
-                          "simulator has no other");
+      (op.getMode() != NVVM::TMALoadMode::TILE && !isOfPixels))
+    return op.emitOpError("expected a copy of a tile or of pixels without "
+                          "predicate: the simulator has no other");
   SmallVector<Value> operands = {op.getDstMem(), op.getTmaDescriptor(),
                                  op.getMbar()};
   addCoordinates(b, op.getCoordinates(), operands);
+  operands.push_back(b.integer(isOfPixels));
+  for (Value offset : op.getIm2colOffsets())
+    operands.push_back(LLVM::ZExtOp::create(b.builder, op.getLoc(),
+                                            b.builder.getI32Type(), offset));
+  operands.append(kMaxOffsets - op.getIm2colOffsets().size(), b.integer(0));
   operands.push_back(getMask(b, op.getMulticastMask()));
   return operands;
 }

@@ -7,6 +7,7 @@
 
 #include "GPU/Copies/BulkCopies.h"
 
+#include "GPU/Copies/PixelTensor.h"
 #include "GPU/Copies/RowList.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
@@ -69,6 +70,8 @@ private:
   void copyParts(Value slot);
   void copyBoxes(Value slot);
   void copyBox(Value slot, int64_t row, int64_t column);
+  Value createMap(bool isSwizzled);
+  PixelTensor::Operands locateBox(int64_t row, int64_t column);
   /// The place in the block, which is one in its cluster, too; PTX before 8.6
   /// wants that.
   Value inCluster(Value address);
@@ -85,6 +88,8 @@ private:
   /// The address and the map of a tensor copy: its boxes have rows of a panel
   /// each.
   std::optional<TensorAddress> place;
+  /// The image, where the tensor are patches of one.
+  std::optional<PixelTensor> pixels;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
   /// The first column of the source that each box of listed units is of, or the
@@ -174,16 +179,29 @@ LogicalResult BulkCopy::findBoxes() {
   int64_t mostRows =
       isPartial && partialBoxRows != 0 ? partialBoxRows : ::nm::kMaxBoxRows;
   boxRows = rows <= mostRows ? rows : std::gcd(rows, mostRows);
+  pixels = PixelTensor::find(place->tensor, boxColumns);
+  if (!pixels && place->tensor.getDefiningOp<PatchesOp>())
+    return op.emitOpError()
+           << "expected the patches of an image whose last "
+              "dimension are channels, "
+           << boxColumns << " or a multiple, for tensor copies";
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(blocks);
+  map = createMap(isSwizzled);
+  return success();
+}
+
+/// On the host.
+Value BulkCopy::createMap(bool isSwizzled) {
+  if (pixels)
+    return pixels->createMap(rewriter, emitter.loc, boxRows, boxColumns,
+                             isSwizzled);
   SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
   box[place->dims.back()] = boxColumns;
   if (place->dims.size() == 2)
     box[place->dims.front()] = boxRows;
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(blocks);
-  auto mapType = VectorType::get({16}, rewriter.getI64Type());
-  map = TensorMapOp::create(rewriter, emitter.loc, mapType, place->tensor,
-                            rewriter.getDenseI64ArrayAttr(box), isSwizzled);
-  return success();
+  return TensorMapOp::create(rewriter, emitter.loc, place->tensor, box,
+                             isSwizzled);
 }
 
 /// In front of the wait for the slot, so that the loads' latency and the wait
@@ -250,23 +268,37 @@ void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
       map);
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  SmallVector<Value> at = place->at;
-  at[place->dims.back()] =
-      emitter.add(at[place->dims.back()], getColumn(column));
-  if (row != 0)
-    at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
-  // The innermost dimension first.
-  SmallVector<Value> coordinates;
-  for (Value coordinate : llvm::reverse(at))
-    coordinates.push_back(emitter.toI32(coordinate));
   int64_t offset =
       (column * rows + row * boxColumns) * getElementBytes(op.getSource());
+  PixelTensor::Operands operands = locateBox(row, column);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
-      coordinates, barrier, /*im2colOffsets=*/ValueRange(),
+      operands.coordinates, barrier, operands.offsets,
       /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+      pixels ? NVVM::TMALoadMode::IM2COL : NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/false, /*group=*/NVVM::CTAGroupKindAttr(),
+      /*predicate=*/Value());
+}
+
+/// The coordinates of the box from `row` and `column` of the tile on.
+PixelTensor::Operands BulkCopy::locateBox(int64_t row, int64_t column) {
+  SmallVector<Value> at = place->at;
+  int64_t ofColumns = place->dims.back(), ofRows = place->dims.front();
+  at[ofColumns] = emitter.add(at[ofColumns], getColumn(column));
+  if (row != 0)
+    at[ofRows] = emitter.add(at[ofRows], row);
+  if (pixels) {
+    // No box begins behind the last place.
+    int64_t places = typeOf(place->tensor).getDimSize(unsigned(ofRows));
+    if (row != 0 && typeOf(op.getSource()).isDynamicDim(0))
+      at[ofRows] = emitter.least(at[ofRows], emitter.index(places - 1));
+    return pixels->locate(emitter, at);
+  }
+  // The innermost dimension first.
+  PixelTensor::Operands operands;
+  for (Value coordinate : llvm::reverse(at))
+    operands.coordinates.push_back(emitter.toI32(coordinate));
+  return operands;
 }
 
 void BulkCopy::copyBoxes(Value slot) {

@@ -11,10 +11,12 @@
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/LeastSplit.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
-#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Dialect/NM/Transforms/UnstructuredWeights.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 #include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Stage/OperandDemands.h"
+#include "nm/GPU/Stage/RowBytes.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -120,9 +122,25 @@ int64_t mlir::nm::choosePadding(SparseProductOpInterface op,
   return isWhole ? 0 : chunk;
 }
 
+std::optional<CopiedImage> mlir::nm::findPixels(SparseProductOpInterface op,
+                                                bool transposes) {
+  int64_t bytes = op.getAType().getElementTypeBitWidth() / 8;
+  std::optional<CopiedImage> found =
+      findCopiedImage(op, ::nm::kPixelBytes / bytes, transposes);
+  if (!found)
+    return std::nullopt;
+  // What is transposed has memory of its own, and is worth it where patches are
+  // more.
+  bool isRight =
+      found->isTransposed
+          ? found->getType().getNumElements() < op.getAType().getNumElements()
+          : hasRowsAt(found->image, ::nm::kBulkRowBytes);
+  return isRight ? found : std::nullopt;
+}
+
 /// Describes the image that threads could read in place of an A in `form`.
-static void setImage(SparseProductOpInterface op, ActivationForm form,
-                     GpuProduct &product) {
+static void setReadImage(SparseProductOpInterface op, ActivationForm form,
+                         GpuProduct &product) {
   std::optional<ReadableImage> image;
   if (form != ActivationForm::Copied)
     image = findReadableImage(op, form == ActivationForm::Transposed);
@@ -132,6 +150,25 @@ static void setImage(SparseProductOpInterface op, ActivationForm form,
   product.imageElements = image->elements;
   product.hasChannelsLast = image->hasChannelsLast;
   product.imagePart = image->part.value_or(::nm::ImagePart());
+}
+
+/// Describes the image that tensor copies could read.
+static void setCopiedImage(SparseProductOpInterface op, ActivationForm form,
+                           GpuProduct &product) {
+  std::optional<CopiedImage> image;
+  if (form != ActivationForm::Copied && product.splits == 1)
+    image = findPixels(op, form == ActivationForm::Transposed);
+  product.hasPixels = image.has_value();
+  if (!image)
+    return;
+  product.imageElements = image->getType().getNumElements();
+  product.isImageTransposed = image->isTransposed;
+}
+
+static void setImages(SparseProductOpInterface op, ActivationForm form,
+                      GpuProduct &product) {
+  setReadImage(op, form, product);
+  setCopiedImage(op, form, product);
 }
 
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
@@ -144,7 +181,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
   product.strideOfA = getStrideOfTemporary(op, product.isMMajor);
   product.isMadeElementwise &= form == ActivationForm::Transposed;
   product.hasSplitsOfA = false;
-  setImage(op, form, product);
+  setImages(op, form, product);
   return product;
 }
 
@@ -231,7 +268,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
                        op.getArithmetic() == Arithmetic::TF32;
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
   product.isMadeElementwise = isMadeElementwise(op.getA());
-  setImage(op, ActivationForm::AsIs, product);
+  setImages(op, ActivationForm::AsIs, product);
   product.batch = countBatch(op);
   product.storesByTensor = canStoreByTensor(op);
   product.hasSplitsOfA = findSplitterOfA(op) != nullptr;

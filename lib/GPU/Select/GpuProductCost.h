@@ -4,6 +4,7 @@
 #define NM_LIB_GPU_SELECT_GPUPRODUCTCOST_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/GPU/Select/GpuSchedule.h"
 
 namespace mlir::nm {
@@ -13,6 +14,12 @@ inline constexpr int64_t kDenseColumns = 32;
 
 /// What the cost models know of `op`.
 ::nm::GpuProduct getGpuProduct(SparseProductOpInterface op);
+
+/// The image that tensor copies could take the A [m x k] of `op` from, a line
+/// of channels at once; with `transposes`, of an A [k x m] that a kernel would
+/// transpose.
+std::optional<CopiedImage> findPixels(SparseProductOpInterface op,
+                                      bool transposes = false);
 
 /// Elements between the rows of a temporary A of `bits` with `columns`, as
 /// nm-pad-rows lays them out, or what unknown ones are a multiple of; 0 where

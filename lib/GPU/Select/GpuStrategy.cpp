@@ -109,25 +109,55 @@ static bool hasForbiddenZeros(const ::nm::GpuProduct &product,
          ::nm::isFloat(product.type) && !skipsZeros(schedule, product);
 }
 
-/// The schedule that `strategy` chooses. Its estimate has what copies of A and
-/// packing of weights take before the product.
+/// The microseconds of the kernel that puts the channels of the image last.
+static double estimateTransposedImage(const ScheduleRequest &request) {
+  SparseProductOpInterface op = request.op;
+  return estimateTransposition(
+      RankedTensorType::get({request.product.imageElements},
+                            op.getAType().getElementType()),
+      request.chip);
+}
+
+/// The schedule that `strategy` chooses for a product that reads the image of
+/// its A where `request` says that there is one. Its estimate has what copies
+/// of A and packing of weights take before the product.
+static ::nm::Result<ScheduleChoice>
+chooseReading(const GpuStrategy &strategy, const ScheduleRequest &request) {
+  const ::nm::GpuProduct &product = request.product;
+  ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
+  if (!choice || !choice->schedule)
+    return choice;
+  std::string name = choice->schedule.getStrategyName().str();
+  if (hasForbiddenZeros(product, choice->schedule))
+    return ::nm::Error{name + ": zeros stand in place of pruned weights"};
+  // What is given may be no schedule of such copies.
+  if (product.hasPixels && !strategy.copiesPixels(choice->schedule))
+    return ::nm::Error{name + ": no tensor copies of an image"};
+  choice->microseconds += estimatePackingAtCalls(request, choice->schedule);
+  if (product.hasPixels && product.isImageTransposed)
+    choice->microseconds += estimateTransposedImage(request);
+  if (!product.hasImage && !product.hasPixels)
+    choice->microseconds +=
+        product.patchMicroseconds + estimateCopyOfA(request, choice->schedule);
+  return choice;
+}
+
+/// The schedule that `strategy` chooses, with the image of A or without.
 static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
                                            const ScheduleRequest &request) {
   ScheduleRequest own = request;
   own.product.hasImage &=
       strategy.readsImages() &&
       (!request.product.hasChannelsLast || strategy.readsChannelsLast());
-  ::nm::Result<ScheduleChoice> choice = strategy.choose(own);
-  if (choice && choice->schedule &&
-      hasForbiddenZeros(own.product, choice->schedule))
-    return ::nm::Error{choice->schedule.getStrategyName().str() +
-                       ": zeros stand in place of pruned weights"};
-  if (choice && choice->schedule)
-    choice->microseconds += estimatePackingAtCalls(request, choice->schedule);
-  if (choice && choice->schedule && !own.product.hasImage)
-    choice->microseconds += request.product.patchMicroseconds +
-                            estimateCopyOfA(request, choice->schedule);
-  return choice;
+  own.product.hasPixels &= strategy.hasPixelCopies();
+  ::nm::Result<ScheduleChoice> choice = chooseReading(strategy, own);
+  if (!own.product.hasPixels)
+    return choice;
+  own.product.hasPixels = false;
+  ::nm::Result<ScheduleChoice> ofPatches = chooseReading(strategy, own);
+  bool isFaster = choice && (!ofPatches || !ofPatches->schedule ||
+                             choice->microseconds <= ofPatches->microseconds);
+  return isFaster ? choice : ofPatches;
 }
 
 static ::nm::Result<ScheduleChoice>

@@ -61,6 +61,15 @@ public:
   /// along m are apart.
   virtual bool readsChannelsLast() const { return false; }
 
+  /// Whether there are schedules whose tensor copies take A [m x k] from the
+  /// image that it is patches of, see findPixels; for others a kernel writes A.
+  virtual bool hasPixelCopies() const { return false; }
+
+  /// Whether those of `schedule`, one of this strategy, do.
+  virtual bool copiesPixels(ScheduleAttrInterface schedule) const {
+    return false;
+  }
+
   /// Whether threads convert quantized weights in their registers. Others have
   /// no product of them.
   virtual bool convertsWeights() const { return false; }

@@ -25,15 +25,17 @@ inline auto listFields(const GpuProduct &product) {
   const auto &[pattern, m, n, k, type, outputType, splits, allowsTF32,
                hasFastAccum, weightBits, scaleGroup, kept, ellSteps, isVector,
                isMMajor, isCMMajor, isPacked, strideOfA, rowPacking, promote,
-               isMadeElementwise, hasSplitsOfA, batch, hasImage, imageElements,
-               hasChannelsLast, imagePart, patchMicroseconds, storesByTensor,
-               avoidsPrunedWeights] = product;
+               isMadeElementwise, hasSplitsOfA, batch, hasImage, hasPixels,
+               isImageTransposed, imageElements, hasChannelsLast, imagePart,
+               patchMicroseconds, storesByTensor, avoidsPrunedWeights] =
+      product;
   return std::tie(pattern, m, n, k, type, outputType, splits, allowsTF32,
                   hasFastAccum, weightBits, scaleGroup, kept, ellSteps,
                   isVector, isMMajor, isCMMajor, isPacked, strideOfA,
                   rowPacking, promote, isMadeElementwise, hasSplitsOfA, batch,
-                  hasImage, imageElements, hasChannelsLast, imagePart,
-                  patchMicroseconds, storesByTensor, avoidsPrunedWeights);
+                  hasImage, hasPixels, isImageTransposed, imageElements,
+                  hasChannelsLast, imagePart, patchMicroseconds, storesByTensor,
+                  avoidsPrunedWeights);
 }
 inline auto listFields(const GpuRates &rates) {
   const auto &[tensor, mma, shared, received, stored, launch, earlyLaunch,

@@ -139,8 +139,13 @@ LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
 /// if it is.
 static void takeImageForSchedule(RewriterBase &rewriter,
                                  SparseProductOpInterface op) {
-  const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
-  if (!strategy || !strategy->readsImages())
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  const GpuStrategy *strategy = findGpuStrategy(schedule);
+  if (!strategy)
+    return;
+  if (strategy->copiesPixels(schedule) && findPixels(op))
+    return takeCopiedImage(rewriter, op);
+  if (!strategy->readsImages())
     return;
   std::optional<ReadableImage> image = findReadableImage(op);
   if (image && (strategy->readsChannelsLast() || !image->hasChannelsLast))

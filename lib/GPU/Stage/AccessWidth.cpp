@@ -276,17 +276,16 @@ bool mlir::nm::areRowsContiguous(Value operand) {
           (!slice || !ShapedType::isDynamic(slice.getStaticStrides().back())));
 }
 
-/// Whether `operand` is a view of patches, neighbours in which need not be
-/// neighbours in their image.
-static bool isOfPatches(Value operand) {
+PatchesOp mlir::nm::findViewedPatches(Value operand) {
   while (Value source = getSourceOfView(operand))
     operand = source;
-  return operand.getDefiningOp<PatchesOp>() != nullptr;
+  return operand.getDefiningOp<PatchesOp>();
 }
 
 int64_t mlir::nm::getRowAlignment(Value operand) {
   auto type = cast<ShapedType>(operand.getType());
-  if (!areRowsContiguous(operand) || isOfPatches(operand))
+  // Neighbours in patches need not be neighbours in their image.
+  if (!areRowsContiguous(operand) || findViewedPatches(operand))
     return 1;
   int64_t width = std::gcd(kMaxAccessBytes * 8 / type.getElementTypeBitWidth(),
                            getOffsetFactor(operand));

@@ -26,11 +26,23 @@ int64_t mlir::nm::getLeastRowBytesOfC(ScheduleAttrInterface schedule) {
   return hasSlots ? ::nm::kBulkRowBytes : 1;
 }
 
+/// Tensor copies take rows of patches from the image, where its channels are
+/// last.
+static bool hasPixelsAt(PatchesOp patches, int64_t bytes) {
+  bool hasBoxes =
+      findPixelBoxes(patches.getMap(), patches.getLoops(), patches.getGroups(),
+                     patches.getImageType().getShape(), /*channels=*/1)
+          .has_value();
+  return hasBoxes && hasRowsAt(patches.getImage(), bytes);
+}
+
 bool mlir::nm::hasRowsAt(Value operand, int64_t bytes) {
   auto type = cast<ShapedType>(operand.getType());
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
   if (bytes <= elementBytes)
     return true;
+  if (PatchesOp patches = findViewedPatches(operand))
+    return hasPixelsAt(patches, bytes);
   int64_t elements = bytes / elementBytes,
           access = std::min(elements, kMaxAccessBytes / elementBytes);
   if (getRowAlignment(operand) % access != 0)

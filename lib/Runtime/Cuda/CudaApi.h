@@ -190,6 +190,11 @@ struct Api {
                                 const uint32_t *elementStrides,
                                 int32_t interleave, int32_t swizzle,
                                 int32_t promotion, int32_t fill);
+  int (*cuTensorMapEncodeIm2col)(
+      void *map, int32_t type, uint32_t rank, void *base, const uint64_t *sizes,
+      const uint64_t *strides, const int32_t *lower, const int32_t *upper,
+      uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+      int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill);
 
   int (*cuMemGetInfo)(size_t *free, size_t *total);  // cuMemGetInfo_v2
   int (*cuMemAlloc)(Address *address, size_t bytes); // cuMemAlloc_v2

@@ -142,6 +142,7 @@ Status Driver::findEntries() {
   find(entries.cuGraphKernelNodeCopyAttributes,
        "cuGraphKernelNodeCopyAttributes");
   find(entries.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
+  find(entries.cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col");
   if (missing)
     return Error{"the CUDA driver " + path + " for CUDA " +
                  versionText(driverVersion) + " has no " + missing};

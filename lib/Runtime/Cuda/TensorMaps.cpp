@@ -25,10 +25,36 @@ static std::string describe(uint32_t rank, const void *base,
          ", which must be a multiple of 16";
 }
 
+/// Calls the driver's `encode`, called `name`, and records the error that it
+/// returns; no kernel is launched then.
+template <typename Find, typename... Args>
+static int32_t encodeByDriver(Find find, const std::string &name, void *map,
+                              int32_t type, uint32_t rank, void *base,
+                              const uint64_t *sizes, const uint64_t *strides,
+                              Args... args) {
+  Result<Driver *> driver = Driver::get();
+  if (!driver) {
+    recordError(driver.error());
+    return kInvalidValue;
+  }
+  auto encode = find((*driver)->api());
+  if (!encode) {
+    recordError(Error{"expected a CUDA driver with " + name +
+                      ", of CUDA 12.0 or newer, for a kernel with tensor "
+                      "copies"});
+    return kInvalidValue;
+  }
+  int code = encode(map, type, rank, base, sizes, strides, args...);
+  if (Status status = (*driver)->check(name.c_str(), code,
+                                       describe(rank, base, sizes, strides));
+      !status)
+    recordError(status.error());
+  return code;
+}
+
 extern "C" {
 
-/// The driver's cuTensorMapEncodeTiled, with the same operands; records the
-/// error that it returns, and no kernel is launched then.
+/// The driver's cuTensorMapEncodeTiled, with the same operands.
 NM_RUNTIME_API int32_t nmEncodeTensorMap(void *map, int32_t type, uint32_t rank,
                                          void *base, const uint64_t *sizes,
                                          const uint64_t *strides,
@@ -36,23 +62,22 @@ NM_RUNTIME_API int32_t nmEncodeTensorMap(void *map, int32_t type, uint32_t rank,
                                          const uint32_t *elementStrides,
                                          int32_t interleave, int32_t swizzle,
                                          int32_t promotion, int32_t fill) {
-  Result<Driver *> driver = Driver::get();
-  if (!driver) {
-    recordError(driver.error());
-    return kInvalidValue;
-  }
-  auto encode = (*driver)->api().cuTensorMapEncodeTiled;
-  if (!encode) {
-    recordError(Error{"expected a CUDA driver with cuTensorMapEncodeTiled, of "
-                      "CUDA 12.0 or newer, for a kernel with tensor copies"});
-    return kInvalidValue;
-  }
-  int code = encode(map, type, rank, base, sizes, strides, box, elementStrides,
-                    interleave, swizzle, promotion, fill);
-  if (Status status = (*driver)->check("cuTensorMapEncodeTiled", code,
-                                       describe(rank, base, sizes, strides));
-      !status)
-    recordError(status.error());
-  return code;
+  return encodeByDriver(
+      [](const auto &api) { return api.cuTensorMapEncodeTiled; },
+      "cuTensorMapEncodeTiled", map, type, rank, base, sizes, strides, box,
+      elementStrides, interleave, swizzle, promotion, fill);
+}
+
+/// The driver's cuTensorMapEncodeIm2col, with the same operands.
+NM_RUNTIME_API int32_t nmEncodePixelMap(
+    void *map, int32_t type, uint32_t rank, void *base, const uint64_t *sizes,
+    const uint64_t *strides, const int32_t *lower, const int32_t *upper,
+    uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+    int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) {
+  return encodeByDriver(
+      [](const auto &api) { return api.cuTensorMapEncodeIm2col; },
+      "cuTensorMapEncodeIm2col", map, type, rank, base, sizes, strides, lower,
+      upper, channels, pixels, elementStrides, interleave, swizzle, promotion,
+      fill);
 }
 }

@@ -204,7 +204,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   llvm.func @predicate(%to: !llvm.ptr<7>, %map: !llvm.ptr, %barrier: !llvm.ptr<3>, %at: i32, %holds: i1) attributes {nvvm.kernel} {
-    // expected-error @+1 {{expected a copy of a tile without predicate: the simulator has no other}}
+    // expected-error @+1 {{expected a copy of a tile or of pixels without predicate: the simulator has no other}}
     nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box [%at] predicate = %holds : !llvm.ptr<7>, !llvm.ptr
     llvm.return
   }

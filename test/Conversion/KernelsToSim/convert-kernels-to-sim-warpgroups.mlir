@@ -25,8 +25,14 @@ gpu.module @kernels {
     nvvm.cp.async.bulk.global.shared.cta %global, %shared, %low : !llvm.ptr<1>, !llvm.ptr<3>
     // CHECK: %[[RANK:.*]] = llvm.mlir.constant(2 : i32)
     // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
-    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %[[SHARED]], %[[MAP:.*]], %[[SHARED]], %[[RANK]], %[[LOW]], %[[HIGH]], %[[ZERO]], %[[ZERO]], %[[ZERO]], %{{.*}})
+    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %[[SHARED]], %[[MAP:.*]], %[[SHARED]], %[[RANK]], %[[LOW]], %[[HIGH]], %[[ZERO]], %[[ZERO]], %[[ZERO]], %[[TILE:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
     nvvm.cp.async.bulk.tensor.shared.cluster.global %shared, %map, %shared, box [%low, %high] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+    // CHECK: %[[PIXELS:.*]] = llvm.mlir.constant(1 : i32)
+    // CHECK: %[[TAP:.*]] = llvm.zext %{{.*}} : i16 to i32
+    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %{{.*}}, %[[MAP]], %[[SHARED]], %{{.*}}, %[[LOW]], %[[HIGH]], %[[LOW]], %{{.*}}, %{{.*}}, %[[PIXELS]], %[[TAP]], %{{.*}}, %{{.*}}, %{{.*}})
+    %tap = llvm.trunc %low : i32 to i16
+    %of_cluster = llvm.addrspacecast %shared : !llvm.ptr<3> to !llvm.ptr<7>
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %of_cluster, %map, %shared, box [%low, %high, %low] im2col [%tap] {mode = #nvvm.tma_load_mode<im2col>} : !llvm.ptr<7>, !llvm.ptr
     // CHECK: %[[MASK:.*]] = llvm.zext %{{.*}} : i16 to i32
     // CHECK: llvm.call @nmSimCopyBulk(%[[THREAD]], %{{.*}}, %{{.*}}, %[[GLOBAL]], %[[SHARED]], %[[LOW]], %[[MASK]])
     %cluster = llvm.addrspacecast %shared : !llvm.ptr<3> to !llvm.ptr<7>

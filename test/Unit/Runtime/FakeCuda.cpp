@@ -372,6 +372,26 @@ EXPORT int cuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank,
   std::memset(map, 0xab, 128);
   return 0;
 }
+EXPORT int cuTensorMapEncodeIm2col(
+    void *map, int32_t type, uint32_t rank, void *, const uint64_t *sizes,
+    const uint64_t *, const int32_t *lower, const int32_t *upper,
+    uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+    int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) {
+  std::string text =
+      "type " + std::to_string(type) + " swizzle " + std::to_string(swizzle) +
+      " promotion " + std::to_string(promotion) + " channels " +
+      std::to_string(channels) + " of " + std::to_string(sizes[0]) +
+      " pixels " + std::to_string(pixels);
+  for (uint32_t d = 1; d + 1 < rank; ++d)
+    text += " from " + std::to_string(lower[d - 1]) + " to " +
+            std::to_string(upper[d - 1]) + " of " + std::to_string(sizes[d]) +
+            " by " + std::to_string(elementStrides[d]);
+  ENTER("cuTensorMapEncodeIm2col", text);
+  if (interleave != 0 || fill != 0)
+    return 1;
+  std::memset(map, 0xcd, 128);
+  return 0;
+}
 #endif
 
 EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {

@@ -18,6 +18,12 @@ extern "C" int32_t nmEncodeTensorMap(void *map, int32_t type, uint32_t rank,
                                      int32_t interleave, int32_t swizzle,
                                      int32_t promotion, int32_t fill);
 
+extern "C" int32_t nmEncodePixelMap(
+    void *map, int32_t type, uint32_t rank, void *base, const uint64_t *sizes,
+    const uint64_t *strides, const int32_t *lower, const int32_t *upper,
+    uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+    int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill);
+
 namespace {
 class TensorMapTest : public ::testing::Test {
 protected:
@@ -48,6 +54,27 @@ TEST_F(TensorMapTest, IsTheDrivers) {
       << cuda.log();
   EXPECT_TRUE(std::all_of(map.begin(), map.end(),
                           [](unsigned char byte) { return byte == 0xab; }));
+}
+
+TEST_F(TensorMapTest, IsTheDriversOfPixels) {
+  Map map = {};
+  // [2 x 28 x 30 x 128] of f16; 3x3, steps 1 and 2.
+  const uint64_t sizes[] = {128, 30, 28, 2}, strides[] = {256, 7680, 215040};
+  const int32_t lower[] = {-1, -1}, upper[] = {-2, -1};
+  const uint32_t steps[] = {1, 2, 1, 1};
+  EXPECT_EQ(nmEncodePixelMap(map.data(), /*type=*/1, /*rank=*/4,
+                             reinterpret_cast<void *>(kBase), sizes, strides,
+                             lower, upper, /*channels=*/64, /*pixels=*/96,
+                             steps, /*interleave=*/0, /*swizzle=*/3,
+                             /*promotion=*/3, /*fill=*/0),
+            0);
+  EXPECT_EQ(takeError(), "");
+  EXPECT_TRUE(cuda.called("cuTensorMapEncodeIm2col type 1 swizzle 3 promotion "
+                          "3 channels 64 of 128 pixels 96 from -1 to -2 of 30 "
+                          "by 2 from -1 to -1 of 28 by 1; "))
+      << cuda.log();
+  EXPECT_TRUE(std::all_of(map.begin(), map.end(),
+                          [](unsigned char byte) { return byte == 0xcd; }));
 }
 
 TEST_F(TensorMapTest, SaysWhatTheDriverRefused) {

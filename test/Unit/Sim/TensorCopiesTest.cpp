@@ -49,7 +49,7 @@ struct Tensor {
 /// What the kernel does otherwise.
 struct Mutation {
   int64_t place = 0, mapShift = 0;
-  int32_t expectMore = 0, rankMore = 0;
+  int32_t expectMore = 0, rankMore = 0, ofPixels = 0;
   bool dropWait = false, dropFence = false, dropLastWait = false;
   bool overwriteEarly = false;
 };
@@ -93,7 +93,7 @@ static void load(NmSimThread *thread, void *arguments) {
                     reinterpret_cast<char *>(args.map) + mutation.mapShift,
                     barrier, int32_t(args.tensor->rank()) + mutation.rankMore,
                     args.at[0], args.at[1], args.at[2], args.at[3], args.at[4],
-                    0);
+                    mutation.ofPixels, 0, 0, 0, 0);
   }
   if (!mutation.dropWait)
     nmSimWaitMbarrier(thread, Arrive, barrier, 0);
@@ -182,7 +182,7 @@ TEST(TensorCopiesTest, BeyondTheTensorIsZero) {
 }
 
 TEST(TensorCopiesTest, LoadsThatGoWrong) {
-  Mutation wait, more, rank, place, map, outside;
+  Mutation wait, more, rank, place, map, outside, pixels;
   wait.dropWait = true;
   expectFault(runLoad(kMatrix, wait),
               "read of an asynchronous copy before its wait: load-shared");
@@ -201,6 +201,9 @@ TEST(TensorCopiesTest, LoadsThatGoWrong) {
   map.mapShift = 8;
   expectFault(runLoad(kMatrix, map), "operand out of range: bulk-load",
               "expected a tensor map that nmSimEncodeTensorMap has written");
+  pixels.ofPixels = 1;
+  expectFault(runLoad(kMatrix, pixels), "operand out of range: bulk-load",
+              "expected a tensor map of pixels");
   outside.mapShift = -64;
   expectFault(runLoad(kMatrix, outside),
               "global access out of bounds: bulk-load");

@@ -84,7 +84,12 @@ struct GpuProduct {
   int64_t batch = 1;
   /// Whether threads could read the image that A [k x m] are patches of.
   bool hasImage = false;
-  /// Its elements.
+  /// Whether tensor copies could take the rows of A [m x k], which are patches,
+  /// from their image.
+  bool hasPixels = false;
+  /// Whether a kernel puts that image's channels last before.
+  bool isImageTransposed = false;
+  /// The image's elements.
   int64_t imageElements = 0;
   /// Whether its channels are neighbours in memory, rather than its pixels.
   bool hasChannelsLast = false;
@@ -105,7 +110,7 @@ struct GpuProduct {
   int64_t allRows() const { return batch * rows(); }
   /// Elements that A is read from.
   int64_t elementsOfA() const {
-    return hasImage ? imageElements : allRows() * k;
+    return hasImage || hasPixels ? imageElements : allRows() * k;
   }
   /// Whether what tensor cores of sm_90 sum is added to promoted sums of f32.
   bool promotesFloat8() const { return isFloat8(type) && !hasFastAccum; }

@@ -4,6 +4,7 @@
 #define NM_GPU_STAGE_ACCESSWIDTH_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 
 namespace mlir::nm {
 
@@ -29,6 +30,9 @@ int64_t getOffsetFactor(Value operand);
 /// Whether elements of the rows of `operand` stand side by side, as far as the
 /// same views say.
 bool areRowsContiguous(Value operand);
+
+/// The patches that `operand` is a view of; null for none.
+PatchesOp findViewedPatches(Value operand);
 
 /// Elements, up to those of the widest access, that rows of `operand` start at
 /// multiples of; 1 if they are not contiguous. Where a tile of a block starts

@@ -158,6 +158,151 @@ mlir::nm::findImagePart(AffineMap map, ArrayRef<int64_t> loops,
 }
 
 //===----------------------------------------------------------------------===//
+// Boxes of pixels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a tensor map of so many dimensions of pixels may say (CUDA driver API,
+/// cuTensorMapEncodeIm2col; PTX ISA, "Im2col mode").
+struct PixelLimits {
+  int64_t least, most, offset;
+};
+
+/// Patches [m x k] as boxes of pixels.
+class PixelBoxFinder {
+public:
+  PixelBoxFinder(AffineMap map, ArrayRef<int64_t> loops,
+                 ArrayRef<int64_t> groups, ArrayRef<int64_t> shape)
+      : map(map), loops(loops), shape(shape), end(unsigned(loops.size())),
+        beginOfK(end - unsigned(groups.back())) {}
+
+  std::optional<PixelBoxes> find(int64_t channels);
+
+private:
+  /// The one loop of more than one iteration, from `begin` to `last`, that
+  /// `factors` has; `last` where there is none, and nothing for several.
+  std::optional<unsigned> findOne(ArrayRef<int64_t> factors, unsigned begin,
+                                  unsigned last) const;
+  /// Places go from one dimension of `shape` to the next in order.
+  bool takePlaceLoop(unsigned loop);
+  bool takeImages();
+  bool takeChannels(int64_t channels);
+  bool takePixels(unsigned dim);
+  bool hasAllLoops() const {
+    for (unsigned loop = 0; loop < loops.size(); ++loop)
+      if (loops[loop] != 1 && !taken.test(loop))
+        return false;
+    return true;
+  }
+
+  AffineMap map;
+  ArrayRef<int64_t> loops, shape;
+  /// Loops of k are the last ones.
+  unsigned end, beginOfK;
+  llvm::SmallBitVector taken;
+  unsigned nextPlace = 0;
+  PixelBoxes boxes;
+};
+} // namespace
+
+/// Dimensions of pixels are one to three.
+static PixelLimits getPixelLimits(size_t dims) {
+  constexpr PixelLimits kLimits[] = {
+      {-32768, 32767, 65535}, {-128, 127, 255}, {-16, 15, 31}};
+  return kLimits[dims - 1];
+}
+
+std::optional<unsigned> PixelBoxFinder::findOne(ArrayRef<int64_t> factors,
+                                                unsigned begin,
+                                                unsigned last) const {
+  unsigned found = last;
+  for (unsigned loop = begin; loop < last; ++loop) {
+    if (factors[loop] == 0 || loops[loop] == 1)
+      continue;
+    if (found != last)
+      return std::nullopt;
+    found = loop;
+  }
+  return found;
+}
+
+bool PixelBoxFinder::takePlaceLoop(unsigned loop) {
+  if (loop < nextPlace)
+    return false;
+  nextPlace = loop + 1;
+  taken.set(loop);
+  return true;
+}
+
+bool PixelBoxFinder::takeImages() {
+  SmallVector<int64_t> factors = getFactors(map, 0);
+  std::optional<unsigned> loop = findOne(factors, 0, beginOfK);
+  if (!loop || factors.back() != 0 || findOne(factors, beginOfK, end) != end)
+    return false;
+  return *loop == beginOfK || (factors[*loop] == 1 && takePlaceLoop(*loop));
+}
+
+bool PixelBoxFinder::takeChannels(int64_t channels) {
+  SmallVector<int64_t> factors = getFactors(map, map.getNumResults() - 1);
+  unsigned last = end - 1;
+  taken.set(last);
+  return factors.back() == 0 && factors[last] == 1 &&
+         loops[last] == shape.back() && shape.back() % channels == 0 &&
+         findOne(factors, 0, end) == last;
+}
+
+bool PixelBoxFinder::takePixels(unsigned dim) {
+  constexpr int64_t kMostStep = 8;
+  SmallVector<int64_t> factors = getFactors(map, dim);
+  std::optional<unsigned> place = findOne(factors, 0, beginOfK),
+                          tap = findOne(factors, beginOfK, end);
+  if (!place || !tap)
+    return false;
+  int64_t step = 1, places = 1, reach = 0;
+  if (*place != beginOfK) {
+    step = factors[*place];
+    places = loops[*place];
+    if (!takePlaceLoop(*place))
+      return false;
+  }
+  if (*tap != end) {
+    reach = factors[*tap] * (loops[*tap] - 1);
+    taken.set(*tap);
+  }
+  int64_t lower = factors.back(),
+          upper = lower + step * (places - 1) - (shape[dim] - 1);
+  boxes.lower.push_back(lower);
+  boxes.upper.push_back(upper);
+  boxes.steps.push_back(step);
+  PixelLimits limits = getPixelLimits(shape.size() - 2);
+  return step <= kMostStep && reach <= limits.offset && lower >= limits.least &&
+         lower <= limits.most && upper >= limits.least && upper <= limits.most;
+}
+
+std::optional<PixelBoxes> PixelBoxFinder::find(int64_t channels) {
+  taken.resize(unsigned(loops.size()));
+  if (!takeImages())
+    return std::nullopt;
+  for (unsigned dim = 1; dim + 1 < shape.size(); ++dim)
+    if (!takePixels(dim))
+      return std::nullopt;
+  if (!takeChannels(channels) || !hasAllLoops())
+    return std::nullopt;
+  return boxes;
+}
+
+std::optional<PixelBoxes> mlir::nm::findPixelBoxes(AffineMap map,
+                                                   ArrayRef<int64_t> loops,
+                                                   ArrayRef<int64_t> groups,
+                                                   ArrayRef<int64_t> shape,
+                                                   int64_t channels) {
+  constexpr size_t kLeastRank = 3, kMostRank = 5;
+  if (shape.size() < kLeastRank || shape.size() > kMostRank)
+    return std::nullopt;
+  return PixelBoxFinder(map, loops, groups, shape).find(channels);
+}
+
+//===----------------------------------------------------------------------===//
 // nm.patches
 //===----------------------------------------------------------------------===//
 

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Patches.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -253,13 +254,10 @@ static std::pair<Value, SmallVector<int64_t>> skipPadding(Value image) {
   return {pad.getSource(), *low};
 }
 
-/// The image that the A [k x m] of `op` are patches of, or, if `transposes`, a
-/// transposed one.
-static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
-                                               bool transposes = false) {
+/// The image that the A of `op` are patches of, in the order that A has.
+static std::optional<ImageOfPatches> findImageOfA(SparseProductOpInterface op) {
   std::optional<Patches> patches = findPatches(op);
-  auto product = dyn_cast<SpMMOp>(*op);
-  if (!patches || product.getTransposeA() == transposes)
+  if (!patches)
     return std::nullopt;
   linalg::GenericOp copy = patches->copy;
   auto yield = cast<linalg::YieldOp>(copy.getBody()->getTerminator());
@@ -283,12 +281,26 @@ static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
   for (const ReassociationIndices &group :
        patches->collapse.getReassociationIndices())
     found.groups.push_back(int64_t(group.size()));
-  if (!transposes)
-    return found;
-  int64_t ofM = found.groups.end()[-2], ofK = found.groups.back();
-  std::swap(found.groups.end()[-2], found.groups.back());
-  found.loops = swapLastGroups<int64_t>(found.loops, ofM, ofK);
-  found.map = swapLastGroups(found.map, ofM, ofK);
+  return found;
+}
+
+/// The patches with k and m in turn.
+static void swapLastGroups(ImageOfPatches &image) {
+  int64_t ofFirst = image.groups.end()[-2], ofLast = image.groups.back();
+  std::swap(image.groups.end()[-2], image.groups.back());
+  image.loops = swapLastGroups<int64_t>(image.loops, ofFirst, ofLast);
+  image.map = swapLastGroups(image.map, ofFirst, ofLast);
+}
+
+/// The image that the A [k x m] of `op` are patches of, or, if `transposes`, a
+/// transposed one.
+static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
+                                               bool transposes = false) {
+  std::optional<ImageOfPatches> found = findImageOfA(op);
+  if (!found || cast<SpMMOp>(*op).getTransposeA() == transposes)
+    return std::nullopt;
+  if (transposes)
+    swapLastGroups(*found);
   return found;
 }
 
@@ -306,6 +318,59 @@ mlir::nm::findReadableImage(SparseProductOpInterface op, bool transposes) {
       type.getNumElements(),
       /*hasChannelsLast=*/ofLast[found->loops.size() - 1] == 0,
       findImagePart(found->map, found->loops, found->groups, type.getShape())};
+}
+
+/// The dimensions of the image with those of channels last, which the last loop
+/// of k goes along; none where that goes along several.
+static std::optional<SmallVector<int64_t>>
+orderChannelsLast(const ImageOfPatches &image) {
+  size_t last = image.loops.size() - 1;
+  SmallVector<int64_t> order;
+  std::optional<int64_t> channels;
+  for (unsigned dim = 0; dim < image.map.getNumResults(); ++dim) {
+    if (getFactors(image.map, dim)[last] == 0)
+      order.push_back(dim);
+    else if (channels)
+      return std::nullopt;
+    else
+      channels = dim;
+  }
+  if (channels)
+    order.push_back(*channels);
+  return order;
+}
+
+static bool isInOrder(ArrayRef<int64_t> order) {
+  return llvm::equal(order, llvm::seq<int64_t>(int64_t(order.size())));
+}
+
+/// The shape of `image` in that order.
+static SmallVector<int64_t> getShape(const ImageOfPatches &image,
+                                     ArrayRef<int64_t> order) {
+  return applyPermutation(
+      cast<RankedTensorType>(image.image.getType()).getShape(), order);
+}
+
+static AffineMap getMap(const ImageOfPatches &image, ArrayRef<int64_t> order) {
+  return AffineMap::get(image.map.getNumDims(), 0,
+                        applyPermutation(image.map.getResults(), order),
+                        image.map.getContext());
+}
+
+std::optional<CopiedImage>
+mlir::nm::findCopiedImage(SparseProductOpInterface op, int64_t channels,
+                          bool transposes) {
+  std::optional<ImageOfPatches> found = findImageOfA(op);
+  if (!found || cast<SpMMOp>(*op).getTransposeA() != transposes)
+    return std::nullopt;
+  if (transposes)
+    swapLastGroups(*found);
+  std::optional<SmallVector<int64_t>> order = orderChannelsLast(*found);
+  if (!order ||
+      !findPixelBoxes(getMap(*found, *order), found->loops, found->groups,
+                      getShape(*found, *order), channels))
+    return std::nullopt;
+  return CopiedImage{found->image, !isInOrder(*order)};
 }
 
 /// Whether memory of `image` has strides that are known.
@@ -344,12 +409,33 @@ bool mlir::nm::canReadImageRows(SparseProductOpInterface op) {
   return true;
 }
 
-void mlir::nm::takeImage(RewriterBase &rewriter, SparseProductOpInterface op) {
-  ImageOfPatches found = *findImage(op);
-  rewriter.setInsertionPoint(op);
+static void take(RewriterBase &rewriter, SparseProductOpInterface op,
+                 const ImageOfPatches &image) {
   Value patches =
-      PatchesOp::create(rewriter, op.getLoc(), op.getAType(), found.image,
-                        found.map, found.loops, found.groups);
+      PatchesOp::create(rewriter, op.getLoc(), op.getAType(), image.image,
+                        image.map, image.loops, image.groups);
   rewriter.modifyOpInPlace(
       op, [&] { cast<SpMMOp>(*op).getAMutable().assign(patches); });
+}
+
+void mlir::nm::takeImage(RewriterBase &rewriter, SparseProductOpInterface op) {
+  rewriter.setInsertionPoint(op);
+  take(rewriter, op, *findImageOfA(op));
+}
+
+void mlir::nm::takeCopiedImage(RewriterBase &rewriter,
+                               SparseProductOpInterface op) {
+  ImageOfPatches image = *findImageOfA(op);
+  SmallVector<int64_t> order = *orderChannelsLast(image);
+  rewriter.setInsertionPoint(op);
+  if (!isInOrder(order)) {
+    Value empty =
+        tensor::EmptyOp::create(rewriter, op.getLoc(), getShape(image, order),
+                                getElementTypeOrSelf(image.image));
+    image.map = getMap(image, order);
+    image.image = linalg::TransposeOp::create(rewriter, op.getLoc(),
+                                              image.image, empty, order)
+                      ->getResult(0);
+  }
+  take(rewriter, op, image);
 }

@@ -75,6 +75,15 @@ LogicalResult Staging::verify(const ::nm::GpuChip &chip) {
 LogicalResult Staging::verifyBulkCopies() {
   if (!hasProducers())
     return success();
+  // Tensor copies fill panels whose rows are lines.
+  constexpr int64_t kLine = 128;
+  int64_t rowBytes =
+      tile.k * getElementTypeOrSelf(op.getA()).getIntOrFloatBitWidth() / 8;
+  if (!op.getTransposeA() && rowBytes % kLine != 0)
+    return op.emitOpError()
+           << "expected tiles of A whose rows are a multiple "
+              "of "
+           << kLine << " bytes, with producers, but got " << rowBytes;
   // Bulk copies read whole tiles of packed weights. The last part of k may have
   // tiles past k, and its last tile may end inside of one: what follows in
   // memory are weights of other columns, or is past the end.

@@ -130,10 +130,7 @@ void BufferedStores::findBoxes() {
     box.insert(box.begin() + rows, 2);
     tensor = splitByParity(emitter, tensor, rows);
   }
-  auto mapType = VectorType::get({16}, builder.getI64Type());
-  map = TensorMapOp::create(builder, loc, mapType, tensor,
-                            builder.getDenseI64ArrayAttr(box),
-                            /*swizzled=*/true);
+  map = TensorMapOp::create(builder, loc, tensor, box, /*swizzled=*/true);
 }
 
 /// Places that do not change from part to part.

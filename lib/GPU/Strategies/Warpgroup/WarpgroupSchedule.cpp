@@ -142,6 +142,13 @@ public:
 
   bool tellsLayoutsApart() const override { return true; }
   bool storesSplitsOfC() const override { return true; }
+  bool hasPixelCopies() const override { return true; }
+
+  /// Producers do.
+  bool copiesPixels(ScheduleAttrInterface schedule) const override {
+    const ::nm::ScheduleFields fields = getFields(schedule);
+    return fields.producers != 0 && fields.splits <= 1;
+  }
 
   int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
                            bool isMMajor) const override {

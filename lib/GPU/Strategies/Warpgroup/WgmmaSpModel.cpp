@@ -123,8 +123,11 @@ private:
   bool setProducers();
   void setOrder();
   int64_t chooseTilesAtOnce() const;
-  /// With k in one part, and blocks that take turns.
+  /// With k in the schedule's parts, and blocks that take turns.
   void estimateRoles();
+  void considerPartsOfRoles(std::optional<GpuSchedule> &best);
+  /// The microseconds of the kernel that adds up the sums of `parts`.
+  double addMicroseconds(int64_t parts, double clockGHz) const;
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
   void estimate(int64_t parts, bool hasClusters);
 
@@ -253,7 +256,7 @@ void Candidate::setOrder() {
 void Candidate::estimateRoles() {
   TurnsOfBlocks blocks;
   blocks.turns = countTurns();
-  blocks.steps = ceilDiv(product.k, schedule.blockK);
+  blocks.steps = ceilDiv(product.k, schedule.blockK * schedule.splitK);
   // While the next tile arrives.
   blocks.storeRate = 2 * chip.rates.stored;
   blocks.stored = bytesOfTileOfC();
@@ -275,6 +278,15 @@ void Candidate::estimateRoles() {
       std::max(blocks.clocks() / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
       chip.rates.earlyLaunch;
+  // A kernel that copies pixels takes half a launch longer than one of a
+  // matrix: 3x3 in f16 by one H200 (2026-11-30), one image of 64, 128 and 256
+  // channels, 56, 28 and 14 pixels wide, 2.90, 3.45 and 5.54 us,
+  // where 2.06, 2.45 and 4.27 were estimated.
+  if (product.hasPixels)
+    schedule.microseconds += chip.rates.launch / 2;
+  if (schedule.splitK > 1)
+    schedule.microseconds +=
+        addMicroseconds(schedule.splitK, chip.clockGHz * kClockUnderLoad);
 }
 
 /// The clocks of a tile in which the tensor cores wait for warps.
@@ -363,13 +375,15 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   // with four (2026-11-23); 6.5 in i8 and 6.7 in f8, and 7.6 and 8.5 with one.
   if (hasClusters)
     schedule.microseconds += microsecondsOfLatency(chip);
-  if (parts == 1 || hasClusters)
-    return;
-  double sumBytes =
+  if (parts > 1 && !hasClusters)
+    schedule.microseconds += addMicroseconds(parts, clockGHz);
+}
+
+double Candidate::addMicroseconds(int64_t parts, double clockGHz) const {
+  double bytes =
       4.0 * double(product.allRows()) * double(product.n) * double(parts + 1);
-  schedule.microseconds +=
-      chip.rates.launch +
-      sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
+  return chip.rates.launch +
+         bytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
 }
 
 void Candidate::considerParts(std::optional<GpuSchedule> &best) {
@@ -393,6 +407,22 @@ void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
     return;
   estimateRoles();
   takeFaster(schedule, best);
+  if (product.hasPixels && schedule.storeBuffers == 0)
+    considerPartsOfRoles(best);
+}
+
+/// Few places and many channels, as at the end of a network, are tiles of C for
+/// few multiprocessors. Parts of k are whole tiles.
+void Candidate::considerPartsOfRoles(std::optional<GpuSchedule> &best) {
+  int64_t tiles = ceilDiv(product.k, schedule.blockK);
+  for (int64_t parts = 2; parts <= kMaxSplitK; ++parts) {
+    if (tiles % parts != 0 || countTilesOfC() * parts > chip.multiprocessors)
+      continue;
+    schedule.splitK = parts;
+    estimateRoles();
+    takeFaster(schedule, best);
+  }
+  schedule.splitK = 1;
 }
 
 static std::optional<std::string> whyNot(const GpuProduct &product,
@@ -432,9 +462,12 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
         Candidate candidate(product, chip, shape, together, lines);
         if (!candidate.exists())
           continue;
-        if (lines <= mostLines)
+        // Pixels of an image are the producers'.
+        if (lines <= mostLines && !product.hasPixels)
           candidate.considerParts(best);
         candidate.considerProducers(best);
       }
+  if (!best)
+    return Error{"strategy wgmma_sp has no producers for this image"};
   return *best;
 }

@@ -206,6 +206,38 @@ func.func @tensor_map_c2_words(%a: memref<4x64xf16>) {
 
 // -----
 
+func.func @tensor_map_c3_rank(%a: memref<4x64xf16>) {
+  // expected-error @+1 {{expected pixels of an image of at least 3 dimensions, and two corners and steps of all but its first and last, but got 'memref<4x64xf16>'}}
+  %map = nm.tensor_map %a box [4, 64] pixels [] to [] step [] : memref<4x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c3_corners(%a: memref<2x9x9x64xf16>) {
+  // expected-error @+1 {{expected pixels of an image of at least 3 dimensions, and two corners and steps of all but its first and last, but got}}
+  %map = nm.tensor_map %a box [1, 1, 4, 64] pixels [-1] to [-1, -1] step [1, 1] : memref<2x9x9x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c3_steps(%a: memref<2x9x9x64xf16>) {
+  // expected-error @+1 {{expected steps of 1 to 8, but got [1, 9]}}
+  %map = nm.tensor_map %a box [1, 1, 4, 64] pixels [-1, -1] to [-1, -1] step [1, 9] : memref<2x9x9x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c3_box(%a: memref<2x9x9x64xf16>) {
+  // expected-error @+1 {{expected a box of places and channels alone, but got [1, 2, 4, 64]}}
+  %map = nm.tensor_map %a box [1, 2, 4, 64] pixels [-1, -1] to [-1, -1] step [1, 1] : memref<2x9x9x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
 func.func @tensor_map_c2_row(%a: memref<4x64xf16>) {
   // expected-error @+1 {{expected rows of a swizzled box to take 32, 64 or 128 bytes, but got 16}}
   %map = nm.tensor_map %a box [4, 8] swizzled : memref<4x64xf16> -> vector<16xi64>

@@ -65,3 +65,14 @@ func.func @producers_steps(%a: memref<128x?xi8, strided<[448, 1]>>, %v: memref<2
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @producers_lines(%a: memref<64x64xi8>, %v: memref<1x1x2048xi8>, %i: memref<1x1x512xi8>, %c: memref<64x64xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected tiles of A whose rows are a multiple of 128 bytes, with producers, but got 64}}
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<64x64xi8>, memref<1x1x2048xi8>, memref<1x1x512xi8>) outs(%c : memref<64x64xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -14,24 +14,55 @@ def NM_TensorMapOp : NM_Op<"tensor_map", [Pure]> {
     What a box has outside of the tensor is zero. `nm-encode-tensor-maps` makes
     calls of it.
 
+    With `pixels` the map is of an image [images x pixels... x channels], as
+    `cuTensorMapEncodeIm2col` makes it, and a box of as many places of a
+    convolution's output as its last size but one says, one after another across
+    rows and images, and of neighbouring channels. Of each dimension of pixels,
+    places begin between `lower`, counted from the first pixel, and `upper`,
+    counted from the last, `steps` apart; a copy adds a tap's distance.
+
     Constraints:
     * (C1) the tensor has 1 to 5 dimensions, and its last stride is 1; other
       strides that are known are multiples of 16 bytes.
     * (C2) `box` has as many sizes, each 1 to 256, of which the last takes a
       multiple of 16 bytes, and 32, 64 or 128 with `swizzled`.
+    * (C3) an image has 3 to 5 dimensions; `lower`, `upper` and `steps` have a
+      number for each dimension of pixels, steps of 1 to 8, and the sizes of a
+      box that are of other dimensions are 1.
 
     ```mlir
     %map = nm.tensor_map %a box [256, 64] swizzled : memref<?x4096xf16> -> vector<16xi64>
+    // 3x3, padding 1: 128 places, 64 channels of one tap.
+    %image = nm.tensor_map %x box [1, 1, 128, 64] swizzled pixels [-1, -1] to [-1, -1] step [1, 1]
+      : memref<2x28x28x128xf16> -> vector<16xi64>
     ```
   }];
   let arguments = (ins AnyMemRef:$tensor, DenseI64ArrayAttr:$box,
-                       UnitAttr:$swizzled);
+                       UnitAttr:$swizzled,
+                       OptionalAttr<DenseI64ArrayAttr>:$lower,
+                       OptionalAttr<DenseI64ArrayAttr>:$upper,
+                       OptionalAttr<DenseI64ArrayAttr>:$steps);
   let results = (outs VectorOfLengthAndType<[16], [I64]>:$map);
   let assemblyFormat = [{
-    $tensor `box` $box (`swizzled` $swizzled^)? attr-dict
+    $tensor `box` $box (`swizzled` $swizzled^)?
+    (`pixels` $lower^ `to` $upper `step` $steps)? attr-dict
     `:` type($tensor) `->` type($map)
   }];
   let hasVerifier = 1;
+  let builders = [
+    // A map of boxes.
+    OpBuilder<(ins "::mlir::Value":$tensor, "::llvm::ArrayRef<int64_t>":$box,
+                   "bool":$swizzled), [{
+      build($_builder, $_state,
+            ::mlir::VectorType::get({16}, $_builder.getI64Type()), tensor,
+            $_builder.getDenseI64ArrayAttr(box),
+            swizzled ? $_builder.getUnitAttr() : ::mlir::UnitAttr(),
+            /*lower=*/nullptr, /*upper=*/nullptr, /*steps=*/nullptr);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    bool isOfPixels() { return getSteps().has_value(); }
+  }];
 }
 
 def NM_TensorMapAddressOp : NM_Op<"tensor_map_address", [Pure]> {

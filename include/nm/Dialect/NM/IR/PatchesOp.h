@@ -42,6 +42,23 @@ std::optional<::nm::ImagePart> findImagePart(AffineMap map,
                                              ArrayRef<int64_t> loops,
                                              ArrayRef<int64_t> groups,
                                              ArrayRef<int64_t> shape);
+
+/// How tensor copies take rows of patches from an image, whose first dimension
+/// is of images and whose last is of channels (PTX ISA, "Im2col mode"). For
+/// each dimension between: where the first place's first tap is from the first
+/// pixel, where the last place's is from the last one, and how far places are
+/// apart.
+struct PixelBoxes {
+  SmallVector<int64_t> lower, upper, steps;
+};
+
+/// That of patches [m x k] of an image of `shape`, where a copy of `channels`
+/// neighbours along k is of one tap; none where tensor copies have no such
+/// image.
+std::optional<PixelBoxes> findPixelBoxes(AffineMap map, ArrayRef<int64_t> loops,
+                                         ArrayRef<int64_t> groups,
+                                         ArrayRef<int64_t> shape,
+                                         int64_t channels);
 } // namespace mlir::nm
 
 #define GET_OP_CLASSES

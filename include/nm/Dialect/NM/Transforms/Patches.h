@@ -59,9 +59,32 @@ std::optional<ReadableImage> findReadableImage(SparseProductOpInterface op,
 /// neighbours in the image, or every other one: these can be loaded as vectors.
 bool canReadImageRows(SparseProductOpInterface op);
 
+/// An image that tensor copies can read in place of the patches of it.
+struct CopiedImage {
+  /// Without its padding, where that is zeros.
+  Value image;
+  /// Whether its channels are not last, so that a kernel transposes it before.
+  bool isTransposed;
+
+  RankedTensorType getType() const {
+    return cast<RankedTensorType>(image.getType());
+  }
+};
+
+/// That of the patches that `op` has as its A [m x k], of `channels` neighbours
+/// or a multiple along k; none where tensor copies have no such image. With
+/// `transposes`, of an A [k x m] that a kernel would transpose.
+std::optional<CopiedImage> findCopiedImage(SparseProductOpInterface op,
+                                           int64_t channels,
+                                           bool transposes = false);
+
 /// Gives `op`, whose image findReadableImage finds, an nm.patches as its A: of
 /// the image without its padding, where that is zeros.
 void takeImage(RewriterBase &rewriter, SparseProductOpInterface op);
+
+/// Gives `op`, whose image findCopiedImage finds, an nm.patches as its A: of
+/// that image with its channels last.
+void takeCopiedImage(RewriterBase &rewriter, SparseProductOpInterface op);
 
 } // namespace mlir::nm
 

@@ -265,6 +265,32 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
   return verifyIsBulk(op);
 }
 
+/// (C3).
+static LogicalResult verifyPixels(TensorMapOp op) {
+  constexpr int64_t kLeastRank = 3, kMostStep = 8;
+  int64_t rank = cast<MemRefType>(op.getTensor().getType()).getRank();
+  auto pixels = size_t(rank - 2);
+  if (rank < kLeastRank || !op.getLower() || !op.getUpper() ||
+      op.getLower()->size() != pixels || op.getUpper()->size() != pixels ||
+      op.getSteps()->size() != pixels)
+    return op.emitOpError()
+           << "expected pixels of an image of at least " << kLeastRank
+           << " dimensions, and two corners and steps of all but its first and "
+              "last, but got "
+           << op.getTensor().getType();
+  ArrayRef<int64_t> steps = *op.getSteps();
+  if (llvm::any_of(steps,
+                   [](int64_t step) { return step < 1 || step > kMostStep; }))
+    return op.emitOpError() << "expected steps of 1 to " << kMostStep
+                            << ", but got [" << steps << "]";
+  if (llvm::any_of(op.getBox().drop_back(2),
+                   [](int64_t size) { return size != 1; }))
+    return op.emitOpError() << "expected a box of places and channels alone, "
+                               "but got ["
+                            << op.getBox() << "]";
+  return success();
+}
+
 LogicalResult TensorMapOp::verify() {
   constexpr int64_t kMaxRank = 5;
   auto type = cast<MemRefType>(getTensor().getType());
@@ -290,7 +316,7 @@ LogicalResult TensorMapOp::verify() {
   if (bytes % kBulkUnitBytes != 0)
     return emitOpError() << "expected rows of a box to take a multiple of "
                          << kBulkUnitBytes << " bytes, but got " << bytes;
-  return success();
+  return isOfPixels() ? verifyPixels(*this) : success();
 }
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
