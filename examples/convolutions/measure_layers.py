@@ -1,11 +1,15 @@
-"""Times layers without groups on a CPU, as they are called from PyTorch, beside dense ones.
+"""Times layers without groups as they are called from PyTorch, beside dense ones.
 
 usage: measure_layers.py [--type f32] [--batch 1 --batch 8] [--sparsity 90] [--pattern 2:4]
-                         [--threads 2] [--seconds 0.5]
+                         [--threads 2] [--seconds 0.5] [--layer "3x3, 64"...]
+       measure_layers.py --device cuda [--eager] [--type f16] [--batch 1 --batch 32]...
 
 Each layer is timed as it is, by patches that PyTorch makes and one product, and dense by PyTorch,
 for images of both layouts. Times are medians of calls that take turns, in microseconds; in
 parentheses, how many times as fast as patches, and as the dense layer, the layer is.
+
+On a GPU calls are in CUDA graphs of 10, which take turns; with --eager they are called one by
+one, 10 in a turn. The dense layer of f32 is timed with TensorFloat-32, too.
 """
 
 import argparse
@@ -46,22 +50,78 @@ def prune(dense, pattern, sparsity):
                                          prune_weight=pattern != "unstructured").eval()
 
 
-def measure(name, layer, x, layout, limit, seconds):
+def event():
+    return torch.cuda.Event(enable_timing=True)
+
+
+def in_graph(call, calls):
+    """The replay of a graph of so many calls."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(calls):
+            call()
+    return graph.replay
+
+
+def one_by_one(call, calls):
+    def run():
+        for _ in range(calls):
+            call()
+    return run
+
+
+def time_on_gpu(calls, eager, turns=15, each=10):
+    """The medians of the microseconds of each of `calls`."""
+    turns_of = [(one_by_one if eager else in_graph)(call, each) for call in calls]
+    times = [[] for _ in calls]
+    for turn in range(turns + 3):
+        for i, run in enumerate(turns_of):
+            begin, end = event(), event()
+            begin.record()
+            run()
+            end.record()
+            end.synchronize()
+            if turn >= 3:
+                times[i].append(begin.elapsed_time(end) * 1e3 / each)
+    return [statistics.median(taken) for taken in times]
+
+
+def with_tf32(call):
+    def run():
+        torch.backends.cudnn.allow_tf32 = True
+        y = call()
+        torch.backends.cudnn.allow_tf32 = False
+        return y
+    return run
+
+
+def measure(name, layer, x, layout, limit, args):
     dense = layer.to_dense()
     exact = copy.deepcopy(dense).double()(x.double())
     if layout == "last":
         x = channels_last(x)
         if x.dim() == 4:
             dense = dense.to(memory_format=torch.channels_last)
-    calls = [lambda: layer(x), lambda: layer.product(patches(x, layer)).movedim(-1, 1),
+    # Each has packed forms of its own, of which a GPU keeps few.
+    layer, other = copy.deepcopy(layer), copy.deepcopy(layer)
+    calls = [lambda: layer(x), lambda: other.product(patches(x, other)).movedim(-1, 1),
              lambda: dense(x)]
     for call in calls[:2]:
         error = ((call() - exact).norm() / exact.norm()).item()
         assert error < limit, error
-    own, by_patches, of_torch = time_in_turns(calls, seconds * len(calls),
-                                              summary=statistics.median)
-    print(f"| {name} | {len(x)} | {layout} | {own:.0f} | {by_patches:.0f} "
-          f"({by_patches / own:.2f}) | {of_torch:.0f} ({of_torch / own:.2f}) |", flush=True)
+    if args.device == "cuda" and x.dtype == torch.float32:
+        calls.append(with_tf32(calls[-1]))
+    own, *others = (time_on_gpu(calls, args.eager) if args.device == "cuda" else
+                    time_in_turns(calls, args.seconds * len(calls), summary=statistics.median))
+    digits = ".3g" if args.device == "cuda" else ".0f"
+    cells = [f"{own:{digits}}", *(f"{other:{digits}} ({other / own:.2f})" for other in others)]
+    print("|", " | ".join([name, str(len(x)), layout, *cells]), "|", flush=True)
 
 
 def main():
@@ -72,19 +132,28 @@ def main():
     parser.add_argument("--sparsity", type=float, default=90)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=.5)
+    parser.add_argument("--layer", action="append", help="how names of layers begin to be timed")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--eager", action="store_true", help="without CUDA graphs")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     nm.set_num_threads(args.threads)
     torch.manual_seed(0)
     dtype, limit = TYPES[args.type]
-    print("| layer | batch | channels | nm | patches | PyTorch, dense |\n" + "| --- " * 6 + "|")
+    torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, False
+    columns = ["layer", "batch", "channels", "nm", "patches", "PyTorch, dense"]
+    if args.device == "cuda" and dtype == torch.float32:
+        columns.append("with TF32")
+    print("|", " | ".join(columns), "|\n" + "| --- " * len(columns) + "|")
     with torch.no_grad():
         for name, (maker, sizes) in LAYERS.items():
-            layer = prune(maker().to(dtype), args.pattern, args.sparsity)
-            for batch in args.batch or [1, 8]:
-                x = torch.randn(batch, layer.in_channels, *sizes).to(dtype)
+            if args.layer and not any(map(name.startswith, args.layer)):
+                continue
+            layer = prune(maker().to(dtype), args.pattern, args.sparsity).to(args.device)
+            for batch in args.batch or ([1, 32] if args.device == "cuda" else [1, 8]):
+                x = torch.randn(batch, layer.in_channels, *sizes).to(args.device, dtype)
                 for layout in ("first", "last"):
-                    measure(name, layer, x, layout, limit, args.seconds)
+                    measure(name, layer, x, layout, limit, args)
 
 
 if __name__ == "__main__":
