@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _arrays
+from . import _library as lib
 from ._call import PreparedCall
 from ._errors import DTypeError, ShapeError
-from ._kernels import bind_convolution, keep_call
+from ._kernels import bind_convolution, is_refused, keep_call
 from ._matmul import _check_column
 from ._mlir import Body, FunctionText, Scalar, Tensor
 from ._mlir._function import EncodedTensor
 from ._mlir._scalars import compute_type
+from ._module import Function
 from ._records import ProductRecord
 from ._sparse import SparseTensor
 
@@ -54,6 +56,10 @@ class Windows:
         return any((tap - 1) * apart >= step for tap, step, apart in
                    zip(self.taps, self.stride, self.dilation))
 
+    def are_pixels(self) -> bool:
+        """Whether each window is one pixel, of which none is left out."""
+        return all(each == 1 for each in (*self.taps, *self.stride)) and not any(self.padding)
+
 
 @dataclass(frozen=True)
 class Convolution:
@@ -87,7 +93,24 @@ class Convolution:
         return self.shape_of(shape[0], self.w.n, self.windows.places(self.sizes(shape)))
 
 
-def convolve(image: Any, what: Convolution, bias: Any = None) -> Any | None:
+@dataclass(frozen=True)
+class KernelKind:
+    """Which kernels of a GPU will do; all that a CPU has will.
+
+    Attributes:
+        in_place: only one that reads the image itself.
+        otherwise: the strategy of such a kernel, which is taken where the fastest one writes
+            patches to memory and is not estimated to be much faster.
+        without: the strategy that is not to multiply patches from memory.
+    """
+
+    in_place: bool = False
+    otherwise: str | None = None
+    without: str | None = None
+
+
+def convolve(image: Any, what: Convolution, bias: Any = None, kind: KernelKind = KernelKind()
+             ) -> Any | None:
     """The convolution of an image, by a kernel that is compiled for its shape.
 
     Args:
@@ -95,49 +118,83 @@ def convolve(image: Any, what: Convolution, bias: Any = None) -> Any | None:
             or bf16.
         what: with a weight of its type.
         bias: ``[out]`` of its type, or None.
+        kind: which kernels will do.
 
     Returns:
         of the order, the type and the kind of `image`; None where the weight has kernels for
-        `MOST_IMAGES` other images. Sums are of f32.
+        `MOST_IMAGES` other images, or where no kernel will do. Sums are of f32.
 
     Raises:
         ShapeError, DTypeError, DeviceError: an array does not fit.
         CompilerNotFoundError: there is no compiler, and no such kernel in the cache.
     """
-    call = _find_call(image, what, bias)
+    call = _find_call(image, what, bias, kind)
     return None if call is None else call.run([image] if bias is None else [image, bias], None)
+
+
+def has_no_kernel(image: Any, what: Convolution, has_bias: bool, kind: KernelKind) -> bool:
+    """Whether it is known that `convolve` gives None for an image of this shape, as it lies."""
+    view = _arrays.kind_of(image).view(image)
+    return is_refused(what.w, view.device, _key(view.shape, what, has_bias, kind), MOST_IMAGES)
 
 
 def record_of(image: Any, what: Convolution, bias: Any = None) -> ProductRecord:
     """How the same convolution is compiled, and its estimate beside dense weights."""
-    call = _find_call(image, what, bias)
+    call = _find_call(image, what, bias, KernelKind())
     records = [] if call is None else call._bound.function.ops
     return records[0] if records else ProductRecord()
 
 
-def _find_call(image: Any, what: Convolution, bias: Any) -> PreparedCall | None:
+def writes_patches(function: Function, what: Convolution, shape: Sequence[int]) -> bool:
+    """Whether a kernel of a GPU for images of `shape` writes their patches to its memory."""
+    windows = what.windows
+    if windows.are_pixels():
+        return False
+    places = shape[0] * math.prod(windows.places(what.sizes(shape)))
+    # Parts of k have sums of f32 of their own, which are temporary, too.
+    splits = max((record.parameters.get("split_k", 1) for record in function.ops), default=1)
+    sums = 4 * splits * places * what.w.n if splits > 1 else 0
+    patches = lib.ELEMENT_SIZES[what.w.dtype] * places * what.w.k
+    return function.temporary_bytes - sums >= patches
+
+
+def _find_call(image: Any, what: Convolution, bias: Any, of_kernel: KernelKind
+               ) -> PreparedCall | None:
     kind, w = _arrays.kind_of(image), what.w
-    key = ("convolution", what.windows, what.of_weight, what.of_image, type(image),
+    key = ("convolution", of_kernel, what.windows, what.of_weight, what.of_image, type(image),
            kind.signature(image), None if bias is None else kind.signature(bias))
     call = w._prepared.get(key)
     if call is None:
-        call = _prepare(image, what, bias)
+        call = _prepare(image, what, bias, of_kernel)
         if call is not None:
             keep_call(w, key, call)
     return call
 
 
-def _prepare(image: Any, what: Convolution, bias: Any) -> PreparedCall | None:
+def _prepare(image: Any, what: Convolution, bias: Any, kind: KernelKind
+             ) -> PreparedCall | None:
     view, w = _arrays.kind_of(image).view(image), what.w
     _check(view, what)
     arrays = [image]
     if bias is not None:
         _check_column(bias, "bias", view.dtype, w, view)
         arrays.append(bias)
-    key = what.windows, what.of_weight, what.of_image, view.shape, bias is not None
-    bound = bind_convolution(w, view.device, key, MOST_IMAGES,
-                             lambda: _text(view.shape, what, bias is not None))
+    key = _key(view.shape, what, bias is not None, kind)
+
+    def accept(function: Function) -> bool:
+        if not (kind.in_place or kind.without) or not writes_patches(function, what, view.shape):
+            return True
+        return not kind.in_place and function.ops[0].strategy != kind.without
+
+    bound = bind_convolution(
+        w, view.device, key, MOST_IMAGES, lambda: _text(view.shape, what, bias is not None),
+        accept, kind.otherwise)
     return bound and PreparedCall(bound, arrays, [what.result(view.shape)], [view.dtype])
+
+
+def _key(shape: Sequence[int], what: Convolution, has_bias: bool, kind: KernelKind) -> tuple:
+    """What tells a convolution from others with the weight."""
+    return what.windows, what.of_weight, what.of_image, tuple(shape), has_bias, kind
 
 
 def _check(view: _arrays.View, what: Convolution) -> None:

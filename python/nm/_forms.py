@@ -17,7 +17,8 @@ from ._errors import Error
 from ._matmul_text import Product
 from ._module import Function
 
-#: How long a product may take by such a form, over its own.
+#: How long a product may take by such a form, or by another kernel that is asked for, over its
+#: own.
 _SHARED_SHARE = 1.25
 _MOST = 2
 #: How long a call may take to make its form, over the product, for a weight that no few
@@ -165,6 +166,26 @@ def choose_function(own: Function, kept: Iterable[Function], common: str | None,
     if best is None or may_add and time > min(_SHARED_SHARE * _estimate(own), _dense(own)):
         return own
     return best
+
+
+def find_about_as_fast(own: Function, schedule: str | None,
+                       compile_by: Callable[[str], Function | None]) -> Function | None:
+    """The kernel by a schedule, where there is one and `own` is not much faster."""
+    other = None if schedule is None else compile_by(schedule)
+    if other is None or _estimate(other) > _SHARED_SHARE * _estimate(own):
+        return None
+    return other
+
+
+def choose_with_form(own: Function, kept: Iterable[Function],
+                     compile_by: Callable[[str], Function | None]) -> Function | None:
+    """The kernel that a weight takes that is not to be packed in more forms than it may:
+    `own`, or the fastest that reads one of those of `kept`, if there is any."""
+    known = {form_of(function): function for function in kept}
+    known.pop((), None)
+    if form_of(own) in known or len(known) < most_forms():
+        return own
+    return _fastest_reader(known, compile_by)
 
 
 def _fastest_reader(known: dict[tuple, Function],

@@ -11,8 +11,8 @@ from . import _library as lib
 from ._call import PreparedCall
 from ._compile import compile
 from ._errors import CompileError, CompilerNotFoundError, DeviceError
-from ._forms import (can_make, choose_function, common_schedule, is_replaced,
-                     most_forms, should_pack_few)
+from ._forms import (can_make, choose_function, choose_with_form, common_schedule,
+                     find_about_as_fast, is_replaced, most_forms, should_pack_few)
 from ._matmul_text import Product
 from ._module import BoundFunction, Function, Module
 from ._packed import keep_within_limit
@@ -111,13 +111,19 @@ def _bind(product: Product, device: tuple[int, int], rows: int | None, target: s
 
 
 def bind_convolution(w: SparseTensor, device: tuple[int, int], what: Hashable,
-                     most: int, write: Callable[[], str]) -> BoundFunction | None:
+                     most: int, write: Callable[[], str],
+                     accept: Callable[[Function], bool], otherwise: str | None
+                     ) -> BoundFunction | None:
     """A convolution with a weight, compiled where `device` is, with `w` packed for it, which
-    keeps it; None where `w` has kept `most` others.
+    keeps it; None where `w` has kept `most` others, or where no kernel will do.
 
     Args:
         what: tells it from other convolutions with the weight.
         write: gives the module.
+        accept: whether a kernel will do. Of `most` convolutions that have none, no further
+            ones are compiled.
+        otherwise: the schedule of a kernel that is taken where the fastest will not do, and
+            is not estimated to be much faster.
 
     Raises:
         CompilerNotFoundError: there is no compiler, and no such module in the cache.
@@ -125,15 +131,51 @@ def bind_convolution(w: SparseTensor, device: tuple[int, int], what: Hashable,
     key = (device, _IMAGE, what)
     bound = w._bound.get(key)
     if bound is None:
-        if sum(each[:2] == key[:2] for each in list(w._bound)) >= most:
+        if is_refused(w, device, what, most):
             return None
-        target = _target_of(device)
-        function = compile(write(), target, **_host_options(target)).only_function()
+        function = _compile_convolution(w, device, write(), accept, otherwise)
+        if function is None:
+            w._refused[key] = None
+            return None
         bound = function.bind(w, device=device[1], like=_bound_on(w, device))
         w._bound[key] = bound
         _forget_surplus(w, device)
         keep_within_limit(w)
     return bound
+
+
+def is_refused(w: SparseTensor, device: tuple[int, int], what: Hashable, most: int) -> bool:
+    """Whether it is known that there is no such convolution."""
+    key = (device, _IMAGE, what)
+    return key not in w._bound and (key in w._refused or max(
+        _count_images(w._bound, device), _count_images(w._refused, device)) >= most)
+
+
+def _count_images(kept: dict, device: tuple[int, int]) -> int:
+    return sum(key[:2] == (device, _IMAGE) for key in list(kept))
+
+
+def _compile_convolution(w: SparseTensor, device: tuple[int, int], text: str,
+                         accept: Callable[[Function], bool], otherwise: str | None
+                         ) -> Function | None:
+    """The fastest kernel; on a GPU, where the weight has as many packed forms as it may, the
+    fastest that reads one of them."""
+    target = _target_of(device)
+
+    def compile_by(schedule: str) -> Function | None:
+        try:
+            function = compile(text, target, schedule=schedule,
+                               **_host_options(target)).only_function()
+        except (CompileError, CompilerNotFoundError):
+            return None
+        return function if accept(function) else None
+
+    own: Function | None = compile(text, target, **_host_options(target)).only_function()
+    if not accept(own):
+        own = find_about_as_fast(own, otherwise, compile_by)
+    if own is None or device[0] != lib.CUDA:
+        return own
+    return choose_with_form(own, [other.function for other in _bound_on(w, device)], compile_by)
 
 
 def _bound_on(w: SparseTensor, device: tuple[int, int]) -> list[BoundFunction]:

@@ -47,6 +47,7 @@ def free_packed(*weights: SparseTensor) -> int:
         w._drop_calls()
         w._prepared.clear()
         w._bound.clear()
+        w._refused.clear()
         w._retired = None
     return before
 

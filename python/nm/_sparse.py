@@ -62,6 +62,8 @@ class SparseTensor:
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}
+        # Keys of functions that it was found to have no kernels for.
+        self._refused: dict = {}
         # Bound functions of a GPU that are not called any more, where someone wants to
         # write to all packed forms that CUDA graphs may read.
         self._retired: list | None = None

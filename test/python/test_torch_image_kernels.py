@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
 from nm import _convolve, _kernels  # noqa: E402
-from nm.torch import NMConv1d, NMConv2d, NMConv3d, _convolution, _image_kernels  # noqa: E402
+from nm.torch import NMConv1d, NMConv2d, NMConv3d, _convolution, _image_kernels, _image_ways  # noqa: E402
 from nm.torch._weights import find_weight  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
@@ -82,7 +82,7 @@ def layouts(x):
 @pytest.fixture
 def any_size(monkeypatch):
     """Small images have kernels, too."""
-    monkeypatch.setattr(_image_kernels, "_FEW_ELEMENTS", 1)
+    monkeypatch.setattr(_image_ways, "_FEW_ELEMENTS", 1)
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ def ways(monkeypatch):
     taken = []
     find, patches = _image_kernels.convolve, _convolution.patches
 
-    def convolve(image, what, bias=None):
+    def convolve(image, what, *given):
         taken.append(what.of_image)
-        return find(image, what, bias)
+        return find(image, what, *given)
 
     monkeypatch.setattr(_image_kernels, "convolve", convolve)
     monkeypatch.setattr(_convolution, "patches",

@@ -92,7 +92,7 @@ def convolve_groups(image: Tensor, values: Tensor, indices: Tensor, form: str,
     whole = whole_weight(values, indices, form, groups, image.shape[1] // groups)
     if image.dtype != values.dtype:
         whole = convert_weight(whole, image.dtype)
-    y = convolve_known(image.contiguous(), Convolution(whole, windows), bias)
+    y = convolve_known(image, Convolution(whole, windows), bias)
     if y is not None:
         return y
     dense = decompress(values, indices, form).to(image.dtype)

@@ -3,7 +3,7 @@
 A convolution is a product of patches of its image with its filter. Here the filter is the
 weight ``[out, taps and channels]`` of an nn.Linear, which an NMLinear can replace. In an
 exported model it is one operator, whose patches are made tile by tile. Called from PyTorch it is a
-kernel for the image's shape, as _image_kernels.py says, or a product of patches. Of a
+kernel for the image's shape, as _image_ways.py says, or a product of patches. Of a
 convolution in groups the channels are those of one group.
 """
 
@@ -28,9 +28,10 @@ from ._device_hooks import (ATTRIBUTES, change_class, is_forward_own,
                             why_forward_is_not_own)
 from ._fast import is_plain_but_for_autocast
 from ._image_kernels import convolve_layer
+from ._image_ways import LAST, is_on_gpu, ways_of
 from ._linear import NMLinear, _is_exporting
-from ._op import check_types, linear_of_tensors
-from ._weights import parse_form
+from ._op import check_types
+from ._weights import LOWER_TYPES, parse_form
 
 _PART = "product"
 # The attribute with the weight that the module had before its product was a layer.
@@ -121,7 +122,10 @@ class _Convolution(nn.Module):
             return self._as_operator(*self._padded_alike(image), self.bias)
         if self.groups != 1:
             return self._in_groups(image)
-        y = None if torch.compiler.is_compiling() else self._by_kernel(image)
+        if torch.compiler.is_compiling():
+            y = self._traced(image)
+        else:
+            y = self._by_kernel(image)
         if y is not None:
             return y
         return self._modules[_PART](patches(image, self)).movedim(-1, 1)
@@ -129,9 +133,7 @@ class _Convolution(nn.Module):
     def _by_kernel(self, image: Tensor) -> Tensor | None:
         """Without groups, by nm's kernel for the image; None where patches are multiplied."""
         part = self._modules[_PART]
-        if (not image.is_cpu or not self._is_plain() or part._fused is not None
-                or not self._has_plain_part() or self._is_of_pytorch(image)
-                or not image.dim() == len(self.kernel_size) + 2):
+        if not self._may_have_kernel(image):
             return None
         values, indices, bias = part.values, part.indices, part.bias
         lower = check_types(image, values)
@@ -139,9 +141,33 @@ class _Convolution(nn.Module):
         if lower is not None:
             image, bias = image.to(lower), None if bias is None else bias.to(lower)
         y = convolve_layer(image, values, indices, part._form, bias, self._windows(padding))
-        if y is not None and lower is None and not part._is_mapped:
+        if y is not None and lower is None and not part._is_mapped and not (
+                values.is_cuda and torch.is_grad_enabled()):
             part._move_out(values, indices)
         return y
+
+    def _traced(self, image: Tensor) -> Tensor | None:
+        """In a graph of torch.compile, the operator of nm's kernel; None where patches are
+        traced: on a CPU, and where it is not known before that a GPU has a kernel."""
+        if not is_on_gpu(image) or not self._may_have_kernel(image):
+            return None
+        part = self._modules[_PART]
+        lower = check_types(image, part.values)
+        image, padding = self._padded_alike(image)
+        bias = part.bias
+        if lower is not None:
+            image, bias = image.to(lower), None if bias is None else bias.to(lower)
+        ways = ways_of(image, part.pattern, self._windows(padding))
+        if not ways or part.pattern.is_unstructured and image.shape[0] > 1:
+            return None
+        return self._as_operator(image, padding, bias, is_last=ways[0][0] == LAST)
+
+    def _may_have_kernel(self, image: Tensor) -> bool:
+        """Whether nothing but the convolution is asked for, in a type of nm's."""
+        part = self._modules[_PART]
+        return ((image.is_cpu or image.is_cuda) and self._is_plain() and part._fused is None
+                and self._has_plain_part() and not self._is_of_pytorch(image)
+                and image.dim() == len(self.kernel_size) + 2)
 
     def _windows(self, padding: list[int]) -> Windows:
         return Windows(tuple(self.kernel_size), tuple(self.stride), tuple(padding),
@@ -226,11 +252,12 @@ class _Convolution(nn.Module):
             part._forward_hooks or part._forward_pre_hooks or part.activation
             or part._shards is not None)
 
-    def _as_operator(self, image: Tensor, padding: list[int], bias: Tensor | None) -> Tensor:
+    def _as_operator(self, image: Tensor, padding: list[int], bias: Tensor | None,
+                     is_last: bool = False) -> Tensor:
         part = self._modules[_PART]
         return _operator(image, part.values, part.indices, part._form, bias,
                          list(self.kernel_size), list(self.stride), padding,
-                         list(self.dilation), self.groups)
+                         list(self.dilation), self.groups, *([True] if is_last else []))
 
     def state_dict(self, *args: Any, **options: Any) -> Any:
         """A dense product has the names and the shape of the convolution's weight."""
@@ -267,11 +294,11 @@ class NMConv2d(_Convolution, nn.Conv2d):
     weight is ``[out, taps, in / groups]``, and so is the pattern.
 
     nm.torch.sparsify makes it of an nn.Conv2d, and nm.torch.densify makes that again.
-    Without gradients a layer on a CPU mostly makes no patches: for the first images of eight
-    shapes a kernel is compiled that reads the image, of f32, f16 or bf16. Other images, and
-    images that need a gradient, have patches, which are a tensor of PyTorch's. Groups have such
-    kernels on a GPU, too, in which all groups are one product; other images and gradients
-    have PyTorch's own convolution with the dense weight.
+    Without gradients a layer mostly makes no patches by PyTorch: for the first images of eight
+    shapes a kernel is compiled, of f32, f16 or bf16, most of which read the image. Other images,
+    and images that need a gradient, have patches, which are a tensor of PyTorch's. Groups have
+    kernels for all such images; others, and gradients, have PyTorch's own convolution with the
+    dense weight.
 
     Args:
         in_channels, out_channels, kernel_size: as of nn.Conv2d, as are `stride`,
@@ -437,25 +464,29 @@ def convolution_of_stored(model: nn.Module, name: str) -> str | None:
 _library = torch.library.Library("nm", "FRAGMENT")
 _library.define("convolution(Tensor image, Tensor values, Tensor indices, str form, "
                 "Tensor? bias, int[] taps, int[] stride, int[] padding, int[] dilation, "
-                "int groups=1) -> Tensor")
+                "int groups=1, bool channels_last=False) -> Tensor")
 
 
 def _convolve(image: Tensor, values: Tensor, indices: Tensor, form: str,
               bias: Tensor | None, taps: list[int], stride: list[int],
-              padding: list[int], dilation: list[int], groups: int = 1) -> Tensor:
+              padding: list[int], dilation: list[int], groups: int = 1,
+              channels_last: bool = False) -> Tensor:
     windows = Windows(*map(tuple, (taps, stride, padding, dilation)))
     if groups != 1:
         return convolve_groups(image, values, indices, form, bias, windows, groups)
-    y = None
-    if image.dtype == values.dtype and check_types(image, values) is None:
-        y = convolve_layer(image, values, indices, form, bias, windows)
+    # A graph has the casts of torch.autocast, which is not in force where the graph runs.
+    lower = check_types(image, values) if image.dtype not in LOWER_TYPES else None
+    if lower is not None:
+        image, bias = image.to(lower), None if bias is None else bias.to(lower)
+    y = convolve_layer(image, values, indices, form, bias, windows)
     if y is None:
         padded = _padded(image, [side for pad in reversed(padding) for side in (pad, pad)])
-        y = linear_of_tensors(_windows(padded, taps, stride, dilation), values, indices, form,
-                              bias, None).movedim(-1, 1)
-    return y.contiguous()
+        y = _multiply(_windows(padded, taps, stride, dilation), values, indices, form, bias,
+                      "").movedim(-1, 1)
+    return y.movedim(1, -1).contiguous().movedim(-1, 1) if channels_last else y.contiguous()
 
 
+_multiply = torch.ops.nm.linear.default
 for _key in ("CPU", "CUDA"):
     _library.impl("convolution", _convolve, _key)
 _operator = torch.ops.nm.convolution.default
@@ -463,7 +494,9 @@ _operator = torch.ops.nm.convolution.default
 
 @torch.library.register_fake("nm::convolution", lib=_library)
 def _fake_convolution(image, values, indices, form, bias, taps, stride, padding,
-                      dilation, groups=1):
+                      dilation, groups=1, channels_last=False):
     _, (out, _) = parse_form(form)
     places = Windows(taps, stride, padding, dilation).places(image.shape[2:])
+    if channels_last:
+        return image.new_empty((image.shape[0], *places, out)).movedim(-1, 1)
     return image.new_empty((image.shape[0], out, *places))

@@ -48,7 +48,8 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
 def _nm_convolution(c: Context, x: Tensor | Constant, values: Constant,
                     indices: Constant, form: str, bias: Tensor | Constant | None,
                     taps: Sequence[int], stride: Sequence[int], padding: Sequence[int],
-                    dilation: Sequence[int], groups: int = 1) -> Tensor:
+                    dilation: Sequence[int], groups: int = 1,
+                    channels_last: bool = False) -> Tensor:
     places = _Places.of(taps, stride, padding, dilation)
     padded = places.pad(c, c.tensor(x), 0)
     if groups != 1:
