@@ -8,6 +8,7 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -166,6 +167,20 @@ namespace {
 /// cuTensorMapEncodeIm2col; PTX ISA, "Im2col mode").
 struct PixelLimits {
   int64_t least, most, offset;
+
+  bool hasCorner(int64_t corner) const {
+    return corner >= least && corner <= most;
+  }
+  bool hasSteps(int64_t step, int64_t places) const {
+    constexpr int64_t kMostStep = 8;
+    return step <= kMostStep && places <= std::numeric_limits<int32_t>::max();
+  }
+  /// Whether `count` taps, `apart` from one another, are no further than
+  /// offsets.
+  bool hasTaps(int64_t apart, int64_t count) const {
+    return apart <= offset && count <= offset + 1 &&
+           apart * (count - 1) <= offset;
+  }
 };
 
 /// Patches [m x k] as boxes of pixels.
@@ -252,13 +267,13 @@ bool PixelBoxFinder::takeChannels(int64_t channels) {
 }
 
 bool PixelBoxFinder::takePixels(unsigned dim) {
-  constexpr int64_t kMostStep = 8;
+  PixelLimits limits = getPixelLimits(shape.size() - 2);
   SmallVector<int64_t> factors = getFactors(map, dim);
   std::optional<unsigned> place = findOne(factors, 0, beginOfK),
                           tap = findOne(factors, beginOfK, end);
   if (!place || !tap)
     return false;
-  int64_t step = 1, places = 1, reach = 0;
+  int64_t step = 1, places = 1, lower = factors.back();
   if (*place != beginOfK) {
     step = factors[*place];
     places = loops[*place];
@@ -266,17 +281,17 @@ bool PixelBoxFinder::takePixels(unsigned dim) {
       return false;
   }
   if (*tap != end) {
-    reach = factors[*tap] * (loops[*tap] - 1);
     taken.set(*tap);
+    if (!limits.hasTaps(factors[*tap], loops[*tap]))
+      return false;
   }
-  int64_t lower = factors.back(),
-          upper = lower + step * (places - 1) - (shape[dim] - 1);
+  if (!limits.hasCorner(lower) || !limits.hasSteps(step, places))
+    return false;
+  int64_t upper = lower + step * (places - 1) - (shape[dim] - 1);
   boxes.lower.push_back(lower);
   boxes.upper.push_back(upper);
   boxes.steps.push_back(step);
-  PixelLimits limits = getPixelLimits(shape.size() - 2);
-  return step <= kMostStep && reach <= limits.offset && lower >= limits.least &&
-         lower <= limits.most && upper >= limits.least && upper <= limits.most;
+  return limits.hasCorner(upper);
 }
 
 std::optional<PixelBoxes> PixelBoxFinder::find(int64_t channels) {

@@ -230,6 +230,22 @@ func.func @tensor_map_c3_steps(%a: memref<2x9x9x64xf16>) {
 
 // -----
 
+func.func @tensor_map_c3_far(%a: memref<2x9x9x64xf16>) {
+  // expected-error @+1 {{expected corners of -32768 to 32767, but got [-1, 32768]}}
+  %map = nm.tensor_map %a box [1, 1, 4, 64] pixels [-1, -1] to [-1, 32768] step [1, 1] : memref<2x9x9x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c3_steps_alone(%a: memref<2x9x9x64xf16>) {
+  // expected-error @+1 {{expected pixels of an image of at least 3 dimensions, and two corners and steps}}
+  %map = "nm.tensor_map"(%a) {box = array<i64: 1, 1, 4, 64>, steps = array<i64: 1, 1>} : (memref<2x9x9x64xf16>) -> vector<16xi64>
+  return
+}
+
+// -----
+
 func.func @tensor_map_c3_box(%a: memref<2x9x9x64xf16>) {
   // expected-error @+1 {{expected a box of places and channels alone, but got [1, 2, 4, 64]}}
   %map = nm.tensor_map %a box [1, 2, 4, 64] pixels [-1, -1] to [-1, -1] step [1, 1] : memref<2x9x9x64xf16> -> vector<16xi64>

@@ -27,8 +27,8 @@ def NM_TensorMapOp : NM_Op<"tensor_map", [Pure]> {
     * (C2) `box` has as many sizes, each 1 to 256, of which the last takes a
       multiple of 16 bytes, and 32, 64 or 128 with `swizzled`.
     * (C3) an image has 3 to 5 dimensions; `lower`, `upper` and `steps` have a
-      number for each dimension of pixels, steps of 1 to 8, and the sizes of a
-      box that are of other dimensions are 1.
+      number for each dimension of pixels, corners of 16 bits and steps of 1 to
+      8, and the sizes of a box that are of other dimensions are 1.
 
     ```mlir
     %map = nm.tensor_map %a box [256, 64] swizzled : memref<?x4096xf16> -> vector<16xi64>

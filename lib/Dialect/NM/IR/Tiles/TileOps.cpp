@@ -267,10 +267,10 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
 
 /// (C3).
 static LogicalResult verifyPixels(TensorMapOp op) {
-  constexpr int64_t kLeastRank = 3, kMostStep = 8;
+  constexpr int64_t kLeastRank = 3, kMostStep = 8, kMostCorner = 32767;
   int64_t rank = cast<MemRefType>(op.getTensor().getType()).getRank();
   auto pixels = size_t(rank - 2);
-  if (rank < kLeastRank || !op.getLower() || !op.getUpper() ||
+  if (rank < kLeastRank || !op.getLower() || !op.getUpper() || !op.getSteps() ||
       op.getLower()->size() != pixels || op.getUpper()->size() != pixels ||
       op.getSteps()->size() != pixels)
     return op.emitOpError()
@@ -283,6 +283,12 @@ static LogicalResult verifyPixels(TensorMapOp op) {
                    [](int64_t step) { return step < 1 || step > kMostStep; }))
     return op.emitOpError() << "expected steps of 1 to " << kMostStep
                             << ", but got [" << steps << "]";
+  for (ArrayRef<int64_t> corners : {*op.getLower(), *op.getUpper()})
+    for (int64_t corner : corners)
+      if (corner < -kMostCorner - 1 || corner > kMostCorner)
+        return op.emitOpError()
+               << "expected corners of " << -kMostCorner - 1 << " to "
+               << kMostCorner << ", but got [" << corners << "]";
   if (llvm::any_of(op.getBox().drop_back(2),
                    [](int64_t size) { return size != 1; }))
     return op.emitOpError() << "expected a box of places and channels alone, "
@@ -316,7 +322,8 @@ LogicalResult TensorMapOp::verify() {
   if (bytes % kBulkUnitBytes != 0)
     return emitOpError() << "expected rows of a box to take a multiple of "
                          << kBulkUnitBytes << " bytes, but got " << bytes;
-  return isOfPixels() ? verifyPixels(*this) : success();
+  bool hasPixels = getLower() || getUpper() || getSteps();
+  return hasPixels ? verifyPixels(*this) : success();
 }
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
