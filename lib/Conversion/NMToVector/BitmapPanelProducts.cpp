@@ -215,7 +215,7 @@ Value BitmapPanelProducts::loadFirst(Value panel) {
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
 }
 
-/// Of vector `vector` of a step.
+/// Loads the bits of vector `vector` of a step.
 BitmapPanelProducts::Bits BitmapPanelProducts::loadBits(Value panel, Value step,
                                                         int64_t vector) {
   int64_t bits = form.vectorBits();
