@@ -184,6 +184,7 @@ static const char *const kAttributes[] = {
     "#nm.sparse_operand<wgmma_pairs, splits = 3>",
     "#nm.bitmap",
     "#nm.columns<kept = 50, tile_rows = 300>",
+    "#nm.bitmap_panels<kept = 50, word_rows = 2>",
     "#nm.ell<steps = 4, bits = 8, parts = 2>",
     "#nm.encoding<unstructured, kept = 9, dim = 1>",
     "#nm.quantization<bits = 4, group = 128>",
