@@ -95,8 +95,7 @@ def test_layers(number, dtype):
     note = f"NM_TEST_SEED={SEED}: {layer} {x.shape}"
     layer = layer.to(DEVICE)
     with torch.no_grad():
-        for image in layouts(x):
-            image = image.to(DEVICE)
+        for image in layouts(x.to(DEVICE)):
             before = image.clone()
             y = layer(image)
             assert y.dtype == dtype and y.device == image.device, note
@@ -116,8 +115,8 @@ def test_layers_in_groups(pattern, dtype):
     expected = exact(layer, x)
     layer = layer.to(DEVICE)
     with torch.no_grad():
-        for image in layouts(x):
-            assert error(layer(image.to(DEVICE)).cpu(), expected) < LIMITS[dtype]
+        for image in layouts(x.to(DEVICE)):
+            assert error(layer(image).cpu(), expected) < LIMITS[dtype]
 
 
 #: The type, the pattern, the filter, its stride; the ways of both layouts.
@@ -483,7 +482,8 @@ def test_streams_and_memory():
     """Calls run on PyTorch's current stream and wait for nothing, and take no memory but the
     result's, which is PyTorch's."""
     layer, x, expected = layer_on_device()
-    layer(x)
+    # Loads all kernels, for which a device may be waited for.
+    layer(x * 2)
     torch.cuda.synchronize()
     held, free = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()[0]
     torch.cuda.set_sync_debug_mode("error")
@@ -491,7 +491,7 @@ def test_streams_and_memory():
         stream, results = torch.cuda.Stream(), []
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            torch.cuda._sleep(100_000_000)
+            torch.cuda._sleep(1_000_000_000)
             changed = x * 2
             y = layer(changed)
             assert not stream.query(), "the call waited for the stream"

@@ -71,7 +71,7 @@ def layouts(x):
     its last two dimensions the other way round."""
     yield x
     yield x.movedim(1, -1).contiguous().movedim(-1, 1)
-    wide = torch.full((*x.shape[:-1], x.shape[-1] + 3), float("nan"), dtype=x.dtype)
+    wide = x.new_full((*x.shape[:-1], x.shape[-1] + 3), float("nan"))
     wide[..., 2:-1] = x
     yield wide[..., 2:-1]
     last = wide.movedim(1, -1).contiguous().movedim(-1, 1)
