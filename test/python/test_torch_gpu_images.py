@@ -485,7 +485,7 @@ def test_streams_and_memory():
     # Loads all kernels, for which a device may be waited for.
     layer(x * 2)
     torch.cuda.synchronize()
-    held, free = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()[0]
+    held = torch.cuda.memory_allocated()
     torch.cuda.set_sync_debug_mode("error")
     try:
         stream, results = torch.cuda.Stream(), []
@@ -506,8 +506,10 @@ def test_streams_and_memory():
     for _ in range(20):
         layer(x)
     torch.cuda.synchronize()
-    # What PyTorch's allocator reserved for the result and twice the image.
-    assert free - torch.cuda.mem_get_info()[0] <= 1 << 25
+    assert torch.cuda.memory_allocated() - held == y.nbytes
+    part = layer.product
+    (bound,) = find_weight(part.values, part.indices, part._form)._bound.values()
+    assert bound.function.temporary_bytes == 0
 
 
 @needs_device
