@@ -1,11 +1,12 @@
 """Times networks of images from end to end, pruned, beside PyTorch.
 
 usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--sparsity 0.9]
-                           [--pattern 8:32]
+                           [--pattern 8:32] [--type f16 --batch 32]
 
 Weights are random; convolutions are pruned anywhere, but for the first and depthwise ones, or to
 --pattern. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is
-dense, in f32 and on a GPU with TF32, with images in planes and with channels last. A time is the
+dense, in f32 and on a GPU with TF32, with images in planes and with channels last; in f16, by
+`torch.compile` with channels last, too. A time is the
 median of replayed CUDA graphs, in microseconds, or on a CPU the least of calls by two threads that
 take turns: pin these to two cores, as `taskset -c 0,1` does. There, PyTorch's network is timed as it
 is and as `torch.jit.optimize_for_inference` makes it, with batch normalization in the filters.
@@ -27,6 +28,7 @@ from torch import nn
 # Of PyTorch's times, without and with TF32.
 NAMES = {allow_tf32: [f"PyTorch {kind}", f"PyTorch {kind}, channels last"]
          for allow_tf32, kind in ((False, "f32"), (True, "TF32"))}
+TYPES = {"f32": torch.float32, "f16": torch.float16}
 NETWORKS = {
     "resnet18": lambda: transformers.ResNetForImageClassification(transformers.ResNetConfig(
         layer_type="basic", depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512],
@@ -83,6 +85,15 @@ def time_on_gpu(call, replays=30):
     return statistics.median(times)
 
 
+def time_compiled(network, x):
+    """By torch.compile, with channels last."""
+    network.to(memory_format=torch.channels_last)
+    compiled, image = torch.compile(network), x.to(memory_format=torch.channels_last)
+    time = time_on_gpu(lambda: compiled(image))
+    network.to(memory_format=torch.contiguous_format)
+    return time
+
+
 def time_dense(network, x, allow_tf32):
     """With images in planes and with channels last."""
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = allow_tf32
@@ -116,11 +127,16 @@ def time_network(exported, x, dense_calls):
 
 
 def measure(name, args):
-    network = make_network(name).to(args.target)
-    x = torch.randn(1, 3, 224, 224, device=args.target)
+    dtype = TYPES[args.type]
+    network = make_network(name).to(args.target, dtype)
+    x = torch.randn(args.batch, 3, 224, 224, device=args.target, dtype=dtype)
     line, dense_calls = {"network": name}, {}
     if args.target == "cpu":
         dense_calls = calls_of_dense(network, x)
+    elif args.type == "f16":
+        names = "PyTorch f16", "PyTorch f16, channels last"
+        line |= dict(zip(names, time_dense(network, x, allow_tf32=False)))
+        line["torch.compile"] = time_compiled(network, x)
     else:
         for allow_tf32, names in NAMES.items():
             line |= dict(zip(names, time_dense(network, x, allow_tf32)))
@@ -133,7 +149,7 @@ def measure(name, args):
         line["export and compile, s"] = time.perf_counter() - begin
         expected, got = network(x).double(), exported(x).double()
         line["error"] = ((got - expected).norm() / expected.norm()).item()
-        assert line["error"] < 1e-4, line
+        assert line["error"] < (1e-4 if args.type == "f32" else 2e-3), line
         line |= time_network(exported, x, dense_calls)
     print({key: f"{cell:.3g}" if key == "error" else f"{cell:.1f}" if key != "network" else cell
            for key, cell in line.items()}, flush=True)
@@ -145,6 +161,8 @@ def main():
     parser.add_argument("--network", action="append", choices=list(NETWORKS))
     parser.add_argument("--pattern", default="unstructured")
     parser.add_argument("--sparsity", type=float, default=0.9, help="of unstructured weights")
+    parser.add_argument("--type", choices=TYPES, default="f32")
+    parser.add_argument("--batch", type=int, default=1)
     args = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cudnn.benchmark = True
