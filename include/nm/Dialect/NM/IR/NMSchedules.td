@@ -128,8 +128,8 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
     rows at a time, or, where that has one row, along the weights of a column.
 
     With `kept` and `word_rows` they are packed as `#nm.bitmap_panels`. Vectors
-    run along n: they are expanded once for `thread` rows of m, at most 6, whose
-    sums are in registers. Lanes without a weight take no part in a product.
+    run along n: they are expanded once for `thread` rows of m, at most 10,
+    whose sums are in registers. Lanes without a weight take no part in a product.
 
     ```mlir
     #nm.vector<block = [256, 512, 4096], thread = [64, 1], kept = 1677721,
