@@ -48,9 +48,10 @@ namespace cl = llvm::cl;
 namespace {
 /// Where upstream's own code dies of what has nothing to do with ours: of ops
 /// of other dialects between transform ops, and of malformed arrays of
-/// integers.
+/// integers, or of arrays of indices.
 constexpr StringRef kUpstream[] = {
     "mlir::transform::TransformState::applyTransform",
+    "mlir::detail::Parser::parseDenseArrayAttr",
     "mlir::linalg::TransposeOp::parse",
     "mlir::linalg::BroadcastOp::parse",
     "mlir::LLVM::ExtractValueOp::parse",

@@ -144,10 +144,13 @@ static bool canExpand(ElementType type) {
   return __builtin_cpu_supports("avx512f");
 }
 
-/// Weights that are constants, or loaded, of any number that is not zero.
+/// Weights that are constants, or loaded, of any number that is not zero. Of
+/// six products three are expanded on the average, and of one seed in twenty
+/// none: 24 are drawn.
 TEST_P(ModelTest, FewRowsOfUnstructuredAgreeWithFloat64) {
+  constexpr int64_t kProducts = 24;
   std::vector<ModelCase> cases;
-  for (int64_t i = 0; i < kFewCases; ++i) {
+  for (int64_t i = 0; i < kProducts; ++i) {
     Random random(8000000 + i * 10 + int64_t(GetParam()));
     ModelCase model;
     do
