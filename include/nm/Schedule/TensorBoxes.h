@@ -11,6 +11,10 @@ namespace nm {
 /// driver API, cuTensorMapEncodeTiled).
 inline constexpr int64_t kMaxBoxRows = 256;
 
+/// The most pixels from one place of a convolution's output to the next in a
+/// tensor map of pixels (CUDA driver API, cuTensorMapEncodeIm2col).
+inline constexpr int64_t kMaxPixelStep = 8;
+
 /// The channels of one tap that a box of an image's pixels has, in bytes.
 inline constexpr int64_t kPixelBytes = 128;
 

@@ -90,8 +90,7 @@ Value BitmapAccess::kOf(Value row, Value column) {
   Place place = placeOf(row, column);
   Value isKept =
       emitter.less(emitter.index(0), loadBit(place, place.number.value));
-  return arith::SelectOp::create(emitter.builder, emitter.loc, isKept, row,
-                                 emitter.index(::nm::kMaxSize));
+  return selectKeptRow(emitter, isKept, row);
 }
 
 std::unique_ptr<WeightAccess>

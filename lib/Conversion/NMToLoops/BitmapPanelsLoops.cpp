@@ -26,7 +26,6 @@ struct BitOfStep {
   }
 };
 
-/// A row of k that is not kept stands for one past all.
 class PanelsAccess : public WeightAccess {
 public:
   PanelsAccess(LoopEmitter &emitter, BitmapPanels form, Value values,
@@ -85,8 +84,7 @@ Value PanelsAccess::value(Value row, Value column) {
 Value PanelsAccess::kOf(Value row, Value column) {
   auto [panel, bit] = findBit(row, column);
   Value isKept = emitter.less(emitter.index(0), loadBit(panel, bit));
-  return arith::SelectOp::create(emitter.builder, emitter.loc, isKept, row,
-                                 emitter.index(::nm::kMaxSize));
+  return selectKeptRow(emitter, isKept, row);
 }
 
 std::unique_ptr<WeightAccess>

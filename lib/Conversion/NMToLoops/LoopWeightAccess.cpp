@@ -143,6 +143,11 @@ private:
 };
 } // namespace
 
+Value mlir::nm::selectKeptRow(LoopEmitter &emitter, Value isKept, Value row) {
+  return arith::SelectOp::create(emitter.builder, emitter.loc, isKept, row,
+                                 emitter.index(::nm::kMaxSize));
+}
+
 std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
                                                 const ::nm::Pattern &pattern,
                                                 PackedFormAttrInterface form,

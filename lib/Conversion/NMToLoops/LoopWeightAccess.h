@@ -63,6 +63,9 @@ public:
   virtual Value kOf(Value row, Value column) = 0;
 };
 
+/// What kOf returns for a row of k: `row` if `isKept` holds, else a k past all.
+Value selectKeptRow(LoopEmitter &emitter, Value isKept, Value row);
+
 /// Weights in the form of #nm.bitmap. Their rows are all of k.
 std::unique_ptr<WeightAccess> getBitmapAccess(LoopEmitter &emitter,
                                               const ::nm::Pattern &pattern,

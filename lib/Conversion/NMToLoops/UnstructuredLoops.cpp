@@ -193,8 +193,7 @@ public:
   Value kOf(Value row, Value column) override {
     Value isKept =
         emitter.less(findPlace(row, column), emitter.index(form.kept));
-    return arith::SelectOp::create(emitter.builder, emitter.loc, isKept, row,
-                                   emitter.index(::nm::kMaxSize));
+    return selectKeptRow(emitter, isKept, row);
   }
 
 private:

@@ -64,6 +64,7 @@ private:
                               Value endStep, ArrayRef<Value> promoted);
   SmallVector<Value> addStep(const RegisterTile &registers, Value step,
                              ArrayRef<Value> before);
+  Value loadNumber(Value memref, ValueRange place, Type type, int64_t count);
   Value loadFirst(Value panel);
   Bits loadBits(Value panel, Value step, int64_t vector);
   Value expandWeights(Value mask, Value place);
@@ -137,7 +138,8 @@ void BitmapPanelProducts::sumRows(Value panel, Value firstRow, int64_t count) {
 // Rows of A
 //===----------------------------------------------------------------------===//
 
-/// What stands behind the end of k meets no weight.
+/// Copies the rows of A. Elements of the copy behind the end of k are left as
+/// they are: no weight is multiplied by them.
 void BitmapPanelProducts::copyRows() {
   Type type = form.wordRows == 1 ? e.accumulator : element;
   int64_t width = llvm::alignTo(tile.k, e.lanes * form.wordRows);
@@ -185,16 +187,26 @@ void BitmapPanelProducts::copyElement(Value row, Value k) {
   memref::StoreOp::create(e.b, value, rowsOfA, ValueRange{row, k});
 }
 
+/// `count` elements of `type` from `place` of `memref` on, as the bits of one
+/// integer.
+Value BitmapPanelProducts::loadNumber(Value memref, ValueRange place, Type type,
+                                      int64_t count) {
+  Value loaded = vector::LoadOp::create(e.b, VectorType::get({count}, type),
+                                        memref, place);
+  Type integer =
+      e.b.getIntegerType(unsigned(count) * type.getIntOrFloatBitWidth());
+  return vector::ExtractOp::create(
+      e.b,
+      vector::BitCastOp::create(e.b, VectorType::get({1}, integer), loaded),
+      ArrayRef<int64_t>{0});
+}
+
 /// The rows of A of `step` in all lanes: a float, or the bits of a word.
 Value BitmapPanelProducts::loadWord(Value row, Value step) {
   if (form.wordRows == 1)
     return e.broadcast(e.loadScalar(rowsOfA, {row, step}));
-  Value loaded = vector::LoadOp::create(
-      e.b, VectorType::get({form.wordRows}, element), rowsOfA,
-      ValueRange{row, e.mul(step, form.wordRows)});
-  auto word = VectorType::get({1}, e.b.getI32Type());
-  Value bits = vector::ExtractOp::create(
-      e.b, vector::BitCastOp::create(e.b, word, loaded), ArrayRef<int64_t>{0});
+  Value bits = loadNumber(rowsOfA, {row, e.mul(step, form.wordRows)}, element,
+                          form.wordRows);
   return vector::BroadcastOp::create(
       e.b, VectorType::get({e.lanes}, e.b.getI32Type()), bits);
 }
@@ -205,13 +217,9 @@ Value BitmapPanelProducts::loadWord(Value row, Value step) {
 
 /// Where the values of a panel begin.
 Value BitmapPanelProducts::loadFirst(Value panel) {
-  auto bytes = VectorType::get({BitmapPanels::kListBytes}, e.b.getI8Type());
-  auto word = VectorType::get({1}, e.b.getI32Type());
   Value zero = e.index(0);
-  Value loaded = vector::LoadOp::create(e.b, bytes, tile.lists,
-                                        ValueRange{panel, zero, zero});
-  Value number = vector::ExtractOp::create(
-      e.b, vector::BitCastOp::create(e.b, word, loaded), ArrayRef<int64_t>{0});
+  Value number = loadNumber(tile.lists, {panel, zero, zero}, e.b.getI8Type(),
+                            BitmapPanels::kListBytes);
   return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), number);
 }
 
@@ -219,14 +227,11 @@ Value BitmapPanelProducts::loadFirst(Value panel) {
 BitmapPanelProducts::Bits BitmapPanelProducts::loadBits(Value panel, Value step,
                                                         int64_t vector) {
   int64_t bits = form.vectorBits();
-  Value bytes = vector::LoadOp::create(
-      e.b, VectorType::get({bits / 8}, e.b.getI8Type()), tile.indices,
-      ValueRange{panel, step, e.index(vector * bits / 8)});
-  Type integer = e.b.getIntegerType(unsigned(bits)),
+  Value number =
+      loadNumber(tile.indices, {panel, step, e.index(vector * bits / 8)},
+                 e.b.getI8Type(), bits / 8);
+  Type integer = number.getType(),
        atLeast32 = e.b.getIntegerType(unsigned(std::max<int64_t>(bits, 32)));
-  Value number = vector::ExtractOp::create(
-      e.b, vector::BitCastOp::create(e.b, VectorType::get({1}, integer), bytes),
-      ArrayRef<int64_t>{0});
   if (integer != atLeast32)
     number = arith::ExtUIOp::create(e.b, atLeast32, number);
   // LLVM would make a mask of bytes in a vector through memory.

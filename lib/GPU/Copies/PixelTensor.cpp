@@ -11,9 +11,7 @@ std::optional<PixelTensor> PixelTensor::find(Value tensor, int64_t channels) {
   auto patches = tensor.getDefiningOp<PatchesOp>();
   if (!patches)
     return std::nullopt;
-  std::optional<PixelBoxes> boxes =
-      findPixelBoxes(patches.getMap(), patches.getLoops(), patches.getGroups(),
-                     patches.getImageType().getShape(), channels);
+  std::optional<PixelBoxes> boxes = findPixelBoxes(patches, channels);
   if (!boxes)
     return std::nullopt;
   return PixelTensor(patches, std::move(*boxes));

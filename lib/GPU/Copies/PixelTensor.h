@@ -27,7 +27,8 @@ public:
   struct Operands {
     SmallVector<Value> coordinates, offsets;
   };
-  /// Those of the box whose first element is at `at` of the patches.
+  /// The operands of the copy of a box whose first element is at `at` of the
+  /// patches.
   Operands locate(ThreadEmitter &emitter, ArrayRef<Value> at);
 
 private:

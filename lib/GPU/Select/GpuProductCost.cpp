@@ -129,8 +129,8 @@ std::optional<CopiedImage> mlir::nm::findPixels(SparseProductOpInterface op,
       findCopiedImage(op, ::nm::kPixelBytes / bytes, transposes);
   if (!found)
     return std::nullopt;
-  // What is transposed has memory of its own, and is worth it where patches are
-  // more.
+  // A transposed image has memory of its own; to transpose it pays where
+  // patches have more elements.
   bool isRight =
       found->isTransposed
           ? found->getType().getNumElements() < op.getAType().getNumElements()

@@ -130,7 +130,7 @@ chooseReading(const GpuStrategy &strategy, const ScheduleRequest &request) {
   std::string name = choice->schedule.getStrategyName().str();
   if (hasForbiddenZeros(product, choice->schedule))
     return ::nm::Error{name + ": zeros stand in place of pruned weights"};
-  // What is given may be no schedule of such copies.
+  // A schedule that is given in part may have no tensor copies.
   if (product.hasPixels && !strategy.copiesPixels(choice->schedule))
     return ::nm::Error{name + ": no tensor copies of an image"};
   choice->microseconds += estimatePackingAtCalls(request, choice->schedule);

@@ -26,14 +26,11 @@ int64_t mlir::nm::getLeastRowBytesOfC(ScheduleAttrInterface schedule) {
   return hasSlots ? ::nm::kBulkRowBytes : 1;
 }
 
-/// Tensor copies take rows of patches from the image, where its channels are
-/// last.
+/// Whether tensor copies can take rows of `patches` from an image with channels
+/// last, whose rows start at multiples of `bytes`.
 static bool hasPixelsAt(PatchesOp patches, int64_t bytes) {
-  bool hasBoxes =
-      findPixelBoxes(patches.getMap(), patches.getLoops(), patches.getGroups(),
-                     patches.getImageType().getShape(), /*channels=*/1)
-          .has_value();
-  return hasBoxes && hasRowsAt(patches.getImage(), bytes);
+  return findPixelBoxes(patches, /*channels=*/1).has_value() &&
+         hasRowsAt(patches.getImage(), bytes);
 }
 
 bool mlir::nm::hasRowsAt(Value operand, int64_t bytes) {

@@ -5,6 +5,7 @@
 #include "VerifyStorage.h"
 
 #include "nm/Dialect/NM/IR/CollectOps.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -163,7 +164,8 @@ mlir::nm::findImagePart(AffineMap map, ArrayRef<int64_t> loops,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a tensor map of so many dimensions of pixels may say (CUDA driver API,
+/// The limits of a tensor map with a certain number of dimensions of pixels: of
+/// its corners, and of a copy's offsets (CUDA driver API,
 /// cuTensorMapEncodeIm2col; PTX ISA, "Im2col mode").
 struct PixelLimits {
   int64_t least, most, offset;
@@ -172,8 +174,8 @@ struct PixelLimits {
     return corner >= least && corner <= most;
   }
   bool hasSteps(int64_t step, int64_t places) const {
-    constexpr int64_t kMostStep = 8;
-    return step <= kMostStep && places <= std::numeric_limits<int32_t>::max();
+    return step <= ::nm::kMaxPixelStep &&
+           places <= std::numeric_limits<int32_t>::max();
   }
   /// Whether `count` taps, `apart` from one another, are no further than
   /// offsets.
@@ -315,6 +317,12 @@ std::optional<PixelBoxes> mlir::nm::findPixelBoxes(AffineMap map,
   if (shape.size() < kLeastRank || shape.size() > kMostRank)
     return std::nullopt;
   return PixelBoxFinder(map, loops, groups, shape).find(channels);
+}
+
+std::optional<PixelBoxes> mlir::nm::findPixelBoxes(PatchesOp op,
+                                                   int64_t channels) {
+  return findPixelBoxes(op.getMap(), op.getLoops(), op.getGroups(),
+                        op.getImageType().getShape(), channels);
 }
 
 //===----------------------------------------------------------------------===//

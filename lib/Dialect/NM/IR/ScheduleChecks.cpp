@@ -148,7 +148,7 @@ LogicalResult mlir::nm::verifyMmaPart(EmitError emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Of #nm.columns and #nm.bitmap_panels
+// Fields of schedules with #nm.columns and #nm.bitmap_panels
 //===----------------------------------------------------------------------===//
 
 LogicalResult mlir::nm::verifyColumns(EmitError emitError,

@@ -292,12 +292,12 @@ static void swapLastGroups(ImageOfPatches &image) {
   image.map = swapLastGroups(image.map, ofFirst, ofLast);
 }
 
-/// The image that the A [k x m] of `op` are patches of, or, if `transposes`, a
-/// transposed one.
+/// The image that A as patches [k x m], or [m x k] unless `isMMajor`, is made
+/// of: `op` has that A, or, if `transposes`, the other one.
 static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
-                                               bool transposes = false) {
+                                               bool isMMajor, bool transposes) {
   std::optional<ImageOfPatches> found = findImageOfA(op);
-  if (!found || cast<SpMMOp>(*op).getTransposeA() == transposes)
+  if (!found || (cast<SpMMOp>(*op).getTransposeA() != transposes) != isMMajor)
     return std::nullopt;
   if (transposes)
     swapLastGroups(*found);
@@ -306,7 +306,8 @@ static std::optional<ImageOfPatches> findImage(SparseProductOpInterface op,
 
 std::optional<ReadableImage>
 mlir::nm::findReadableImage(SparseProductOpInterface op, bool transposes) {
-  std::optional<ImageOfPatches> found = findImage(op, transposes);
+  std::optional<ImageOfPatches> found =
+      findImage(op, /*isMMajor=*/true, transposes);
   if (!found)
     return std::nullopt;
   auto type = cast<RankedTensorType>(found->image.getType());
@@ -360,11 +361,10 @@ static AffineMap getMap(const ImageOfPatches &image, ArrayRef<int64_t> order) {
 std::optional<CopiedImage>
 mlir::nm::findCopiedImage(SparseProductOpInterface op, int64_t channels,
                           bool transposes) {
-  std::optional<ImageOfPatches> found = findImageOfA(op);
-  if (!found || cast<SpMMOp>(*op).getTransposeA() != transposes)
+  std::optional<ImageOfPatches> found =
+      findImage(op, /*isMMajor=*/false, transposes);
+  if (!found)
     return std::nullopt;
-  if (transposes)
-    swapLastGroups(*found);
   std::optional<SmallVector<int64_t>> order = orderChannelsLast(*found);
   if (!order ||
       !findPixelBoxes(getMap(*found, *order), found->loops, found->groups,
@@ -383,7 +383,8 @@ static bool isPlain(Value image) {
 }
 
 bool mlir::nm::canReadImageRows(SparseProductOpInterface op) {
-  std::optional<ImageOfPatches> found = findImage(op);
+  std::optional<ImageOfPatches> found =
+      findImage(op, /*isMMajor=*/true, /*transposes=*/false);
   if (!found || !findReadableImage(op) || !isPlain(found->image) ||
       found->loops.back() < kLeastPixels)
     return false;

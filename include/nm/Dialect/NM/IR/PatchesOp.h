@@ -65,6 +65,9 @@ std::optional<PixelBoxes> findPixelBoxes(AffineMap map, ArrayRef<int64_t> loops,
 #include "nm/Dialect/NM/IR/NMPatches.h.inc"
 
 namespace mlir::nm {
+/// findPixelBoxes of the patches that `op` makes.
+std::optional<PixelBoxes> findPixelBoxes(PatchesOp op, int64_t channels);
+
 /// Erases the patches in `root` that are read no more, and views of them.
 void erasePatches(Operation *root);
 } // namespace mlir::nm

@@ -3,6 +3,7 @@
 #include "TileTypes.h"
 
 #include "nm/GPU/Strategies/Simt/SimtCopies.h"
+#include "nm/Schedule/TensorBoxes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -267,7 +268,7 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
 
 /// (C3).
 static LogicalResult verifyPixels(TensorMapOp op) {
-  constexpr int64_t kLeastRank = 3, kMostStep = 8, kMostCorner = 32767;
+  constexpr int64_t kLeastRank = 3, kMostCorner = 32767;
   int64_t rank = cast<MemRefType>(op.getTensor().getType()).getRank();
   auto pixels = size_t(rank - 2);
   if (rank < kLeastRank || !op.getLower() || !op.getUpper() || !op.getSteps() ||
@@ -279,9 +280,10 @@ static LogicalResult verifyPixels(TensorMapOp op) {
               "last, but got "
            << op.getTensor().getType();
   ArrayRef<int64_t> steps = *op.getSteps();
-  if (llvm::any_of(steps,
-                   [](int64_t step) { return step < 1 || step > kMostStep; }))
-    return op.emitOpError() << "expected steps of 1 to " << kMostStep
+  if (llvm::any_of(steps, [](int64_t step) {
+        return step < 1 || step > ::nm::kMaxPixelStep;
+      }))
+    return op.emitOpError() << "expected steps of 1 to " << ::nm::kMaxPixelStep
                             << ", but got [" << steps << "]";
   for (ArrayRef<int64_t> corners : {*op.getLower(), *op.getUpper()})
     for (int64_t corner : corners)
