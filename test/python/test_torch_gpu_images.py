@@ -87,6 +87,13 @@ def compiled(monkeypatch):
     return seen
 
 
+def on_device(dense, pattern, *shape):
+    """A pruned layer and an image of `shape` on the device, and the exact result."""
+    layer, x = make(dense, pattern), torch.randn(shape).to(dense.weight.dtype)
+    expected = exact(layer, x)
+    return layer.to(DEVICE), x.to(DEVICE), expected
+
+
 @pytest.mark.parametrize("dtype", list(LIMITS))
 @pytest.mark.parametrize("number", range(8))
 def test_layers(number, dtype):
@@ -320,10 +327,8 @@ def test_without_a_compiler(groups, ways, monkeypatch):
         raise nm.CompilerNotFoundError("none")
 
     monkeypatch.setattr(_image_kernels, "convolve", convolve)
-    layer = make(nn.Conv2d(64, 24, 3, padding=1, groups=groups), "2:4")
-    x = torch.randn(2, 64, 9, 11)
-    expected = exact(layer, x)
-    layer, x = layer.to(DEVICE), x.to(DEVICE)
+    dense = nn.Conv2d(64, 24, 3, padding=1, groups=groups)
+    layer, x, expected = on_device(dense, "2:4", 2, 64, 9, 11)
     with torch.no_grad():
         for _ in range(2):
             assert error(layer(x).cpu(), expected) < 1e-5
@@ -360,10 +365,7 @@ def test_gradients(training, ways):
 @pytest.mark.parametrize("pattern, batch, orders", [
     ("unstructured", 1, {FIRST}), ("8:32, block = 1x8", 2, {FIRST}), ("2:4", 2, {FIRST, LAST})])
 def test_in_graphs_of_torch_compile(pattern, batch, orders, ways):
-    layer = make(nn.Conv2d(64, 24, 3, padding=1), pattern)
-    x = torch.randn(batch, 64, 9, 8)
-    expected = exact(layer, x)
-    layer, x = layer.to(DEVICE), x.to(DEVICE)
+    layer, x, expected = on_device(nn.Conv2d(64, 24, 3, padding=1), pattern, batch, 64, 9, 8)
     run = torch.compile(nn.Sequential(layer, nn.ReLU()), backend="aot_eager", fullgraph=True)
     with torch.no_grad():
         for image in layouts(x):
@@ -383,10 +385,7 @@ def test_in_graphs_of_torch_compile(pattern, batch, orders, ways):
 
 def test_patches_in_graphs_of_torch_compile(ways):
     """Where it is only known when a kernel is compiled whether it writes patches."""
-    layer = make(nn.Conv2d(64, 24, 3, padding=1), "unstructured")
-    x = torch.randn(2, 64, 9, 8)
-    expected = exact(layer, x)
-    layer, x = layer.to(DEVICE), x.to(DEVICE)
+    layer, x, expected = on_device(nn.Conv2d(64, 24, 3, padding=1), "unstructured", 2, 64, 9, 8)
     with torch.no_grad():
         y = torch.compile(layer, backend="aot_eager", fullgraph=True)(x)
     assert error(y.cpu(), expected) < 1e-5 and not {FIRST, LAST} & set(ways)
@@ -411,10 +410,7 @@ def test_operator_in_both_orders(is_last):
 
 def test_other_ways_to_call(ways):
     """Under autocast, torch.func, with a hook, in inference mode, and as an exported program."""
-    layer = make(nn.Conv2d(64, 24, 3, padding=1), "unstructured")
-    x = torch.randn(2, 64, 9, 8)
-    expected = exact(layer, x)
-    layer, x = layer.to(DEVICE), x.to(DEVICE)
+    layer, x, expected = on_device(nn.Conv2d(64, 24, 3, padding=1), "unstructured", 2, 64, 9, 8)
     with torch.no_grad():
         for lower in (torch.bfloat16, torch.float16):
             with torch.autocast(DEVICE, lower):
@@ -447,10 +443,9 @@ def test_what_does_not_fit():
 
 
 def layer_on_device(pattern="unstructured", dtype=torch.float32):
-    layer = make(nn.Conv2d(64, 64, 3, padding=1).to(dtype), pattern)
-    x = torch.randn(2, 64, 14, 14).to(dtype)
-    expected = exact(layer, x)
-    return layer.cuda(), x.cuda(), expected.cuda()
+    dense = nn.Conv2d(64, 64, 3, padding=1).to(dtype)
+    layer, x, expected = on_device(dense, pattern, 2, 64, 14, 14)
+    return layer, x, expected.to(DEVICE)
 
 
 @needs_device

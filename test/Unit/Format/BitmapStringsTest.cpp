@@ -95,9 +95,7 @@ TEST(BitmapStrings, HaveAllThatIsNotZero) {
         }
       ASSERT_EQ(packed.count(step), longest);
     }
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t column = 0; column < n; ++column)
-        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, drawn));
   }
 }
 

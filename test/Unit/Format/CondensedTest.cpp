@@ -68,9 +68,7 @@ static void expectDecompressed(const Matrix &matrix, const Condensed &form) {
     Matrix back(matrix.type, matrix.k, matrix.n, kContiguous);
     std::fill(back.bytes.begin(), back.bytes.end(), 0x5a);
     decompress(form.view(), back.bytes.data(), back.strideK, back.strideN);
-    for (int64_t row = 0; row < matrix.k; ++row)
-      for (int64_t column = 0; column < matrix.n; ++column)
-        ASSERT_EQ(back.at(row, column), matrix.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, matrix));
   }
 }
 

@@ -79,6 +79,12 @@ Matrix test::drawMatrix(Random &random, const Pattern &pattern,
   return matrix;
 }
 
+void test::expectElements(const Matrix &got, const Matrix &matrix) {
+  for (int64_t row = 0; row < matrix.k; ++row)
+    for (int64_t column = 0; column < matrix.n; ++column)
+      ASSERT_EQ(got.at(row, column), matrix.at(row, column));
+}
+
 Condensed test::compressed(const Matrix &matrix, const Pattern &pattern) {
   Condensed result(pattern, matrix.type, matrix.k, matrix.n);
   Status status = compress(matrix.view(), pattern, "w", result.values.data(),

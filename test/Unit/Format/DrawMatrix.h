@@ -42,6 +42,9 @@ struct Matrix {
   }
 };
 
+/// Expects the elements of `matrix` in `got`.
+void expectElements(const Matrix &got, const Matrix &matrix);
+
 /// Weights in condensed form that own their arrays.
 struct Condensed {
   Pattern pattern;

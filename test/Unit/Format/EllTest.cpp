@@ -113,9 +113,7 @@ TEST(Ell, HasAllThatIsNotZero) {
     }
     EXPECT_EQ(total, steps.total);
     EXPECT_EQ(most, steps.most);
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t column = 0; column < n; ++column)
-        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, drawn));
     EXPECT_FALSE((EllForm{steps.most - 1, bits, 1}.holds(all.view())));
   }
 }

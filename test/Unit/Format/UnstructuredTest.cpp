@@ -268,9 +268,7 @@ TEST(Columns, HaveAllThatIsNotZero) {
                   number(&indices[at * form.indexBytes()], form.indexBytes()),
               column, values[at]);
       }
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t column = 0; column < n; ++column)
-        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, drawn));
     EXPECT_EQ(values.back(), 0);
     ColumnsForm less{countOf(drawn) - 1, 16};
     EXPECT_FALSE(less.holds(all.view()));
@@ -315,9 +313,7 @@ TEST(BitmapPanels, HaveAllThatIsNotZero) {
                        panel * BitmapPanels::kColumns + column, values[next++]);
           }
     }
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t column = 0; column < n; ++column)
-        ASSERT_EQ(back.at(row, column), drawn.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, drawn));
     for (; next < form.places(); ++next)
       ASSERT_EQ(values[next], 0);
     EXPECT_FALSE(BitmapPanels({countOf(drawn) - 1, 1}).holds(all.view()));
@@ -369,9 +365,7 @@ TEST(Unstructured, KeepsUnitsWhole) {
     EXPECT_TRUE(verifyIndices(expected.data(), pattern, k, n, "w"));
     Matrix back(type, k, n, draw(random, 0, 1) == 1);
     decompress(condensed.view(), back.bytes.data(), back.strideK, back.strideN);
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t column = 0; column < n; ++column)
-        ASSERT_EQ(back.at(row, column), matrix.at(row, column));
+    ASSERT_NO_FATAL_FAILURE(expectElements(back, matrix));
     EXPECT_TRUE(checkPattern(matrix.view(), pattern).holds);
     if (kept < 2)
       continue;

@@ -73,10 +73,7 @@ static void load(NmSimThread *thread, void *arguments) {
   const Convolution &of = *args.convolution;
   auto words = int32_t(of.channels * of.pixels);
   int32_t tid = getThreadId(thread);
-  char *barrier = getShared(thread, 4 * words);
-  if (tid == 0)
-    nmSimInitMbarrier(thread, Other, barrier, 1);
-  syncThreads(thread);
+  char *barrier = makeMbarrier(thread, 4 * words);
   if (tid == 0) {
     nmSimArriveMbarrier(thread, Arrive, barrier, 1, 4 * words);
     int32_t at[5] = {of.channel}, tap[3] = {};
@@ -91,8 +88,7 @@ static void load(NmSimThread *thread, void *arguments) {
                     !args.mutation.asBoxes, tap[0], tap[1], tap[2], 0);
   }
   nmSimWaitMbarrier(thread, Arrive, barrier, 0);
-  for (int32_t i = tid; i < words; i += kThreads)
-    storeGlobal(thread, args.result + i, loadShared(thread, 4 * i));
+  storeResult(thread, args.result, words, kThreads);
 }
 
 /// The image's word of `channel` that place `number` of the box takes, counted

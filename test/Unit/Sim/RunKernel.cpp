@@ -88,3 +88,17 @@ uint32_t loadShared(NmSimThread *thread, int64_t offset) {
 void storeGlobal(NmSimThread *thread, uint32_t *to, uint32_t value) {
   *static_cast<uint32_t *>(nmSimAccess(thread, StoreGlobal, to)) = value;
 }
+
+char *makeMbarrier(NmSimThread *thread, int64_t offset) {
+  char *barrier = getShared(thread, offset);
+  if (getThreadId(thread) == 0)
+    nmSimInitMbarrier(thread, Other, barrier, 1);
+  syncThreads(thread);
+  return barrier;
+}
+
+void storeResult(NmSimThread *thread, uint32_t *result, int32_t words,
+                 int32_t threads) {
+  for (int32_t i = getThreadId(thread); i < words; i += threads)
+    storeGlobal(thread, result + i, loadShared(thread, 4 * i));
+}

@@ -49,5 +49,12 @@ void storeGlobal(NmSimThread *thread, uint32_t *to, uint32_t value);
 inline void syncThreads(NmSimThread *thread) {
   nmSimBarrier(thread, Other, 0, -1);
 }
+/// Makes an mbarrier of one arrival in shared memory, and returns its address
+/// when all threads may use it.
+char *makeMbarrier(NmSimThread *thread, int64_t offset);
+/// The `threads` threads of a block store the first `words` words of shared
+/// memory to `result`.
+void storeResult(NmSimThread *thread, uint32_t *result, int32_t words,
+                 int32_t threads);
 
 #endif // NM_TEST_UNIT_SIM_RUNKERNEL_H

@@ -82,10 +82,7 @@ static void load(NmSimThread *thread, void *arguments) {
   auto &args = *static_cast<Arguments *>(arguments);
   const Mutation &mutation = args.mutation;
   int32_t bytes = 4 * args.tensor->boxWords(), tid = getThreadId(thread);
-  char *barrier = getShared(thread, bytes);
-  if (tid == 0)
-    nmSimInitMbarrier(thread, Other, barrier, 1);
-  syncThreads(thread);
+  char *barrier = makeMbarrier(thread, bytes);
   if (tid == 0) {
     nmSimArriveMbarrier(thread, Arrive, barrier, 1,
                         bytes + mutation.expectMore);
@@ -97,8 +94,7 @@ static void load(NmSimThread *thread, void *arguments) {
   }
   if (!mutation.dropWait)
     nmSimWaitMbarrier(thread, Arrive, barrier, 0);
-  for (int32_t i = tid; i < bytes / 4; i += kThreads)
-    storeGlobal(thread, args.result + i, loadShared(thread, 4 * i));
+  storeResult(thread, args.result, bytes / 4, kThreads);
 }
 
 /// The place of a box's word in shared memory.
