@@ -40,9 +40,10 @@ OF_PATTERNS = ["channels", "height and width", "pattern", "cuDNN f32", "cuDNN TF
                "cuDNN f32 / nm"]
 
 
-def time_of(call, calls=20, replays=20):
-    """Microseconds of `call` in a graph of several."""
+def in_graph(call, calls):
+    """The replay of a CUDA graph of so many calls."""
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
             call()
@@ -51,11 +52,17 @@ def time_of(call, calls=20, replays=20):
     with torch.cuda.graph(graph):
         for _ in range(calls):
             call()
+    return graph.replay
+
+
+def time_of(call, calls=20, replays=20):
+    """Microseconds of `call` in a graph of several."""
+    replay = in_graph(call, calls)
     times = []
     for _ in range(replays):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        graph.replay()
+        replay()
         end.record()
         end.synchronize()
         times.append(begin.elapsed_time(end) * 1e3 / calls)

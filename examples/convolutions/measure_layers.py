@@ -18,7 +18,7 @@ import statistics
 
 import nm.torch
 import torch
-from measure_convolutions import time_in_turns
+from measure_convolutions import in_graph, time_in_turns
 from nm.torch import NMConv1d, NMConv2d, NMConv3d
 from nm.torch._convolution import patches
 from torch import nn
@@ -52,21 +52,6 @@ def prune(dense, pattern, sparsity):
 
 def event():
     return torch.cuda.Event(enable_timing=True)
-
-
-def in_graph(call, calls):
-    """The replay of a graph of so many calls."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(calls):
-            call()
-    return graph.replay
 
 
 def one_by_one(call, calls):

@@ -14,7 +14,6 @@ is and as `torch.jit.optimize_for_inference` makes it, with batch normalization 
 
 import argparse
 import copy
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -22,7 +21,7 @@ from pathlib import Path
 import nm.torch
 import torch
 import transformers
-from measure_convolutions import time_in_turns
+from measure_convolutions import time_in_turns, time_of
 from torch import nn
 
 # Of PyTorch's times, without and with TF32.
@@ -65,24 +64,8 @@ def rules_of(network, pattern):
             if isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.in_channels > 3}
 
 
-def time_on_gpu(call, replays=30):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    times = []
-    for _ in range(replays):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(1e3 * begin.elapsed_time(end))
-    return statistics.median(times)
+def time_on_gpu(call):
+    return time_of(call, calls=1, replays=30)
 
 
 def time_compiled(network, x):
