@@ -18,6 +18,7 @@
 #include "nm/GPU/Rows/RowsToGPU.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 #include "nm/GPU/Tile/NMToGPU.h"
+#include "nm/GPU/Windows/WindowsToGPU.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/NMToNVVM.h"
@@ -62,6 +63,7 @@ void mlir::nm::registerPasses() {
   registerConvertNMToGPU();
   registerConvertTransposeToGPU();
   registerConvertRowsToGPU();
+  registerConvertWindowsToGPU();
   registerConvertAttentionToGPU();
   registerConvertLinalgToGPU();
   registerConvertKernelsToSim();

@@ -10,6 +10,7 @@
 #include "nm/GPU/Rows/RowsToGPU.h"
 #include "nm/GPU/Tile/LinalgToGPU.h"
 #include "nm/GPU/Tile/NMToGPU.h"
+#include "nm/GPU/Windows/WindowsToGPU.h"
 #include "nm/Pipelines/SharedPhases.h"
 #include "nm/Schedule/GpuChip.h"
 #include "nm/Transforms/Passes.h"
@@ -126,6 +127,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createConvertAttentionToGPU());
   // While they are ops, and not yet kernels.
   pm.addNestedPass<func::FuncOp>(createNMInlineProducers());
+  // While fills and copies, which pad images, are ops.
+  pm.addNestedPass<func::FuncOp>(createConvertWindowsToGPU());
   // Before the ops are gone that transpose what they make.
   ConvertRowsToGPUOptions reductions;
   reductions.reductionsOnly = true;

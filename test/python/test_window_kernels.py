@@ -1,0 +1,90 @@
+"""Kernels of windows on a GPU, in the simulator: drawn pools of images against PyTorch in
+float64, and bit for bit against the op's order. On a device:
+
+    cd test/python && python3 -m pytest -p on_device test_window_kernels.py
+"""
+
+import collections
+import os
+import random
+import re
+
+import nm
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+from conftest import relative_error  # noqa: E402
+from window_programs import FLOATS, KINDS, WindowProgram, infinity  # noqa: E402
+
+SEED = int(os.environ.get("NM_TEST_SEED", random.SystemRandom().randrange(2 ** 31)))
+LIMITS = {"f64": 1e-14, "f32": 1e-5, "f16": 3e-3, "bf16": 2e-2}
+#: What remarks say of each way, so that one that is never taken is noticed.
+WAYS = {"vectors": "neighbours of vectors", "one by one": "neighbours one by one",
+        "single": "whose threads make 1 element", "image": "reads the image without"}
+
+
+def dtype_of(element):
+    if element == "bf16":
+        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    kinds = {"f64": np.float64, "f32": np.float32, "f16": np.float16}
+    return np.dtype(kinds.get(element) or f"int{element[1:]}")
+
+
+def widened(values):
+    """Floats in float64, which has a NaN that is equal to others."""
+    return values if values.dtype.kind == "i" else values.astype(np.float64)
+
+
+def ways_of(module):
+    lines = [str(line) for line in module.diagnostics if "kernel of windows" in str(line)]
+    return {way for way, text in WAYS.items() for line in lines if text in line}
+
+
+def run(program, draw, target):
+    """The results of the kernel, in float64, and in the op's order; which way it went."""
+    dtype, wide = dtype_of(program.element), dtype_of(program.wide)
+    arguments = program.arguments(draw, dtype, wide)
+    before = [each.copy() for each in arguments]
+    module = nm.compile(program.text(), target=target, cache=False)
+    result = np.asarray(module(*arguments))
+    assert all(now.tobytes() == was.tobytes() for now, was in zip(arguments, before))
+    with np.errstate(all="ignore"):
+        return result, program.exact(*before), program.in_order(*before, wide), \
+            ways_of(module)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("element", [*LIMITS, "i8", "i32", "i64"])
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
+def test_drawn_windows(target, element):
+    taken = collections.Counter()
+    for i in range(40):
+        rng = random.Random(f"{target} {element} {SEED} {i}")
+        program = WindowProgram(rng, element)
+        if i < 2:
+            program.make_ways(last=i == 0)
+        if rng.random() < 0.2:
+            program.other = infinity(element, 1) if rng.random() < 0.5 else \
+                "1.5" if element in FLOATS else "7"
+        place = f"NM_TEST_SEED={SEED}, draw {i}:\n{program.text()}"
+        try:
+            result, exact, in_order, ways = run(program, np.random.default_rng([SEED, i]),
+                                                target)
+        except nm.Error as error:
+            raise AssertionError(place) from error
+        # An image of one window is a row.
+        assert bool(ways) == any(many > 1 and tap > 1 for many, tap in
+                                 zip(program.places(), program.taps)), place
+        if ways and any([*program.low, *program.high]):
+            assert "image" in ways, place
+        taken.update(ways)
+        if program.kind != "products":
+            np.testing.assert_array_equal(widened(result), widened(in_order), place)
+        if element in FLOATS:
+            result = widened(result)
+            is_finite = np.isfinite(exact) & np.isfinite(result)
+            np.testing.assert_array_equal(result[~is_finite], exact[~is_finite], place)
+            error = relative_error(result[is_finite], exact[is_finite])
+            assert error < LIMITS[element], place
+    assert set(taken) == set(WAYS), f"NM_TEST_SEED={SEED}: of all ways only {taken}"
