@@ -55,12 +55,42 @@ static bool isFused(OpOperand *operand) {
   return !isReshape || !makesA(operand->getOwner());
 }
 
+/// Whether `value` is a product's, or what ops that only it needs make of one:
+/// those may become the product's epilogue.
+static bool isMadeOfProduct(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<mlir::nm::SparseProductOpInterface>(op))
+    return op != nullptr;
+  if (!op->hasOneUse())
+    return false;
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return isMadeOfProduct(op->getOperand(0));
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() == 0 &&
+         llvm::any_of(generic.getInputs(), isMadeOfProduct);
+}
+
+/// As isFused, while elementwise ops may still become epilogues of products: an
+/// op that sums leaves those that it reads.
+static bool isFusedBeforeEpilogues(OpOperand *operand) {
+  Operation *producer = operand->get().getDefiningOp();
+  if (!producer || !producer->hasOneUse())
+    return false;
+  auto taker = dyn_cast<linalg::LinalgOp>(operand->getOwner());
+  return !taker || taker.getNumReductionLoops() == 0 ||
+         !isMadeOfProduct(operand->get());
+}
+
 namespace {
 /// Has the patterns of upstream's pass of that purpose, whose rule has no
 /// option.
 struct NMFuseElementwise
     : mlir::nm::impl::NMFuseElementwiseBase<NMFuseElementwise> {
+  using NMFuseElementwiseBase::NMFuseElementwiseBase;
+
   void runOnOperation() override {
+    linalg::ControlFusionFn isFused =
+        beforeEpilogues ? isFusedBeforeEpilogues : ::isFused;
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, isFused);

@@ -5,6 +5,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMCheckOps : Pass<"nm-check-ops"> {
+  let summary = "refuses ops and types that no target has";
+  let description = [{
+    Ops that no registered dialect has, and values of floats that no target
+    computes with, as in `arith.extf %x : f8E4M3FNUZ to f32`: floats are f64, f32, f16, bf16, f8E4M3FN and f8E5M2. So are
+    conversions and divisions of integers of more than 64 bits. All pipelines
+    begin with it: later passes would name what they made of the op, or crash.
+  }];
+}
+
 def NMCheckSizes : Pass<"nm-check-sizes", "::mlir::func::FuncOp"> {
   let summary = "sizes that must agree are checked when the program runs";
   let description = [{

@@ -62,16 +62,6 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def NMCheckOps : Pass<"nm-check-ops"> {
-  let summary = "refuses ops and types that no target has";
-  let description = [{
-    Ops that no registered dialect has, and values of floats that no target
-    computes with, as in `arith.extf %x : f8E4M3FNUZ to f32`: floats are f64, f32, f16, bf16, f8E4M3FN and f8E5M2. So are
-    conversions and divisions of integers of more than 64 bits. All pipelines
-    begin with it: later passes would name what they made of the op, or crash.
-  }];
-}
-
 def NMWidenSums : Pass<"nm-widen-sums"> {
   let summary = "sums of products of narrow floats in f32, rounded once";
   let description = [{
@@ -100,15 +90,19 @@ def NMFuseElementwise : Pass<"nm-fuse-elementwise", "::mlir::func::FuncOp"> {
     Does what upstream's `linalg-fuse-elementwise-ops` does, but leaves a reshape
     in front of an op that makes the A of a product, as one that widens it: behind
     the op, memory of the reshaped rows could not be padded, which
-    `nm-select-gpu-schedule` counts on.
+    `nm-select-gpu-schedule` counts on. So does %x, with %w in rows of 448:
 
     ```mlir
     %x = tensor.collapse_shape %a [[0, 1], [2]] : tensor<3x145x64xi8> into tensor<435x64xi8>
     %w = linalg.generic {...} ins(%x : tensor<435x64xi8>) outs(%e : tensor<64x435xf16>)
     %r = nm.spmm <8:32, block = 1x64> transpose_a ins(%w, ...)
     ```
-    stays as it is, with %w in rows of 448.
+
+    With `before-epilogues` reshapes move as upstream has it; an op that sums leaves
+    to a product the elementwise ops behind it, which may become its epilogue.
   }];
+  let options = [Option<"beforeEpilogues", "before-epilogues", "bool",
+                        /*default=*/"false", "leave to products what sums read">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
