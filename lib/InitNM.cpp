@@ -54,6 +54,7 @@ void mlir::nm::registerPasses() {
   registerConvertSparseTensorToNM();
   registerNMRaiseAttention();
   registerNMDecomposeAttention();
+  registerNMPutChannelsLast();
   registerNMDecomposeConvolutions();
   registerConvertLinalgToNM();
   registerNMPasses();

@@ -24,7 +24,7 @@
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
-#include "nm/Pipelines/SharedPhases.h"
+#include "nm/Pipelines/NMToNVVM.h"
 #include "nm/ReadInput.h"
 #include "nm/Schedule/Target.h"
 #include "nm/Support/KernelObjects.h"
@@ -252,11 +252,11 @@ void Compilation::releaseUnused() {
 }
 
 LogicalResult Compilation::convertToNM() {
-  if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights, options.arithmetic,
-                         /*computedProducts=*/target.kind !=
-                             ::nm::Target::Kind::Cpu);
-      })))
+  ConvertToNMOptions convert{options.detectWeights, options.arithmetic,
+                             target.kind != ::nm::Target::Kind::Cpu,
+                             llvm::any_of(target.chips, copiesPixels)};
+  auto build = [&](OpPassManager &pm) { buildConvertToNM(pm, convert); };
+  if (failed(runPasses(*module, options, diagnostics, build)))
     return failure();
   releaseUnused();
   return success();

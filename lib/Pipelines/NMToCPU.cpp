@@ -78,7 +78,10 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
 
 void mlir::nm::buildNMToCPUPipeline(OpPassManager &pm,
                                     const NMToCPUOptions &options) {
-  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
+  ConvertToNMOptions convert;
+  convert.detectWeights = options.detectWeights;
+  convert.arithmetic = options.arithmetic.getValue();
+  buildConvertToNM(pm, convert);
   buildScheduleForCPU(pm, options);
   buildLowerToCPU(pm, options);
 }

@@ -44,6 +44,20 @@ static int64_t getPtxVersion(const NMToNVVMOptions &options) {
   return chip ? chip->ptxVersion : 0;
 }
 
+bool mlir::nm::copiesPixels(StringRef chip) {
+  ::nm::Result<GpuChip> found = GpuChip::get(chip);
+  return found && found->hasWgmma;
+}
+
+ConvertToNMOptions mlir::nm::getConvertOptions(const NMToNVVMOptions &options) {
+  ConvertToNMOptions convert;
+  convert.detectWeights = options.detectWeights;
+  convert.arithmetic = options.arithmetic.getValue();
+  convert.computedProducts = true;
+  convert.copiesPixels = copiesPixels(options.chip);
+  return convert;
+}
+
 void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
                                    const NMToNVVMOptions &options,
                                    bool isSimulated) {
@@ -264,8 +278,7 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
 
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
                                      const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights, options.arithmetic,
-                   /*computedProducts=*/true);
+  buildConvertToNM(pm, getConvertOptions(options));
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);

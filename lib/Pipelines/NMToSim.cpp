@@ -23,8 +23,7 @@ void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
                                     const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights, options.arithmetic,
-                   /*computedProducts=*/true);
+  buildConvertToNM(pm, getConvertOptions(options));
   // Kernels work on memory of the host.
   NMToNVVMOptions simulated;
   simulated.copyOptionValuesFrom(options);

@@ -27,8 +27,8 @@ static void buildElementwiseOps(OpPassManager &pm, bool widensSums = false) {
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
 }
 
-void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
-                                StringRef arithmetic, bool computedProducts) {
+void mlir::nm::buildConvertToNM(OpPassManager &pm,
+                                const ConvertToNMOptions &options) {
   // While ops are those that were written.
   pm.addPass(createNMCheckOps());
   // Before all of upstream's passes that take outputs for overwritten; the
@@ -44,28 +44,35 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   // Behind the checks, which name the operands of what was written.
   pm.addNestedPass<func::FuncOp>(createNMRaiseAttention());
   NMDecomposeAttentionOptions attention;
-  attention.library = computedProducts;
-  attention.tiles = !computedProducts;
+  attention.library = options.computedProducts;
+  attention.tiles = !options.computedProducts;
   pm.addPass(createNMDecomposeAttention(attention));
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  // While images have places, and no tensor is collapsed.
+  if (options.copiesPixels) {
+    NMPutChannelsLastOptions layouts;
+    layouts.detectWeights = options.detectWeights;
+    pm.addNestedPass<func::FuncOp>(createNMPutChannelsLast(layouts));
+    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  }
   // Before detection, which takes matrices.
   NMDecomposeConvolutionsOptions convolutions;
-  convolutions.detectWeights = detectWeights;
+  convolutions.detectWeights = options.detectWeights;
   pm.addNestedPass<func::FuncOp>(createNMDecomposeConvolutions(convolutions));
   // While weights are still the plain constants that were written.
-  if (detectWeights) {
+  if (options.detectWeights) {
     NMDetectWeightsOptions detect;
     // A GPU's schedules of unstructured constants are those of N:M patterns and
     // of dense weights, too, and estimates say which is taken.
-    detect.byBytes = computedProducts;
+    detect.byBytes = options.computedProducts;
     pm.addPass(createNMDetectWeights(detect));
   }
   // Needs the encodings, so after detection. Dense neighbours get the same
   // kernels, as products with N = M.
   ConvertLinalgToNMOptions convert;
   convert.denseProducts = true;
-  convert.computedProducts = computedProducts;
-  convert.arithmetic = arithmetic.str();
+  convert.computedProducts = options.computedProducts;
+  convert.arithmetic = options.arithmetic.str();
   pm.addPass(createConvertLinalgToNM(convert));
   // The last user of encodings is gone, so their storage can take their place.
   pm.addPass(createNMMaterializeStorage());
@@ -75,7 +82,9 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   pm.addPass(createCSEPass());
   // What follows a product becomes one op, which a product can take...
   buildElementwiseOps(pm, /*widensSums=*/true);
-  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+  NMFuseElementwiseOptions fusion;
+  fusion.beforeEpilogues = true;
+  pm.addNestedPass<func::FuncOp>(createNMFuseElementwise(fusion));
   // ...before schedules are chosen, which count what C is made of.
   pm.addNestedPass<func::FuncOp>(createNMFuseEpilogue());
   // Constants and operands that fused ops have in common...

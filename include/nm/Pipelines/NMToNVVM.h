@@ -3,6 +3,8 @@
 #ifndef NM_PIPELINES_NMTONVVM_H
 #define NM_PIPELINES_NMTONVVM_H
 
+#include "nm/Pipelines/SharedPhases.h"
+
 #include "mlir/Pass/PassOptions.h"
 
 namespace mlir {
@@ -88,6 +90,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
                      "CUDA_ROOT, CUDA_HOME or PATH"),
       llvm::cl::init("")};
 };
+
+/// Whether tensor copies of sparse products on `chip` read images whose
+/// channels are last; not of a chip that is not known.
+bool copiesPixels(StringRef chip);
+ConvertToNMOptions getConvertOptions(const NMToNVVMOptions &options);
 
 // After buildConvertToNM of SharedPhases.h, in this order:
 

@@ -11,13 +11,20 @@ class OpPassManager;
 
 namespace mlir::nm {
 
+/// What buildConvertToNM takes for nm ops.
+struct ConvertToNMOptions {
+  /// Whether constants that obey a pattern are weights.
+  bool detectWeights = false;
+  /// What products of f32 may be computed by that do not say it.
+  llvm::StringRef arithmetic = "f32";
+  /// Whether products of computed operands are nm ops, too.
+  bool computedProducts = false;
+  /// Whether tensor copies read images whose channels are last.
+  bool copiesPixels = false;
+};
+
 /// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
-/// `detectWeights` says whether constants that obey a pattern are among them,
-/// `arithmetic` what products of f32 may be computed by that do not say it, and
-/// `computedProducts` whether products of computed operands are nm ops, too.
-void buildConvertToNM(OpPassManager &pm, bool detectWeights,
-                      llvm::StringRef arithmetic = "f32",
-                      bool computedProducts = false);
+void buildConvertToNM(OpPassManager &pm, const ConvertToNMOptions &options);
 
 /// What stands between products becomes linalg ops that can be cut, of
 /// neighbours as few as there can be.

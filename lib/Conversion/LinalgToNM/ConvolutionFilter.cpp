@@ -133,12 +133,54 @@ std::vector<char> FilterElements::gather(ArrayRef<unsigned> reduced) const {
   return elements;
 }
 
-/// The sparsity of the sparsest pattern that holds in B; 0 where none holds.
-static double findSparsity(ArrayRef<char> elements, ::nm::ElementType type,
-                           int64_t k, int64_t n) {
-  ::nm::Detection detection = ::nm::detectPattern(
-      ::nm::DenseView::rowMajor(elements.data(), type, k, n));
-  return detection.pattern ? detection.pattern->sparsity() : 0;
+namespace {
+/// A constant filter as B[k x n], in the order of k in which it is sparser.
+struct ConstantFilter {
+  SmallVector<unsigned> reduced;
+  std::vector<char> elements;
+  int64_t k = 1, n = 0;
+  std::optional<::nm::Pattern> pattern;
+
+  double sparsity() const { return pattern ? pattern->sparsity() : 0; }
+};
+} // namespace
+
+/// The filter with k in the order of `reduced`, and with `detects` the sparsest
+/// pattern that holds.
+static ConstantFilter readInOrder(const FilterElements &filter,
+                                  const Convolution &convolution,
+                                  ::nm::ElementType type,
+                                  SmallVector<unsigned> reduced, bool detects) {
+  ConstantFilter read;
+  read.elements = filter.gather(reduced);
+  read.n = filter.size(convolution.outputChannel);
+  for (unsigned loop : reduced)
+    read.k *= filter.size(loop);
+  read.reduced = std::move(reduced);
+  if (detects)
+    read.pattern =
+        ::nm::detectPattern(::nm::DenseView::rowMajor(read.elements.data(),
+                                                      type, read.k, read.n))
+            .pattern;
+  return read;
+}
+
+static ConstantFilter readConstant(const Convolution &convolution,
+                                   const ConstantArray &array, int64_t group,
+                                   bool detects) {
+  FilterElements filter(convolution, array, group);
+  ::nm::ElementType type = array.getElementType();
+  ConstantFilter read =
+      readInOrder(filter, convolution, type,
+                  convolution.reducedLoops(/*channelsLast=*/true), detects);
+  bool isPoint = llvm::all_of(
+      convolution.taps, [&](unsigned loop) { return filter.size(loop) == 1; });
+  if (!detects || isPoint)
+    return read;
+  ConstantFilter other =
+      readInOrder(filter, convolution, type,
+                  convolution.reducedLoops(/*channelsLast=*/false), detects);
+  return other.sparsity() > read.sparsity() ? other : read;
 }
 
 static FilterMatrix createConstantMatrix(OpBuilder &builder,
@@ -146,34 +188,40 @@ static FilterMatrix createConstantMatrix(OpBuilder &builder,
                                          arith::ConstantOp constant,
                                          const ConstantArray &array,
                                          int64_t group, bool detects) {
-  FilterElements filter(convolution, array, group);
+  ConstantFilter read = readConstant(convolution, array, group, detects);
   FilterMatrix matrix;
-  matrix.reduced = convolution.reducedLoops(/*channelsLast=*/true);
-  std::vector<char> elements = filter.gather(matrix.reduced);
-  int64_t n = filter.size(convolution.outputChannel), k = 1;
-  for (unsigned loop : matrix.reduced)
-    k *= filter.size(loop);
-  bool isPoint = llvm::all_of(
-      convolution.taps, [&](unsigned loop) { return filter.size(loop) == 1; });
-  if (detects && !isPoint) {
-    SmallVector<unsigned> reduced =
-        convolution.reducedLoops(/*channelsLast=*/false);
-    std::vector<char> other = filter.gather(reduced);
-    ::nm::ElementType type = array.getElementType();
-    if (findSparsity(other, type, k, n) > findSparsity(elements, type, k, n)) {
-      matrix.reduced = std::move(reduced);
-      elements = std::move(other);
-    }
-  }
-  auto type = RankedTensorType::get({k, n}, array.getType().getElementType());
+  matrix.reduced = std::move(read.reduced);
+  ArrayRef<char> elements = read.elements;
+  auto type =
+      RankedTensorType::get({read.k, read.n}, array.getType().getElementType());
   // A filter whose order does not change keeps its resource.
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
-  TypedAttr value = resource && array.getBytes() == ArrayRef<char>(elements)
+  TypedAttr value = resource && array.getBytes() == elements
                         ? TypedAttr(DenseResourceElementsAttr::get(
                               type, resource.getRawHandle()))
                         : getConstant(type, elements);
   matrix.matrix = arith::ConstantOp::create(builder, constant.getLoc(), value);
   return matrix;
+}
+
+std::optional<FilterPattern>
+mlir::nm::findPattern(const Convolution &convolution, bool detects) {
+  if (findEncodedFilter(convolution.filter)) {
+    ::nm::Result<FilterMatrix> filter = readEncodedFilter(convolution);
+    if (!filter)
+      return std::nullopt;
+    return FilterPattern{
+        getEncoding(filter->matrix.getType()).getPattern().getPattern(),
+        filter->reduced};
+  }
+  std::optional<ConstantArray> array = ConstantArray::get(convolution.filter);
+  if (!detects || !array || convolution.group)
+    return std::nullopt;
+  ConstantFilter read =
+      readConstant(convolution, *array, /*group=*/0, /*detects=*/true);
+  if (!read.pattern)
+    return std::nullopt;
+  return FilterPattern{*read.pattern, read.reduced};
 }
 
 //===----------------------------------------------------------------------===//

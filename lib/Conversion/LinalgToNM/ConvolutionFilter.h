@@ -5,6 +5,8 @@
 
 #include "Convolution.h"
 
+#include "nm/Format/Pattern.h"
+
 namespace mlir::nm {
 
 /// The filter of a convolution, or of one of its groups, as a matrix.
@@ -27,6 +29,18 @@ Value findEncodedFilter(Value filter);
 /// The matrix of the encoded weight behind the filter of `convolution`, or why
 /// it is none of this convolution.
 ::nm::Result<FilterMatrix> readEncodedFilter(const Convolution &convolution);
+
+/// The pattern of a filter, and the loops along k, the outermost first, in
+/// whose order it holds.
+struct FilterPattern {
+  ::nm::Pattern pattern;
+  SmallVector<unsigned> reduced;
+};
+
+/// The pattern of a filter with an encoding, or with `detects` the sparsest one
+/// that holds in a constant filter; none of others.
+std::optional<FilterPattern> findPattern(const Convolution &convolution,
+                                         bool detects);
 
 /// The matrix B[k x n] of a filter without an encoding, of group `group`. k is
 /// taps, then channels; with `detects`, it is channels, then taps where a

@@ -162,6 +162,59 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMPutChannelsLast : Pass<"nm-put-channels-last", "::mlir::func::FuncOp"> {
+  let summary = "images between sparse convolutions from planes to channels last";
+  let description = [{
+    Tensor copies of a Hopper read what a filter's taps take of an image whose
+    channels are last, where the filter is a sparse operand (2:4 and what it
+    covers) and the channels of a tap are whole lines of 128 bytes. In a network
+    of images in planes, a kernel would transpose the image of each such
+    convolution. The pass gives images the layout [batch, places, channels]
+    instead, from the first op that makes one to the last that takes it.
+
+    - **Ops.** Every linalg op takes and gives either layout, by its indexing maps:
+      convolutions, pools, sums over places, elementwise ops. Slices that are
+      inserted or extracted, padding, and arithmetic on tensors have images of one
+      layout. All other ops, as those that flatten an image or return it, take
+      planes: the image is transposed once for all of them.
+    - **Choice.** Images that such ops make one layout of are a group. It changes
+      where more bytes are transposed without than with, counting the images that
+      tensor copies read, those that others need in planes, and half of the output of
+      several images, whose places fill tiles better as one dimension. Filters
+      of other patterns count for planes, which their strategies read.
+    - **Convolutions.** Image and output may have different layouts, but for those of
+      one tap without strides, which take the image whole.
+
+    A remark says how many images have changed.
+
+    Before:
+    ```mlir
+    %a = linalg.conv_2d_nchw_fchw ins(%x, %f : tensor<2x64x10x10xf16>, tensor<64x64x3x3xf16>)
+                                  outs(%z : tensor<2x64x8x8xf16>) -> tensor<2x64x8x8xf16>
+    %b = linalg.generic {indexing_maps = [#identity, #identity], ...}
+      ins(%a : tensor<2x64x8x8xf16>) outs(%e : tensor<2x64x8x8xf16>) { <relu> }
+    %c = linalg.conv_2d_nchw_fchw ins(%b, %g : tensor<2x64x8x8xf16>, tensor<64x64x3x3xf16>)
+                                  outs(%o : tensor<2x64x6x6xf16>) -> tensor<2x64x6x6xf16>
+    ```
+    After:
+    ```mlir
+    %a = linalg.generic {indexing_maps = [<(n, c, y + i, x + j)>, ..., <(n, y, x, f)>], ...}
+      ins(%x, %f : ...) outs(%z : tensor<2x8x8x64xf16>) { <sum + x * f> }
+    %b = linalg.generic {indexing_maps = [#identity, #identity], ...}
+      ins(%a : tensor<2x8x8x64xf16>) outs(%e : tensor<2x8x8x64xf16>) { <relu> }
+    %c = linalg.generic {indexing_maps = [<(n, y + i, x + j, c)>, ..., <(n, f, y, x)>], ...}
+      ins(%b, %g : ...) outs(%o : tensor<2x64x6x6xf16>) { <sum + x * f> }
+    ```
+  }];
+  let options = [
+    Option<"detectWeights", "detect-weights", "bool", /*default=*/"false",
+           "Look for patterns of constant filters, too">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMDecomposeConvolutions : Pass<"nm-decompose-convolutions"> {
   let summary = "convolutions to products of patches of their images";
   let description = [{

@@ -1,0 +1,255 @@
+//===- ChannelLayouts.cpp - Images that have their channels last ----------===//
+
+#include "ChannelLayouts.h"
+
+#include "ConvolutionFilter.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Format/SparseOperand.h"
+#include "nm/Schedule/TensorBoxes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/IntEqClasses.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Places of the output of a convolution by planes are apart for each image,
+/// and fill tiles worse; what that is worth, as a share of the output's bytes.
+static constexpr double kMergedBatch = .5;
+
+SmallVector<int64_t> mlir::nm::getChannelsLastOrder(int64_t rank) {
+  SmallVector<int64_t> order = {0};
+  llvm::append_range(order, llvm::seq<int64_t>(2, rank));
+  order.push_back(1);
+  return order;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static bool isStaticSlice(OffsetSizeAndStrideOpInterface op) {
+  return op.getOffsets().empty() && op.getSizes().empty() &&
+         op.getStrides().empty();
+}
+
+static bool hasEqualRanks(Operation *op) {
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return cast<RankedTensorType>(op->getOperand(0).getType()).getRank() ==
+         result.getRank();
+}
+
+bool mlir::nm::hasAnyLayout(Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    // Zero points are read of named convolutions alone.
+    return linalgOp.hasPureTensorSemantics() &&
+           (isa<linalg::GenericOp>(op) || !isConvolution(linalgOp) ||
+            linalgOp.getNumDpsInputs() == 2);
+  if (isa<tensor::InsertSliceOp, tensor::ExtractSliceOp>(op))
+    return isStaticSlice(cast<OffsetSizeAndStrideOpInterface>(op)) &&
+           hasEqualRanks(op);
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return pad.getLow().empty() && pad.getHigh().empty() &&
+           pad.getConstantPaddingValue();
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+bool mlir::nm::isMadeAnew(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_present<tensor::EmptyOp, linalg::FillOp, linalg::BroadcastOp>(op))
+    return true;
+  SplatElementsAttr splat;
+  return op && matchPattern(op, m_Constant(&splat));
+}
+
+bool mlir::nm::isPointwise(linalg::LinalgOp op) {
+  if (!isConvolution(op))
+    return false;
+  ::nm::Result<Convolution> convolution = Convolution::match(op);
+  return convolution && !convolution->group && convolution->takesImageWhole();
+}
+
+/// Whether the output of `op` and `input` have batches and channels of the same
+/// loops, as what is elementwise or a pool has.
+static bool isTied(linalg::LinalgOp op, OpOperand *input) {
+  AffineMap map = op.getMatchingIndexingMap(input),
+            ofOutput = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  return map.getNumResults() == ofOutput.getNumResults() &&
+         map.getNumResults() > 2 && isa<AffineDimExpr>(ofOutput.getResult(1)) &&
+         map.getResult(0) == ofOutput.getResult(0) &&
+         map.getResult(1) == ofOutput.getResult(1);
+}
+
+/// The values that have one layout: the result of `op`, and operands.
+static SmallVector<Value> getTied(Operation *op) {
+  SmallVector<Value> tied = {op->getResult(0)};
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp) {
+    llvm::append_range(tied, op->getOperands());
+    return tied;
+  }
+  tied.push_back(linalgOp.getDpsInits().front());
+  if (isPointwise(linalgOp))
+    tied.push_back(linalgOp.getDpsInputs().front());
+  else
+    for (OpOperand *input : linalgOp.getDpsInputOperands())
+      if (isTied(linalgOp, input))
+        tied.push_back(input->get());
+  return tied;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// Whether image and output have batch, channels and places in this order.
+static bool isOfPlanes(const Convolution &convolution) {
+  auto type = cast<RankedTensorType>(convolution.image.getType());
+  return convolution.channelsFirst && !convolution.group &&
+         convolution.batches.size() == 1 && type.hasStaticShape() &&
+         convolution.inputChannels.size() == 1 && type.getRank() > 2 &&
+         int64_t(convolution.places.size()) + 2 == type.getRank() &&
+         convolution.imageMap.getResult(1) ==
+             getAffineDimExpr(convolution.inputChannels.front(),
+                              convolution.imageMap.getContext());
+}
+
+/// Whether the filter is a sparse operand whose rows of one tap are channels,
+/// lines of them.
+static bool hasSparseLines(const Convolution &convolution, bool detects) {
+  auto type = cast<RankedTensorType>(convolution.filter.getType());
+  unsigned channels = convolution.inputChannels.front();
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() > 16 ||
+      convolution.filterSize(channels) * type.getElementTypeBitWidth() / 8 %
+              ::nm::kPixelBytes !=
+          0)
+    return false;
+  std::optional<FilterPattern> found = findPattern(convolution, detects);
+  if (!found || !::nm::fitsSparseOperand(found->pattern))
+    return false;
+  llvm::erase_if(found->reduced, [&](unsigned loop) {
+    return convolution.filterSize(loop) == 1;
+  });
+  return found->reduced.back() == channels;
+}
+
+//===----------------------------------------------------------------------===//
+// What costs least
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Groups of images that have one layout, and what each gains by channels last.
+class LayoutGroups {
+public:
+  LayoutGroups(func::FuncOp function, bool detects);
+
+  /// Those of all groups that gain.
+  llvm::SetVector<Value> getLast() const;
+
+private:
+  void collect(func::FuncOp function);
+  void add(Value value, double share);
+  void addConvolution(linalg::LinalgOp op, bool detects);
+  void addUsers();
+
+  llvm::SetVector<Value> images;
+  DenseMap<Value, unsigned> numbers;
+  llvm::IntEqClasses groups;
+  SmallVector<double> gains;
+};
+} // namespace
+
+/// The images in the function's own ops, and which of them have one layout.
+void LayoutGroups::collect(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (!hasAnyLayout(op))
+      return;
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || !type.hasStaticShape() || type.getRank() < 3 ||
+        type.getEncoding())
+      return;
+    ops.push_back(op);
+    if (isMadeAnew(op->getResult(0)))
+      return;
+    numbers[op->getResult(0)] = unsigned(images.size());
+    images.insert(op->getResult(0));
+  });
+  groups.grow(unsigned(images.size()));
+  for (Operation *op : ops) {
+    SmallVector<Value> tied = getTied(op);
+    auto first = numbers.find(tied.front());
+    if (first == numbers.end())
+      continue;
+    for (Value other : ArrayRef(tied).drop_front())
+      if (auto at = numbers.find(other); at != numbers.end())
+        groups.join(first->second, at->second);
+  }
+  groups.compress();
+  gains.assign(groups.getNumClasses(), 0.);
+}
+
+void LayoutGroups::add(Value value, double share) {
+  auto at = numbers.find(value);
+  if (at == numbers.end())
+    return;
+  auto type = cast<RankedTensorType>(value.getType());
+  gains[groups[at->second]] +=
+      share * double(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
+}
+
+void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
+  ::nm::Result<Convolution> convolution = Convolution::match(op);
+  if (!convolution || !isOfPlanes(*convolution))
+    return;
+  bool readsPixels = hasSparseLines(*convolution, detects);
+  // Other strategies read an image in planes; patches are made of any.
+  if (!readsPixels && findPattern(*convolution, detects))
+    add(convolution->image, -1);
+  if (!readsPixels)
+    return;
+  bool hasBatch =
+      cast<RankedTensorType>(convolution->image.getType()).getDimSize(0) > 1;
+  // One image in planes is an operand as good, and needs no copy.
+  if (!convolution->takesImageWhole())
+    add(convolution->image, 1);
+  if (hasBatch)
+    add(op->getResult(0), kMergedBatch);
+}
+
+/// Takes off what is transposed for users that take planes alone.
+void LayoutGroups::addUsers() {
+  for (Value image : images)
+    if (!llvm::all_of(image.getUsers(), hasAnyLayout))
+      add(image, -1);
+}
+
+LayoutGroups::LayoutGroups(func::FuncOp function, bool detects) {
+  collect(function);
+  function.walk([&](linalg::LinalgOp op) {
+    if (hasAnyLayout(op) && isConvolution(op))
+      addConvolution(op, detects);
+  });
+  addUsers();
+}
+
+llvm::SetVector<Value> LayoutGroups::getLast() const {
+  llvm::SetVector<Value> last;
+  for (Value image : images)
+    if (gains[groups[numbers.lookup(image)]] > 0)
+      last.insert(image);
+  return last;
+}
+
+llvm::SetVector<Value> mlir::nm::findChannelsLast(func::FuncOp function,
+                                                  bool detects) {
+  return LayoutGroups(function, detects).getLast();
+}
