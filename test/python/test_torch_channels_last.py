@@ -139,13 +139,18 @@ def error(y, exact, x):
     return float((y.double() - expected).norm() / expected.norm())
 
 
-def count_last(exported):
-    """How many ops make images whose channels are last, before schedules are chosen."""
+def lowered(exported):
+    """The module before schedules are chosen."""
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / "weights"
         write_resources(weights, exported.resources, sums=False)
-        text = nm.lower(exported.text, "nm", TARGET, resources=str(weights))
-    return len(re.findall(r"(?:into|->) tensor<[1-3]x\d{1,2}x\d{1,2}x(?:64|128)xb?f16>", text))
+        return nm.lower(exported.text, "nm", TARGET, resources=str(weights))
+
+
+def count_last(exported):
+    """How many ops make images whose channels are last."""
+    return len(re.findall(r"(?:into|->) tensor<[1-3]x\d{1,2}x\d{1,2}x(?:64|128)xb?f16>",
+                          lowered(exported)))
 
 
 @pytest.mark.parametrize("dtype", LIMITS)
@@ -158,9 +163,62 @@ def test_networks(dtype):
         sparsify(network)
         exact = copy.deepcopy(network)
         nm.torch.densify(exact)
+        limit = max(LIMITS[dtype], 1.5 * error(network(x), exact, x))
         exported = nm.torch.export(network, x)
-        y, of_torch = exported.compile(target=TARGET)(x), error(network(x), exact, x)
-        assert error(y, exact, x) < max(LIMITS[dtype], 1.5 * of_torch), (SEED, i, names, head)
         last += count_last(exported) > 0
+        for form in (exported, nm.torch.export(network, x, channels_last=True)):
+            y = form.compile(target=TARGET)(x)
+            assert error(y, exact, x) < limit, (SEED, i, names, head)
     print(f"seed {SEED}: {last} of {networks} networks have images with channels last")
     assert last >= 4
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", TARGET])
+@pytest.mark.parametrize("images", [1, 2])
+@torch.no_grad()
+def test_images_with_channels_last(images, target):
+    """A module takes and gives such images as they lie, and images in planes."""
+    torch.manual_seed(SEED)
+    layer = nn.Sequential(nn.Conv2d(64, 64, 3, padding=1), nn.ReLU()).half().eval()
+    sparsify(layer)
+    x = torch.randn(images, 64, 7, 9).half()
+    exact = copy.deepcopy(layer)
+    nm.torch.densify(exact)
+    exported = nm.torch.export(layer, x, channels_last=True)
+    assert f"%arg0: tensor<{images}x7x9x64xf16>" in exported.text
+    compiled = exported.compile(target=target)
+    wide = torch.full((images, 64, 7, 12), float("nan")).half()
+    wide[..., 2:-1] = x
+    for given in (x, x.to(memory_format=torch.channels_last), wide[..., 2:-1]):
+        y = compiled(given)
+        assert y.shape == x.shape and y.is_contiguous(memory_format=torch.channels_last)
+        assert error(y, exact, x) < LIMITS[torch.float16]
+    if target == TARGET:
+        text = lowered(exported)
+        # Of the filter, which stands before the function's first product.
+        assert text.count("linalg.transpose") == 0, text
+
+
+@torch.no_grad()
+def test_images_and_others():
+    """Of a dynamic batch, in one and three dimensions, and beside what is no image."""
+    torch.manual_seed(SEED)
+
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.plain, self.deep = nn.Conv2d(4, 6, 3), nn.Conv3d(2, 3, 2)
+
+        def forward(self, x, volume, row, flags):
+            return (self.plain(x) + row[:, None, None, None], self.deep(volume),
+                    flags | True, x.shape[0])
+
+    model = Mixed().eval()
+    args = (torch.randn(3, 4, 5, 6), torch.randn(3, 2, 4, 5, 6), torch.randn(3),
+            torch.rand(3, 1, 1, 2) < .5)
+    compiled = nm.torch.export(model, args, channels_last=True,
+                               dynamic_batch=True).compile()
+    for size in (3, 2):
+        given = tuple(each[:size] for each in args)
+        for got, expected in zip(compiled(*given), model(*given)):
+            torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-5)

@@ -10,8 +10,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
@@ -156,14 +158,19 @@ public:
 
 private:
   void collect(func::FuncOp function);
-  void add(Value value, double share);
+  std::optional<unsigned> getGroup(Value image) const;
+  void add(Value image, double share);
+  void markPixels(Value image);
   void addConvolution(linalg::LinalgOp op, bool detects);
+  void addTransposition(linalg::TransposeOp op);
   void addUsers();
 
   llvm::SetVector<Value> images;
   DenseMap<Value, unsigned> numbers;
   llvm::IntEqClasses groups;
   SmallVector<double> gains;
+  /// Whether a convolution whose pixels are copied takes or makes one.
+  BitVector hasPixels;
 };
 } // namespace
 
@@ -195,15 +202,26 @@ void LayoutGroups::collect(func::FuncOp function) {
   }
   groups.compress();
   gains.assign(groups.getNumClasses(), 0.);
+  hasPixels.resize(groups.getNumClasses());
 }
 
-void LayoutGroups::add(Value value, double share) {
-  auto at = numbers.find(value);
+std::optional<unsigned> LayoutGroups::getGroup(Value image) const {
+  auto at = numbers.find(image);
   if (at == numbers.end())
-    return;
-  auto type = cast<RankedTensorType>(value.getType());
-  gains[groups[at->second]] +=
-      share * double(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
+    return std::nullopt;
+  return groups[at->second];
+}
+
+void LayoutGroups::add(Value image, double share) {
+  auto type = cast<RankedTensorType>(image.getType());
+  if (std::optional<unsigned> group = getGroup(image))
+    gains[*group] += share * double(type.getNumElements()) *
+                     type.getElementTypeBitWidth() / 8;
+}
+
+void LayoutGroups::markPixels(Value image) {
+  if (std::optional<unsigned> group = getGroup(image))
+    hasPixels.set(*group);
 }
 
 void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
@@ -216,6 +234,8 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
     add(convolution->image, -1);
   if (!readsPixels)
     return;
+  markPixels(convolution->image);
+  markPixels(op->getResult(0));
   bool hasBatch =
       cast<RankedTensorType>(convolution->image.getType()).getDimSize(0) > 1;
   // One image in planes is an operand as good, and needs no copy.
@@ -223,6 +243,16 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
     add(convolution->image, 1);
   if (hasBatch)
     add(op->getResult(0), kMergedBatch);
+}
+
+/// What a function takes or gives with channels last is not transposed then.
+void LayoutGroups::addTransposition(linalg::TransposeOp op) {
+  SmallVector<int64_t> order =
+      getChannelsLastOrder(int64_t(op.getPermutation().size()));
+  if (op.getPermutation() == ArrayRef(order))
+    add(op.getInput(), 1);
+  if (op.getPermutation() == ArrayRef(invertPermutationVector(order)))
+    add(op->getResult(0), 1);
 }
 
 /// Takes off what is transposed for users that take planes alone.
@@ -237,15 +267,19 @@ LayoutGroups::LayoutGroups(func::FuncOp function, bool detects) {
   function.walk([&](linalg::LinalgOp op) {
     if (hasAnyLayout(op) && isConvolution(op))
       addConvolution(op, detects);
+    else if (auto transposition = dyn_cast<linalg::TransposeOp>(*op))
+      addTransposition(transposition);
   });
   addUsers();
 }
 
 llvm::SetVector<Value> LayoutGroups::getLast() const {
   llvm::SetVector<Value> last;
-  for (Value image : images)
-    if (gains[groups[numbers.lookup(image)]] > 0)
+  for (Value image : images) {
+    unsigned group = *getGroup(image);
+    if (hasPixels[group] && gains[group] > 0)
       last.insert(image);
+  }
   return last;
 }
 

@@ -180,6 +180,39 @@ func.func @dense(%x: tensor<2x64x10x10xf16>, %f: tensor<64x64x3x3xf16>) -> tenso
 
 // -----
 
+// What comes and goes with channels last stays so; a tensor that is no image of a
+// convolution keeps its layout.
+
+// CHECK-LABEL: func.func @last(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<1x10x10x64xf16>,
+// CHECK-NOT: linalg.transpose ins(%[[X]]
+// CHECK: %[[A:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<1x10x10x64xf16>) outs(%{{.*}} : tensor<1x10x10x64xf16>)
+// CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[A]], %{{.*}}) outs(%{{.*}} : tensor<1x8x8x64xf16>)
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<1x8x8x64xf16>) outs(%{{.*}} : tensor<1x8x8x64xf16>)
+// CHECK: %[[O:.*]] = linalg.transpose ins(%{{.*}} : tensor<2x5x6x7xf16>) outs(%{{.*}} : tensor<2x7x5x6xf16>) permutation = [0, 3, 1, 2]
+// CHECK: return %[[R]], %[[O]]
+// expected-remark @below {{2 images have their channels last}}
+func.func @last(%x: tensor<1x10x10x64xf16>, %f: tensor<64x576xf16, #nm.encoding<2:4, dim = 1>>, %q: tensor<2x5x6x7xf16>) -> (tensor<1x8x8x64xf16>, tensor<2x7x5x6xf16>) {
+  %zero = arith.constant 0.0 : f16
+  %f4 = tensor.expand_shape %f [[0], [1, 2, 3]] output_shape [64, 3, 3, 64]
+    : tensor<64x576xf16, #nm.encoding<2:4, dim = 1>> into tensor<64x3x3x64xf16>
+  %ef = tensor.empty() : tensor<64x64x3x3xf16>
+  %filter = linalg.transpose ins(%f4 : tensor<64x3x3x64xf16>) outs(%ef : tensor<64x64x3x3xf16>) permutation = [0, 3, 1, 2]
+  %e = tensor.empty() : tensor<1x64x10x10xf16>
+  %a = linalg.transpose ins(%x : tensor<1x10x10x64xf16>) outs(%e : tensor<1x64x10x10xf16>) permutation = [0, 3, 1, 2]
+  %ec = tensor.empty() : tensor<1x64x8x8xf16>
+  %zeros = linalg.fill ins(%zero : f16) outs(%ec : tensor<1x64x8x8xf16>) -> tensor<1x64x8x8xf16>
+  %c = linalg.conv_2d_nchw_fchw ins(%a, %filter : tensor<1x64x10x10xf16>, tensor<64x64x3x3xf16>)
+    outs(%zeros : tensor<1x64x8x8xf16>) -> tensor<1x64x8x8xf16>
+  %el = tensor.empty() : tensor<1x8x8x64xf16>
+  %r = linalg.transpose ins(%c : tensor<1x64x8x8xf16>) outs(%el : tensor<1x8x8x64xf16>) permutation = [0, 2, 3, 1]
+  %eq = tensor.empty() : tensor<2x7x5x6xf16>
+  %o = linalg.transpose ins(%q : tensor<2x5x6x7xf16>) outs(%eq : tensor<2x7x5x6xf16>) permutation = [0, 3, 1, 2]
+  return %r, %o : tensor<1x8x8x64xf16>, tensor<2x7x5x6xf16>
+}
+
+// -----
+
 // A constant filter in which 2:4 holds, of a network in one dimension.
 
 // CHECK-LABEL: func.func @detected(

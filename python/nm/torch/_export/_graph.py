@@ -48,6 +48,8 @@ class Lowered:
         states: the buffers that the model writes, as they are before the first call.
             They are the last arguments, which the function updates in place.
         sizes: for each symbol of a size an argument and its dimension.
+        last_inputs, last_results: the places of the function's arguments and results
+            whose channels, dimension 1 of the model's, are their last dimension.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Lowered:
     bools: list[bool]
     states: dict[str, torch.Tensor] = field(default_factory=dict)
     sizes: dict[sympy.Symbol, tuple[int, int]] = field(default_factory=dict)
+    last_inputs: set[int] = field(default_factory=set)
+    last_results: set[int] = field(default_factory=set)
 
 
 def core_aten(program: ExportedProgram) -> ExportedProgram:
@@ -71,13 +75,15 @@ def core_aten(program: ExportedProgram) -> ExportedProgram:
     return program.run_decompositions(table)
 
 
-def lower(program: ExportedProgram, name: str) -> Lowered:
-    return _Lowering(program, name).run()
+def lower(program: ExportedProgram, name: str, channels_last: bool = False) -> Lowered:
+    return _Lowering(program, name, channels_last).run()
 
 
 class _Lowering:
-    def __init__(self, program: ExportedProgram, name: str):
+    def __init__(self, program: ExportedProgram, name: str, channels_last: bool):
         self._program, self._fn = program, FunctionText(name)
+        self._channels_last = channels_last
+        self._last_inputs: set[int] = set()
         self._values: dict[fx.Node, Any] = {}
         self._resources: dict[str, torch.Tensor] = {}
         self._inputs: list[int] = []
@@ -129,6 +135,8 @@ class _Lowering:
             self._given.add(node)
             if spec.kind == InputKind.USER_INPUT:
                 if isinstance(spec.arg, TensorArgument):
+                    if node.name not in written and self._is_last(node):
+                        self._last_inputs.add(len(self._inputs))
                     self._note_sizes(node, len(self._inputs))
                     self._inputs.append(user_inputs)
                     self._values[node] = (
@@ -147,8 +155,17 @@ class _Lowering:
             self._states[spec.target] = self._constant(spec).tensor
             self._values[node] = self._updated_argument(node, spec.target)
 
+    def _is_last(self, node: fx.Node) -> bool:
+        """Whether the function has this argument or result with its channels last."""
+        value = node.meta["val"]
+        return (self._channels_last and value.dim() in (4, 5)
+                and value.dtype != torch.bool and node not in self._updated_nodes)
+
     def _note_sizes(self, node: fx.Node, argument: int) -> None:
-        for dim, size in enumerate(node.meta["val"].shape):
+        sizes = node.meta["val"].shape
+        if argument in self._last_inputs:
+            sizes = [sizes[dim] for dim in channels_last_order(len(sizes))]
+        for dim, size in enumerate(sizes):
             if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
                 self._sizes.setdefault(size.node.expr, (argument, dim))
 
@@ -156,6 +173,10 @@ class _Lowering:
         value = node.meta["val"]
         element = element_of(value.dtype, f"argument {node.name}")
         shape = [self._dim(size) for size in value.shape]
+        if self._is_last(node):
+            order = channels_last_order(len(shape))
+            given = self._fn.argument([shape[dim] for dim in order], element)
+            return self._fn.transpose(given, [order.index(dim) for dim in sorted(order)])
         if element != "i1":
             return self._fn.argument(shape, element)
         # Callers have a byte for a boolean.
@@ -242,6 +263,7 @@ class _Lowering:
         tensors: list[Tensor] = []
         results: list[tuple[bool, Any]] = []
         bools: list[bool] = []
+        last: set[int] = set()
         updates: list[tuple[Tensor, Tensor]] = []
         views = views_of(self._updated_nodes)
         for spec, node in zip(self._program.graph_signature.output_specs,
@@ -257,6 +279,9 @@ class _Lowering:
                 continue
             results.append((True, len(tensors)))
             tensor = self._result(node, views)
+            if self._is_last(node):
+                last.add(len(tensors))
+                tensor = self._fn.transpose(tensor, channels_last_order(len(tensor.shape)))
             bools.append(node.meta["val"].dtype == torch.bool)
             tensors.append(tensor)
         # After all that reads what was there before.
@@ -265,7 +290,8 @@ class _Lowering:
         if not tensors:
             raise Error("expected a model with a tensor as its result")
         return Lowered(self._fn.name, self._fn.text(tensors), self._resources,
-                       self._inputs, results, bools, self._states, self._sizes)
+                       self._inputs, results, bools, self._states, self._sizes,
+                       self._last_inputs, last)
 
     def _value_of(self, node: fx.Node, views: set[fx.Node]) -> Tensor:
         """The node's tensor, which stays when arguments are updated."""
@@ -301,6 +327,11 @@ class _Lowering:
             return self._fn.elementwise([value], value.shape, value.element,
                                         lambda body, x: x)
         return value
+
+
+def channels_last_order(rank: int) -> list[int]:
+    """The dimensions of images [batch, channels, places] with channels last."""
+    return [0, *range(2, rank), 1]
 
 
 def _first(places: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from ..._profile import Profile
 from ._choices import traced
 from ._context import ELEMENTS
 from ._experts import experts_of_all_tokens
-from ._graph import Lowered, core_aten, lower
+from ._graph import Lowered, channels_last_order, core_aten, lower
 from ._simplify import simplify
 
 _TEXT, _WEIGHTS = "model.mlir", "model.safetensors"
@@ -32,7 +32,7 @@ _TEXT, _WEIGHTS = "model.mlir", "model.safetensors"
 
 def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = None, *,
            dynamic_batch: bool = False, dynamic_shapes: Any = None,
-           name: str = "forward") -> ExportedModel:
+           name: str = "forward", channels_last: bool = False) -> ExportedModel:
     """The model as a function on tensors in MLIR, for nm-compile.
 
     Layers of nm.torch keep their N:M weights; of other weights those that obey a
@@ -46,6 +46,10 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
             be any, and the same for all.
         dynamic_shapes: which sizes may be any, as torch.export.export has it.
         name: of the function.
+        channels_last: whether images, all arguments and results of four or five
+            dimensions, have their channels last in memory: the function has them
+            [batch, places, channels]. The compiled model is called with images of the
+            model's shape, in torch.channels_last without a copy, and gives such ones.
 
     Raises:
         Error: the model has an operator, a type or a size that is not exported; all
@@ -63,7 +67,7 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
         remarks += made
         program = core_aten(program)
         remarks += simplify(program)
-        return ExportedModel(lower(program, name), program.call_spec, tuple(remarks))
+        return ExportedModel(lower(program, name, channels_last), program.call_spec, tuple(remarks))
 
 
 @contextmanager
@@ -263,6 +267,8 @@ class CompiledModel:
         results = given if isinstance(given, tuple) else (given,)
         results = [result.bool() if is_bool else result
                    for result, is_bool in zip(results, self._lowered.bools)]
+        for place in self._lowered.last_results:
+            results[place] = results[place].movedim(-1, 1)
         flat = [results[value] if is_tensor else self._number(value, tensors)
                 for is_tensor, value in self._lowered.results]
         return _pytree.tree_unflatten(flat, self._spec.out_spec)
@@ -289,8 +295,11 @@ class CompiledModel:
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if spec != self._spec.in_spec:
             raise Error(f"expected arguments {self._spec.in_spec}, but got {spec}")
-        tensors = [_as_passed(leaves[place], type_.updated) for place, type_
-                   in zip(self._lowered.inputs, self._call.args)]
+        images = self._lowered.last_inputs
+        tensors = [_as_passed(_with_channels_last(leaves[place]) if i in images
+                              else leaves[place], type_.updated)
+                   for i, (place, type_) in enumerate(zip(self._lowered.inputs,
+                                                          self._call.args))]
         if self.states and tensors:
             self.states = {name: state.to(tensors[0].device)
                            for name, state in self.states.items()}
@@ -324,6 +333,10 @@ class CompiledFunctions(Mapping[str, CompiledModel]):
 
     def __len__(self) -> int:
         return len(self._functions)
+
+
+def _with_channels_last(image: Tensor) -> Tensor:
+    return image.permute(channels_last_order(image.dim())) if image.dim() > 2 else image
 
 
 def _as_passed(tensor: Tensor, is_updated: bool) -> Tensor:
