@@ -5,23 +5,30 @@ float64, and bit for bit against the op's order. On a device:
 """
 
 import collections
+import copy
 import os
 import random
-import re
 
 import nm
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+import nm.torch  # noqa: E402, F811
 from conftest import relative_error  # noqa: E402
-from window_programs import FLOATS, KINDS, WindowProgram, infinity  # noqa: E402
+from test_torch_windows import BOUNDS, CASES  # noqa: E402
+from torch import nn  # noqa: E402
+from window_programs import FLOATS, WindowProgram, infinity  # noqa: E402
 
 SEED = int(os.environ.get("NM_TEST_SEED", random.SystemRandom().randrange(2 ** 31)))
 LIMITS = {"f64": 1e-14, "f32": 1e-5, "f16": 3e-3, "bf16": 2e-2}
 #: What remarks say of each way, so that one that is never taken is noticed.
 WAYS = {"vectors": "neighbours of vectors", "one by one": "neighbours one by one",
-        "single": "whose threads make 1 element", "image": "reads the image without"}
+        "single": "whose threads make 1 element", "image": "reads the image without",
+        "places": "threads behind each other share", "taps": "threads side by side share",
+        "epilogue": "with the op behind it"}
+#: Those of the ways in which threads share windows.
+SHARED = {"places", "taps"}
 
 
 def dtype_of(element):
@@ -62,8 +69,8 @@ def test_drawn_windows(target, element):
     for i in range(40):
         rng = random.Random(f"{target} {element} {SEED} {i}")
         program = WindowProgram(rng, element)
-        if i < 2:
-            program.make_ways(last=i == 0)
+        if i < 4:
+            program.make_ways(last=i % 2 == 0, whole=i > 1)
         if rng.random() < 0.2:
             program.other = infinity(element, 1) if rng.random() < 0.5 else \
                 "1.5" if element in FLOATS else "7"
@@ -73,13 +80,18 @@ def test_drawn_windows(target, element):
                                                 target)
         except nm.Error as error:
             raise AssertionError(place) from error
-        # An image of one window is a row.
-        assert bool(ways) == any(many > 1 and tap > 1 for many, tap in
-                                 zip(program.places(), program.taps)), place
+        # Of others, rows and those of few elements have other kernels.
+        has_windows = np.prod(program.taps) <= 64 and any(
+            many > 1 and tap > 1 for many, tap in zip(program.places(), program.taps))
+        assert ways or not has_windows, place
+        assert not has_windows or not ways & SHARED, place
         if ways and any([*program.low, *program.high]):
             assert "image" in ways, place
+        if ways and program.has_epilogue() and program.begins == "fill":
+            assert "epilogue" in ways, place
         taken.update(ways)
-        if program.kind != "products":
+        # The order of a share is another one, and a product is rounded or not.
+        if element not in FLOATS or not ways & SHARED and program.kind != "products":
             np.testing.assert_array_equal(widened(result), widened(in_order), place)
         if element in FLOATS:
             result = widened(result)
@@ -87,4 +99,34 @@ def test_drawn_windows(target, element):
             np.testing.assert_array_equal(result[~is_finite], exact[~is_finite], place)
             error = relative_error(result[is_finite], exact[is_finite])
             assert error < LIMITS[element], place
-    assert set(taken) == set(WAYS), f"NM_TEST_SEED={SEED}: of all ways only {taken}"
+    needed = set(WAYS) - ({"epilogue"} if element not in FLOATS else set())
+    assert set(taken) == needed, f"NM_TEST_SEED={SEED}: of all ways only {taken}"
+
+
+GLOBAL = {
+    "all of an image": (nn.AdaptiveAvgPool2d(1), (2, 24, 7, 7)),
+    "all of many pixels": (nn.AdaptiveAvgPool2d(1), (1, 5, 33, 20)),
+    "all of a volume": (nn.AdaptiveAvgPool3d(1), (2, 3, 4, 5, 6)),
+    "quarters": (nn.AdaptiveAvgPool2d(2), (2, 6, 8, 12)),
+    "the mean, padded": (nn.AvgPool2d(3, 2, 1), (2, 8, 14, 14)),
+}
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *GLOBAL])
+def test_exported_layers(case, dtype):
+    """With an op before, which makes the image, and one behind."""
+    layer, shape = {**CASES, **GLOBAL}[case]
+    layer = nn.Sequential(nn.ReLU6(), copy.deepcopy(layer), nn.ReLU6()).to(dtype).eval()
+    torch.manual_seed(SEED)
+    x = 3 * torch.randn(shape).to(dtype)
+    module = nm.torch.export(layer, x).compile(target="sim:sm_90a")
+    ways = ways_of(module.module)
+    assert "epilogue" in ways
+    assert ("image" in ways) == bool(np.any(getattr(layer[1], "padding", 0)))
+    with torch.no_grad():
+        expected = layer.double()(x.double())
+        got = module(x)
+    assert got.dtype == dtype
+    error = relative_error(got.double().numpy(), expected.numpy())
+    assert error < 2 * BOUNDS[dtype], f"NM_TEST_SEED={SEED}"

@@ -50,6 +50,10 @@ class WindowProgram:
                                for _ in range(2))
         if rng.random() < 0.25:
             self.low = self.high = [0] * self.rank
+        #: Whether one window has all of the image.
+        self.isWhole = rng.random() < 0.25
+        if self.isWhole:
+            self.make_whole()
         self.sizes = [self.draw_size(dim) for dim in range(self.rank)]
         self.batch, self.channels = rng.choice((1, 2, 3)), rng.choice((1, 3, 8, 16, 24))
         #: Sizes that the compiler does not know.
@@ -63,16 +67,28 @@ class WindowProgram:
         self.begins = rng.choice(("fill", "fill", "argument"))
         self.taps_first = rng.random() < 0.5
 
-    def make_ways(self, last):
-        """Has threads make several elements, of whichever type."""
-        self.last, self.rank, self.dynamic = last, 2, False
+    def make_ways(self, last, whole):
+        """Has threads make several elements, of whichever type, or share them."""
+        self.last, self.rank, self.dynamic, self.isWhole = last, 2, False, whole
         self.taps, self.stride, self.dilation = [3, 3], [1, 1], [1, 1]
         self.low, self.high, self.sizes, self.channels = [1, 1], [1, 1], [5, 8], 8
-        return self
+        if whole:
+            self.make_whole()
+            self.low = self.high = [0, 0]
+            self.sizes, self.averages = self.taps, self.element in FLOATS
+            self.kind, self.begins = "sum", "fill"
+
+    def make_whole(self):
+        most = 40 if self.rank == 1 else 12 if self.rank == 2 else 5
+        self.taps = [self.rng.randint(2, most) for _ in range(self.rank)]
+        self.taps[-1] = max(self.taps[-1], 4)
+        self.dilation = [1] * self.rank
+        if self.rng.random() < 0.5:
+            self.low = self.high = [0] * self.rank
 
     def draw_size(self, dim):
         """A size for a number of places that is a multiple of accesses, or odd."""
-        places = self.rng.choice((1, 2, 3, 4, 5, 8, 8, 12, 16))
+        places = 1 if self.isWhole else self.rng.choice((1, 2, 3, 4, 5, 8, 8, 12, 16))
         reach = (places - 1) * self.stride[dim] + (self.taps[dim] - 1) * self.dilation[dim] + 1
         size = reach - self.low[dim] - self.high[dim] + self.rng.choice((0, 0, 0, 1))
         if size < 1:
@@ -227,10 +243,13 @@ class WindowProgram:
         body = float_ if self.element in FLOATS else whole
         return [*lines, f"%y = {body.replace('%a', names['%a'])} : {self.wide}"]
 
+    def has_epilogue(self):
+        return self.averages or self.wide != self.element
+
     def ending(self, size):
         """The average, or what else becomes of the result."""
         kind, wide = self.type(self.places()), self.type(self.places(), self.wide)
-        if self.wide == self.element and not self.averages:
+        if not self.has_epilogue():
             return [f"return %r : {kind}"]
         loops = ", ".join(f"d{i}" for i in range(self.rank + 2))
         same = f"affine_map<({loops}) -> ({loops})>"
@@ -307,8 +326,8 @@ class WindowProgram:
         return np.moveaxis(result, 1, -1) if self.last else result
 
     def in_order(self, x, w, before, wide):
-        """What the op makes of it, rounded as it is; of no products, whose sums may be
-        rounded once or twice."""
+        """What the op makes of it, rounded as it is, but for sums of products, which may
+        be rounded once or twice."""
         image = self.image_of(x)
         image = np.pad(image, [(0, 0), (0, 0), *zip(self.low, self.high)],
                        constant_values=self.border_of(x.dtype))
@@ -323,8 +342,11 @@ class WindowProgram:
                        for t, apart, many, step in
                        zip(tap, self.dilation, out, self.stride))
             with np.errstate(all="ignore"):
-                result = KINDS[self.kind][2](image[(slice(None), slice(None), *at)]
-                                             .astype(wide), result).astype(wide)
+                taken = image[(slice(None), slice(None), *at)].astype(wide)
+                if self.kind == "products":
+                    of = w[tap] if self.last else w[(slice(None), *tap)]
+                    taken *= of.astype(wide).reshape(-1, *([1] * self.rank))
+                result = KINDS[self.kind][2](taken, result).astype(wide)
         if self.averages:
             result = (result / wide.type(np.prod(self.taps))).astype(x.dtype)
         return np.moveaxis(result, 1, -1) if self.last else result

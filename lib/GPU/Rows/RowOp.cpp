@@ -34,10 +34,8 @@ static bool isMappable(linalg::LinalgOp op) {
       });
 }
 
-/// The op that combines `argument`, a running result, with what the body makes
-/// of one element. Its kind is such that parts can be combined in any order.
-static Operation *findCombiner(Block &body, BlockArgument argument,
-                               Value result) {
+Operation *mlir::nm::findCombiner(Block &body, BlockArgument argument,
+                                  Value result) {
   Operation *combiner = result.getDefiningOp();
   if (!combiner || combiner->getBlock() != &body || !argument.hasOneUse() ||
       *argument.user_begin() != combiner || !result.hasOneUse())

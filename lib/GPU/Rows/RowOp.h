@@ -51,6 +51,11 @@ struct RowOperand {
   }
 };
 
+/// The op of `body` that makes `result`: it combines `argument`, a running
+/// result, with what the body makes of one element; null for none. Its kind is
+/// such that parts can be combined in any order.
+Operation *findCombiner(Block &body, BlockArgument argument, Value result);
+
 /// A linalg op on memrefs, whose loops are those of a RowSpace; or
 /// nm.split_floats, which has no body: its output has what it reads.
 struct RowOp {

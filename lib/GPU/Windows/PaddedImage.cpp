@@ -69,9 +69,7 @@ static OpFoldResult getSize(Value memref, int64_t dim) {
   return OpFoldResult();
 }
 
-/// The ops that use the memory of `memref` or of views of it, but for those
-/// that make views and that free it.
-static void collectUsers(Value memref, SmallVector<Operation *> &users) {
+void mlir::nm::collectUsers(Value memref, SmallVector<Operation *> &users) {
   for (Operation *user : memref.getUsers()) {
     if (isa<ViewLikeOpInterface>(user))
       for (Value view : user->getResults())
@@ -109,8 +107,7 @@ static std::pair<Value, Value> getCopy(Operation *op) {
   return {};
 }
 
-/// Whether `op` may write memory that is of `root`.
-static bool mayWrite(Operation *op, Value root) {
+bool mlir::nm::mayWrite(Operation *op, Value root) {
   std::optional<SmallVector<Access>> accesses = findAccesses(op);
   return !accesses || llvm::any_of(*accesses, [&](const Access &access) {
     return access.writes && mayAlias(access, {root, false, Value()});
@@ -174,12 +171,9 @@ static std::optional<Writers> findWriters(Value padded, Value memory,
   return found;
 }
 
-/// Whether nothing writes `image` behind `copy` and before `reader`, but to
-/// free it, by ops that are added to `deallocs`.
-static bool isKept(Value image, Operation *copy, Operation *reader,
-                   SmallVector<Operation *> &deallocs) {
-  Value root = findRoot(image);
-  for (Operation *op = copy->getNextNode(); op != reader;
+bool mlir::nm::isKept(Value root, Operation *first, Operation *last,
+                      SmallVector<Operation *> &deallocs) {
+  for (Operation *op = first->getNextNode(); op != last;
        op = op->getNextNode()) {
     if (auto dealloc = dyn_cast<memref::DeallocOp>(op);
         dealloc && root && dealloc.getMemref() == root)
@@ -187,7 +181,7 @@ static bool isKept(Value image, Operation *copy, Operation *reader,
     else if (mayWrite(op, root))
       return false;
   }
-  return !mayWrite(reader, root);
+  return true;
 }
 
 std::optional<PaddedImage> mlir::nm::findPaddedImage(Value padded,
@@ -201,7 +195,9 @@ std::optional<PaddedImage> mlir::nm::findPaddedImage(Value padded,
   auto [image, target] = getCopy(writers->ofImage);
   PaddedImage found{image, writers->fill->value, {}, {}, {}};
   if (image) {
-    if (!isKept(image, writers->ofImage, reader, found.deallocs))
+    Value root = findRoot(image);
+    if (!isKept(root, writers->ofImage, reader, found.deallocs) ||
+        mayWrite(reader, root))
       return std::nullopt;
   } else {
     found.image = target = getMade(writers->ofImage, whole->memory);

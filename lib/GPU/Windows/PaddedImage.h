@@ -38,6 +38,18 @@ struct PaddedImage {
 /// image between its copy and `reader`.
 std::optional<PaddedImage> findPaddedImage(Value padded, Operation *reader);
 
+/// Whether `op` may write memory that is of `root`.
+bool mayWrite(Operation *op, Value root);
+
+/// The ops that use the memory of `memref` or of views of it, but for those
+/// that make views and that free it.
+void collectUsers(Value memref, SmallVector<Operation *> &users);
+
+/// Whether nothing from behind `first` until `last` writes memory of `root`,
+/// but to free it, by ops that are added to `deallocs`.
+bool isKept(Value root, Operation *first, Operation *last,
+            SmallVector<Operation *> &deallocs);
+
 /// Erases `root`, an allocation, with its views and what fills it or copies to
 /// it, if nothing reads it; or what fills it, if nothing reads more than
 /// another op writes.

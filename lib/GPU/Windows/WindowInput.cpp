@@ -8,37 +8,35 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// How many elements lie between the first and behind the last one of `type`.
-static std::optional<int64_t> getExtent(MemRefType type,
-                                        ArrayRef<int64_t> strides) {
+/// How many elements lie between the first and behind the last one.
+static std::optional<int64_t> getExtent(const WindowOperand &operand) {
   int64_t extent = 1;
-  for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {
-    if (ShapedType::isDynamic(size))
+  for (auto [dim, stride] : llvm::enumerate(operand.strides)) {
+    if (ShapedType::isDynamic(operand.getSize(dim)))
       return std::nullopt;
-    extent += (size - 1) * stride;
+    extent += (operand.getSize(dim) - 1) * stride;
   }
   return extent;
 }
 
-/// All elements of `memref`, and those between them, along one dimension.
-static Value flatten(const ThreadEmitter &e, Value memref,
-                     ArrayRef<int64_t> strides, std::optional<int64_t> extent) {
-  auto type = cast<MemRefType>(memref.getType());
+/// All elements of `operand`, and those between them, along one dimension.
+static Value flatten(ThreadEmitter e, const WindowOperand &operand,
+                     std::optional<int64_t> extent) {
+  MemRefType type = operand.getType();
   int64_t offset = type.getStridesAndOffset().second;
   OpFoldResult first = e.builder.getIndexAttr(offset), size;
   if (ShapedType::isDynamic(offset))
-    first = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, memref)
+    first = memref::ExtractStridedMetadataOp::create(e.builder, e.loc,
+                                                     operand.value)
                 .getOffset();
   if (extent) {
     size = e.builder.getIndexAttr(*extent);
   } else {
-    ThreadEmitter host = e;
-    Value total = host.index(1);
-    for (auto [dim, stride] : llvm::enumerate(strides)) {
-      Value last =
-          host.sub(host.builder.createOrFold<memref::DimOp>(e.loc, memref, dim),
-                   host.index(1));
-      total = host.add(total, host.mul(last, stride));
+    Value total = e.index(1);
+    for (auto [dim, stride] : llvm::zip_equal(operand.dims, operand.strides)) {
+      Value many =
+          e.builder.createOrFold<memref::DimOp>(e.loc, operand.value, dim);
+      total = e.add(total, e.mul(e.sub(many, e.index(1)), stride));
     }
     size = total;
   }
@@ -46,26 +44,28 @@ static Value flatten(const ThreadEmitter &e, Value memref,
       StridedLayoutAttr::get(type.getContext(), offset, ArrayRef<int64_t>(1));
   auto view = MemRefType::get({extent.value_or(ShapedType::kDynamic)},
                               type.getElementType(), layout);
-  return memref::ReinterpretCastOp::create(e.builder, e.loc, view, memref,
-                                           first, ArrayRef(size),
+  return memref::ReinterpretCastOp::create(e.builder, e.loc, view,
+                                           operand.value, first, ArrayRef(size),
                                            {e.builder.getIndexAttr(1)});
 }
 
 WindowInput::WindowInput(const ThreadEmitter &emitter, const WindowOp &window,
                          const WindowOperand &operand)
-    : e(emitter), window(window), operand(operand),
-      extent(getExtent(operand.getType(), operand.strides)),
-      flat(flatten(e, operand.value, operand.strides, extent)) {}
+    : e(emitter), window(window), operand(operand), extent(getExtent(operand)),
+      flat(flatten(e, operand, extent)) {}
 
 void WindowInput::begin(ArrayRef<Value> at) {
+  counted.assign(at.begin(), at.end());
+  insides.clear();
+  loaded.clear();
   Value zero = e.constant(at[window.places.front()], 0);
   plain = bordered = zero;
   indices.assign(operand.getRank(), zero);
   for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
     Value &index = indices[dim];
-    for (unsigned loop : window.places)
-      if (int64_t factor = operand.factors[dim][loop])
-        index = e.add(index, e.mul(at[loop], factor));
+    for (auto [loop, value] : llvm::enumerate(at))
+      if (int64_t factor = operand.factors[dim][loop]; factor && value)
+        index = e.add(index, e.mul(value, factor));
     Value &offset = operand.hasBorder(dim) ? bordered : plain;
     offset = e.add(offset, e.mul(index, operand.strides[dim]));
   }
@@ -90,12 +90,12 @@ WindowPlace WindowInput::getPlace(ArrayRef<int64_t> taps, unsigned loop,
 /// Whether index `constant` of the first place's in dimension `dim` is one of
 /// the image; null where it is for all places.
 Value WindowInput::isInside(int64_t dim, int64_t constant) {
-  int64_t size = operand.getType().getDimSize(dim), most = constant;
+  int64_t size = operand.getSize(dim), most = constant;
   bool isKnown = !ShapedType::isDynamic(size);
-  for (unsigned loop : window.places) {
-    int64_t factor = operand.factors[dim][loop];
+  for (auto [loop, value] : llvm::enumerate(counted)) {
+    int64_t factor = value ? operand.factors[dim][loop] : 0;
     isKnown &= factor == 0 || !ShapedType::isDynamic(window.sizes[loop]);
-    if (isKnown)
+    if (isKnown && factor != 0)
       most += factor * (window.sizes[loop] - 1);
   }
   if (isKnown && constant >= 0 && most < size)
@@ -105,7 +105,8 @@ Value WindowInput::isInside(int64_t dim, int64_t constant) {
     return inside;
   Value index = e.add(indices[dim], constant), limit;
   if (ShapedType::isDynamic(size)) {
-    limit = e.builder.createOrFold<memref::DimOp>(e.loc, operand.value, dim);
+    limit = e.builder.createOrFold<memref::DimOp>(e.loc, operand.value,
+                                                  operand.dims[dim]);
     if (!index.getType().isIndex())
       limit = e.toI32(limit);
   } else {

@@ -27,7 +27,8 @@ public:
   /// Whether places of all elements are below 2^31.
   bool isSmall() const { return extent && *extent < (int64_t(1) << 31); }
 
-  /// Begins in the kernel, for a thread whose loops over places are at `at`.
+  /// Begins in the kernel, or anew, for a thread whose loops are at `at`: null
+  /// for those that places count, or that have one turn.
   void begin(ArrayRef<Value> at);
 
   /// The place of the tap at which loops are at `taps`, of the thread's window
@@ -57,9 +58,10 @@ private:
   std::optional<int64_t> extent;
   Value flat;
   /// The offset of the thread's first place, without the taps, constants, and
-  /// dimensions with a border; those dimensions' indices, and their offset.
+  /// dimensions with a border; those dimensions' offset, all indices, and where
+  /// loops are.
   Value plain, bordered;
-  SmallVector<Value> indices;
+  SmallVector<Value> indices, counted;
   std::map<std::pair<int64_t, int64_t>, Value> insides;
   std::map<std::pair<WindowPlace, int64_t>, Value> loaded;
   /// The elements of each group that are used.

@@ -10,12 +10,11 @@
 #include "GPU/Windows/WindowKernel.h"
 
 #include "GPU/Tile/CreateLaunch.h"
-#include "GPU/Windows/WindowInput.h"
+#include "GPU/Windows/WindowOutput.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -28,7 +27,7 @@ public:
   WindowKernel(OpBuilder &builder, const WindowOp &window,
                const WindowShape &shape)
       : builder(builder), loc(window.op->getLoc()), e{builder, loc},
-        window(window), shape(shape), output(e, window, window.output) {
+        window(window), shape(shape), output(e, window, shape) {
     for (const WindowOperand &operand : window.inputs)
       inputs.push_back(operand.isMemref() && operand.isRead
                            ? std::optional(WindowInput(e, window, operand))
@@ -39,36 +38,20 @@ public:
 
 private:
   bool isSmall() const;
-  void countThreads();
-  SmallVector<Value> placeThread(Value number);
   bool advance(SmallVector<int64_t> &taps) const;
   void announceTaps();
-  SmallVector<Value> start();
   Value getElement(size_t index, ArrayRef<int64_t> taps, int64_t number);
-  Value widen(Value value);
   void combine(SmallVector<Value> &parts);
-
-  /// How many parts a thread computes one after the other: vectors, or
-  /// elements.
-  int64_t countParts() const { return shape.hasVectors ? 1 : shape.width; }
-  int64_t getVectorWidth() const { return shape.hasVectors ? shape.width : 1; }
 
   OpBuilder &builder;
   Location loc;
   ThreadEmitter e;
   const WindowOp &window;
   const WindowShape &shape;
-  WindowInput output;
+  WindowOutput output;
   std::vector<std::optional<WindowInput>> inputs;
-  /// Threads along each loop over places, in their order, and in all.
-  SmallVector<Value> counts;
-  Value total;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Threads
-//===----------------------------------------------------------------------===//
 
 /// Whether numbers of threads and elements are below 2^31.
 bool WindowKernel::isSmall() const {
@@ -78,58 +61,25 @@ bool WindowKernel::isSmall() const {
          });
 }
 
-void WindowKernel::countThreads() {
-  total = e.index(1);
-  for (auto [dim, loop] : llvm::enumerate(window.places)) {
-    Value size =
-        builder.createOrFold<memref::DimOp>(loc, window.output.value, dim);
-    counts.push_back(loop == shape.loop ? e.div(size, shape.width) : size);
-    total = e.mul(total, counts.back());
-  }
-}
-
-/// Where thread `number` is along each loop over places.
-SmallVector<Value> WindowKernel::placeThread(Value number) {
-  SmallVector<Value> at(window.sizes.size());
-  for (size_t i = window.places.size(); i-- > 0;) {
-    unsigned loop = window.places[i];
-    Value index = number;
-    if (i != 0) {
-      Value count = number.getType().isIndex() ? counts[i] : e.toI32(counts[i]);
-      index = builder.createOrFold<arith::RemUIOp>(loc, number, count);
-      number = e.div(number, count);
-    }
-    at[loop] = loop == shape.loop ? e.mul(index, shape.width) : index;
-  }
-  return at;
-}
-
 void WindowKernel::launch() {
   OpBuilder::InsertionGuard guard(builder);
-  countThreads();
+  Value total = countNumbers(e, window, shape.loop, shape.width);
   Value blocks = e.ceilDiv(total, kThreads);
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, kThreads);
   Value first = e.mul(launch.getBlockIds().x, kThreads);
   Value number = e.add(first, launch.getThreadIds().x);
   auto exists = scf::IfOp::create(builder, loc, e.less(number, total));
   builder.setInsertionPointToStart(exists.thenBlock());
-  SmallVector<Value> at = placeThread(isSmall() ? e.toI32(number) : number);
+  SmallVector<Value> at = placeNumber(
+      e, window, isSmall() ? e.toI32(number) : number, shape.loop, shape.width);
   output.begin(at);
   for (std::optional<WindowInput> &input : inputs)
     if (input)
       input->begin(at);
-  SmallVector<Value> parts = start();
+  SmallVector<Value> parts = output.start();
   combine(parts);
-  Value elements = parts.front();
-  if (parts.size() > 1)
-    elements = vector::FromElementsOp::create(
-        builder, loc, VectorType::get(shape.width, elements.getType()), parts);
-  output.store(elements, shape.width);
+  output.store(std::move(parts));
 }
-
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
 
 /// Moves to the next tap in the op's order; false behind the last one.
 bool WindowKernel::advance(SmallVector<int64_t> &taps) const {
@@ -145,31 +95,9 @@ void WindowKernel::announceTaps() {
   SmallVector<int64_t> taps(window.taps.size(), 0);
   do {
     for (auto [input, group] : llvm::zip(inputs, shape.groups))
-      for (int64_t part = 0; input && part < countParts(); ++part)
+      for (int64_t part = 0; input && part < output.countParts(); ++part)
         input->announce(input->getPlace(taps, shape.loop, part), group);
   } while (advance(taps));
-}
-
-/// As many copies of `value` as a vector has, where threads compute vectors.
-Value WindowKernel::widen(Value value) {
-  int64_t width = getVectorWidth();
-  if (width == 1 || isa<VectorType>(value.getType()))
-    return value;
-  return vector::BroadcastOp::create(
-      builder, loc, VectorType::get(width, value.getType()), value);
-}
-
-/// What the output holds before.
-SmallVector<Value> WindowKernel::start() {
-  if (window.fill)
-    return SmallVector<Value>(countParts(), widen(window.fill->value));
-  WindowPlace place(window.output.constants.begin(),
-                    window.output.constants.end());
-  Value elements = output.load(place, shape.width);
-  if (countParts() == 1)
-    return {elements};
-  return llvm::map_to_vector(llvm::seq(shape.width),
-                             [&](int64_t i) { return e.extract(elements, i); });
 }
 
 /// What input `index` has for a tap of window `number` of the thread.
@@ -194,8 +122,9 @@ void WindowKernel::combine(SmallVector<Value> &parts) {
       SmallVector<Value> arguments;
       for (auto [index, operand] : llvm::enumerate(window.inputs))
         // What is not read may be anything.
-        arguments.push_back(
-            operand.isRead ? widen(getElement(index, taps, number)) : part);
+        arguments.push_back(operand.isRead
+                                ? output.widen(getElement(index, taps, number))
+                                : part);
       arguments.push_back(part);
       part = inlineElementwise(builder, loc, window.getBody(), arguments);
     }

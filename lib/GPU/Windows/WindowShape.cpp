@@ -27,7 +27,7 @@ static int64_t getAlignment(const WindowOp &window,
   for (int64_t dim = 0; dim <= last; ++dim)
     for (auto [other, factor] : llvm::enumerate(operand.factors[dim])) {
       bool isApart = other == loop ||
-                     (dim == last && !llvm::is_contained(window.places, other));
+                     (dim == last && llvm::is_contained(window.taps, other));
       if (!isApart && window.sizes[other] != 1)
         alignment = std::gcd(alignment, factor * operand.strides[dim]);
     }
@@ -37,9 +37,7 @@ static int64_t getAlignment(const WindowOp &window,
   return alignment;
 }
 
-/// Whether neighbours along `loop` are neighbours along the last dimension of
-/// `operand`, `apart` elements from each other, and nowhere else.
-static bool isAlongLast(const WindowOperand &operand, unsigned loop) {
+bool mlir::nm::isAlongLast(const WindowOperand &operand, unsigned loop) {
   if (operand.getRank() == 0 || operand.strides.back() != 1)
     return false;
   for (int64_t dim = 0; dim + 1 < operand.getRank(); ++dim)
@@ -61,10 +59,10 @@ static bool isVector(const WindowOp &window, const WindowOperand &operand,
 }
 
 /// The inputs that have elements for each of `loop`.
-static SmallVector<const WindowOperand *> listAlong(const WindowOp &window,
-                                                    unsigned loop) {
+static SmallVector<const WindowOperand *>
+listAlong(ArrayRef<WindowOperand> inputs, unsigned loop) {
   SmallVector<const WindowOperand *> found;
-  for (const WindowOperand &input : window.inputs)
+  for (const WindowOperand &input : inputs)
     if (input.isMemref() && input.isRead && input.dependsOn(loop))
       found.push_back(&input);
   return found;
@@ -77,7 +75,7 @@ static int64_t chooseGroup(const WindowOp &window, const WindowOperand &input,
                            unsigned loop, int64_t width) {
   if (!input.isMemref() || !isAlongLast(input, loop))
     return 1;
-  int64_t size = input.getType().getShape().back();
+  int64_t size = input.getSize(input.getRank() - 1);
   if (ShapedType::isDynamic(size))
     return 1;
   int64_t group = std::gcd(kMaxAccessBytes / getBytes(input),
@@ -91,21 +89,26 @@ WindowShape mlir::nm::chooseShape(const WindowOp &window) {
   shape.loop = window.places.back();
   shape.groups.assign(window.inputs.size(), 1);
   int64_t size = window.sizes[shape.loop];
-  if (ShapedType::isDynamic(size) ||
+  const WindowOperand &stored = window.getStored();
+  if (ShapedType::isDynamic(size) || !isVector(window, stored, shape.loop) ||
       !isVector(window, window.output, shape.loop))
     return shape;
-  SmallVector<const WindowOperand *> along = listAlong(window, shape.loop);
+  SmallVector<const WindowOperand *> along =
+      listAlong(window.inputs, shape.loop);
   shape.hasVectors = llvm::all_of(along, [&](const WindowOperand *input) {
     return isVector(window, *input, shape.loop);
   });
   // The widest access of the narrowest elements, but no more of them than 16
   // bits have: those of 32 bits beside them take two accesses then.
-  int64_t narrowest = getBytes(window.output);
+  int64_t narrowest = getBytes(stored);
   for (const WindowOperand *input : along)
     narrowest = std::min(narrowest, getBytes(*input));
   shape.width =
       std::gcd(kMaxAccessBytes / std::max<int64_t>(narrowest, 2),
-               std::gcd(size, getAlignment(window, window.output, shape.loop)));
+               std::gcd(size, getAlignment(window, stored, shape.loop)));
+  if (!window.fill)
+    shape.width =
+        std::gcd(shape.width, getAlignment(window, window.output, shape.loop));
   for (const WindowOperand *input : along) {
     if (shape.hasVectors) {
       shape.width =
@@ -124,4 +127,10 @@ WindowShape mlir::nm::chooseShape(const WindowOp &window) {
     for (auto [group, input] : llvm::zip(shape.groups, window.inputs))
       group = chooseGroup(window, input, shape.loop, shape.width);
   return shape;
+}
+
+bool mlir::nm::loadsVector(const WindowOp &window, const WindowOperand &operand,
+                           const WindowShape &shape) {
+  return shape.width > 1 && isVector(window, operand, shape.loop) &&
+         getAlignment(window, operand, shape.loop) % shape.width == 0;
 }

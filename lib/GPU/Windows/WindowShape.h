@@ -24,6 +24,14 @@ struct WindowShape {
 
 WindowShape chooseShape(const WindowOp &window);
 
+/// Whether neighbours along `loop` are neighbours along the last dimension of
+/// `operand`, and along no other one.
+bool isAlongLast(const WindowOperand &operand, unsigned loop);
+
+/// Whether `operand` has elements of one access for those that a thread makes.
+bool loadsVector(const WindowOp &window, const WindowOperand &operand,
+                 const WindowShape &shape);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_WINDOWS_WINDOWSHAPE_H

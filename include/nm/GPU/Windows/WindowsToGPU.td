@@ -8,10 +8,9 @@ include "mlir/Pass/PassBase.td"
 def ConvertWindowsToGPU : Pass<"convert-windows-to-gpu", "::mlir::func::FuncOp"> {
   let summary = "linalg ops that reduce windows, as pools, to gpu.launch";
   let description = [{
-    A linalg op on memrefs that reduces a window around each place becomes a
-    kernel: a pool, or a convolution of each channel by itself. Windows have up to
-    64 elements; an index of an input is a sum of multiples of loops, as
-    `y * 2 + t`.
+    A linalg op on memrefs that reduces a window for each place becomes a kernel: a
+    pool, or a convolution of each channel by itself. An index of an input is a sum
+    of multiples of loops, as `y * 2 + t`.
 
     - **Threads.** A thread makes neighbours along the output's last dimension,
       in one store of up to 16 bytes. Where they are neighbours in the inputs, too,
@@ -21,6 +20,15 @@ def ConvertWindowsToGPU : Pass<"convert-windows-to-gpu", "::mlir::func::FuncOp">
       accesses, once.
     - **Order.** A window's elements are combined in the op's order and types, so
       that results are those of the op, bit for bit.
+    - **Shared windows.** A window of more than 64 elements, or all of an image, as
+      its mean has, or a column, is shared by threads, each of which combines a part
+      of it in the types of the op. Where channels are last there are up to 16; a
+      block's other threads have the channels beside, and parts meet in shared
+      memory. Where pixels are neighbours, up to 32 lanes of a warp, which have four
+      each at least, share them, and meet by shuffles. The order is another one than
+      the op's, and always the same. A row is left to `convert-rows-to-gpu`; windows
+      of less than 8 elements, and those whose parts cannot be combined in any
+      order, are left to `convert-linalg-to-gpu`.
     - **Padding.** Where an input is a temporary that is filled with one value,
       and then overwritten by a copy of an image, and nothing else writes it, nor
       the image before the op, the kernel reads the image. A tap outside of it is
@@ -28,6 +36,9 @@ def ConvertWindowsToGPU : Pass<"convert-windows-to-gpu", "::mlir::func::FuncOp">
       reads it.
     - **First value.** Where the output is filled right before, the kernel begins
       with that value, and the fill goes.
+    - **The op behind.** An elementwise op that alone reads what the kernel makes,
+      as the division of a mean, is a part of it, and what lies between is not
+      stored.
 
     A remark says of each op how large its windows are and what a thread makes. All
     other ops are left.
@@ -56,6 +67,8 @@ def ConvertWindowsToGPU : Pass<"convert-windows-to-gpu", "::mlir::func::FuncOp">
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
