@@ -109,6 +109,9 @@ GLOBAL = {
     "all of a volume": (nn.AdaptiveAvgPool3d(1), (2, 3, 4, 5, 6)),
     "quarters": (nn.AdaptiveAvgPool2d(2), (2, 6, 8, 12)),
     "the mean, padded": (nn.AvgPool2d(3, 2, 1), (2, 8, 14, 14)),
+    "the mean of pixels alone": (nn.AvgPool2d((3, 2), (2, 1), 1, count_include_pad=False),
+                                 (2, 8, 13, 8)),
+    "the mean of a row's pixels": (nn.AvgPool1d(4, 3, 2, count_include_pad=False), (2, 3, 17)),
 }
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch.nn import functional
 
 from ..._convolve import NAMES
 from ..._mlir import Body, Dim, Scalar, Tensor
@@ -253,15 +254,27 @@ def _max_pool(c: Context, x: Tensor, taps: Sequence[int], stride: Sequence[int] 
 def _avg_pool(c: Context, x: Tensor, taps: Sequence[int], stride: Sequence[int] = (),
               padding: Sequence[int] = (0,), ceil_mode: bool = False,
               count_include_pad: bool = True, divisor: int | None = None) -> Tensor:
-    if any(padding) and not count_include_pad and divisor is None:
-        raise c.refuse("count_include_pad where an average pool pads")
     wide = compute_type(x.element)
     sums = _pool(c, x, c.shape, taps, stride, padding, (1,), ceil_mode, 0, wide,
                  lambda body, x, total: body.add(total, body.cast(x, wide)))
     taps = tuple(taps) * (len(x.shape) - 2 if len(taps) == 1 else 1)
+    if any(padding) and not count_include_pad and divisor is None:
+        counts = c.tensor(Constant(f"{c.node.name}.counts", _counts(
+            x.shape[2:], taps, stride or taps, padding)))
+        return c.fn.elementwise([sums, counts], c.shape, c.element, lambda body, s, n:
+                                body.cast(body.div(s, body.cast(n, wide)), c.element))
     count = divisor or math.prod(taps)
     return c.fn.elementwise([sums], c.shape, c.element, lambda body, s: body.cast(
         body.div(s, body.constant(count, wide)), c.element))
+
+
+def _counts(sizes: Sequence[int], taps: Sequence[int], stride: Sequence[int],
+            padding: Sequence[int]) -> torch.Tensor:
+    """How many pixels of the image each window has."""
+    pool = (functional.avg_pool1d, functional.avg_pool2d, functional.avg_pool3d)
+    ones = torch.ones(1, 1, *sizes)
+    shares = pool[len(taps) - 1](ones, tuple(taps), tuple(stride), tuple(padding))
+    return (shares[0, 0] * math.prod(taps)).round()
 
 
 @lowers("aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")
