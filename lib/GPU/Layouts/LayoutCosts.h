@@ -6,6 +6,7 @@
 #include "GPU/Select/GpuProductCost.h"
 #include "GPU/Select/OtherLayouts.h"
 
+#include "nm/Dialect/NM/Transforms/Patches.h"
 #include "nm/Schedule/GpuChip.h"
 
 namespace mlir::nm {
@@ -66,6 +67,11 @@ double estimateDenseDequantization(SparseProductOpInterface op,
 
 /// The microseconds of a copy of `type` to rows that are padded.
 double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
+
+/// The microseconds of a kernel that writes patches, as they are or, with
+/// `transposes`, with k and m in turn.
+double estimatePatches(const Patches &patches, bool transposes,
+                       const ::nm::GpuChip &chip);
 
 } // namespace mlir::nm
 

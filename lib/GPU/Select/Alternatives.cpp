@@ -63,9 +63,9 @@ Alternative Enumeration::describe(Operands operands) {
   own.operands = operands;
   own.product = product;
   own.product.avoidsPrunedWeights = options.avoidsPrunedWeights(own.product);
-  if (findPatches(op))
-    own.product.patchMicroseconds =
-        estimateCopy(cast<RankedTensorType>(op.getAType()), query.chip);
+  if (std::optional<Patches> patches = findPatches(op))
+    own.product.patchMicroseconds = estimatePatches(
+        *patches, query.form == ActivationForm::Transposed, query.chip);
   if (operands == Operands::Dequantized)
     own.product.weightBits = own.product.scaleGroup = 0;
   own.packs =

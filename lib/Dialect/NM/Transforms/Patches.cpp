@@ -29,6 +29,24 @@ using namespace mlir::nm;
   return rows;
 }
 
+bool Patches::copiesVectors() const {
+  constexpr int64_t kVectorBits = 128;
+  linalg::GenericOp op = copy;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  unsigned last = op.getNumLoops() - 1;
+  AffineExpr loop = getAffineDimExpr(last, op->getContext());
+  return type.getShape().back() * type.getElementTypeBitWidth() % kVectorBits ==
+             0 &&
+         llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return map.getNumResults() != 0 && map.getResults().back() == loop &&
+                  llvm::none_of(map.getResults().drop_back(),
+                                [&](AffineExpr expr) {
+                                  return expr.isFunctionOfDim(last);
+                                });
+         });
+}
+
 /// The patches that `a` is, with k and m in its last two dimensions, m where
 /// `isMMajor` says.
 static std::optional<Patches> findPatches(Value a, bool isMMajor) {

@@ -20,6 +20,10 @@ struct Patches {
   int64_t mDim;
 
   ::nm::PatchRows getRows();
+
+  /// Whether neighbours of a patch are neighbours in its image, 16 bytes or a
+  /// multiple of them, as channels that are last.
+  bool copiesVectors() const;
 };
 
 /// The patches that `op` takes as its A; none where it takes anything else.
