@@ -49,6 +49,17 @@ int64_t nmCudnnTryAttention(int64_t batches, int64_t heads, int64_t groups,
                             int64_t rowOfV, int64_t batchOfO, int64_t headOfO,
                             int64_t groupOfO, int64_t rowOfO, int64_t scale,
                             int64_t isCausal);
+int64_t nmCudnnTryConvolve(
+    const void *x, const void *w, void *y, int64_t type, int64_t flags,
+    int64_t images, int64_t channels, int64_t outputs, int64_t size0,
+    int64_t taps0, int64_t places0, int64_t step0, int64_t dilation0,
+    int64_t before0, int64_t size1, int64_t taps1, int64_t places1,
+    int64_t step1, int64_t dilation1, int64_t before1, int64_t size2,
+    int64_t taps2, int64_t places2, int64_t step2, int64_t dilation2,
+    int64_t before2, int64_t imageOfX, int64_t channelOfX, int64_t pixel0OfX,
+    int64_t pixel1OfX, int64_t pixel2OfX, int64_t outputOfW, int64_t channelOfW,
+    int64_t tap0OfW, int64_t tap1OfW, int64_t tap2OfW, int64_t imageOfY,
+    int64_t outputOfY, int64_t place0OfY, int64_t place1OfY, int64_t place2OfY);
 #ifdef __cplusplus
 }
 #endif

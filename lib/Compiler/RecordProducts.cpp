@@ -3,6 +3,7 @@
 #include "RecordProducts.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Dialect/NM/IR/SourceLocation.h"
 #include "nm/Dialect/NM/Transforms/MeasuredSchedules.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
@@ -46,7 +47,7 @@ static OpRecord recordProduct(SparseProductOpInterface op) {
   if (auto type = getElementType(op.getAType().getElementType()))
     record.dtype = ::nm::elementName(*type);
   record.tuneCase = getTuneCase(op);
-  record.strategy = schedule.getStrategyName();
+  record.strategy = getStrategyName(op);
   record.schedule = debugString(schedule);
   record.parameters = toJson(schedule.getParameters());
   record.place = getPlace(op.getLoc());

@@ -1,6 +1,7 @@
 //===- NameSteps.cpp - What ops compute, in their locations ---------------===//
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,8 +40,8 @@ static std::string describe(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   if (auto product = dyn_cast<SparseProductOpInterface>(op)) {
     name += " <" + product.getPattern().str() + ">";
-    if (ScheduleAttrInterface schedule = product.getScheduleAttr())
-      name += " " + schedule.getStrategyName().str();
+    if (product.getScheduleAttr())
+      name += " " + mlir::nm::getStrategyName(product).str();
     return name;
   }
   auto generic = dyn_cast<linalg::GenericOp>(op);

@@ -207,6 +207,16 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     sparse ones' place and the strategy is `cublas`, with the tiles of our own
     product for machines without the library. The remark says so, and why.
 
+    A convolution whose weights are constant, f32, f16 or bf16, may also be one of
+    cuDNN with dense weights: of a product whose A is patches of an image, along
+    whose pixels one loop of places and one of taps goes each. In 16 bits that is
+    chosen where it is estimated to be faster, and for all types where `schedule`
+    is `cublas`. It stands under `nm.has_cudnn` as a product of strategy `cublas`
+    whose A is `nm.patches` of the image without its padding, with the k of each
+    column side by side, and its epilogue is an op behind it. The other branch has
+    the product as it would be without cuDNN. Neither is chosen where the sums of
+    a row must not depend on how many rows there are.
+
     Before:
     ```mlir
     %r = nm.spmm <16:32, block = 1x32> ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
@@ -348,7 +358,10 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     `nm.attention`, which `nm-decompose-attention` has left in one branch under
     `nm.has_cudnn`, becomes a call of `nmCudnnTryAttention`, and `nm.has_cudnn`
     one of `nmCudnnIsLoaded`. The other branch also runs where cuDNN refuses, and
-    alone where an operand's rows do not have contiguous elements. For a chip with
+    alone where an operand's rows do not have contiguous elements. A product of
+    strategy `cublas` whose A is `nm.patches`, which `nm-select-gpu-schedule` has
+    put in such a branch, becomes a call of `nmCudnnTryConvolve`, which takes the
+    sizes of the convolution and the strides of image, filter and output. For a chip with
     wgmma it also runs alone where the kernel of `convert-attention-to-gpu` takes
     no longer: attention of more than 16 rows and at most 2^32 multiply-adds; of
     2 to 16 rows and heads that share keys; and of other few rows with at most

@@ -39,9 +39,12 @@ struct Functions {
 // The values of cudnn_graph.h.
 enum DescriptorType {
   kPointwise = 0,
+  kConvolution = 1,
+  kEngine = 2,
   kEngineConfig = 3,
   kEngineHeuristics = 4,
   kExecutionPlan = 5,
+  kOperationConvolution = 10,
   kOperationPointwise = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
@@ -56,8 +59,11 @@ enum AttributeType {
   kTypeDataType = 1,
   kTypeBoolean = 2,
   kTypeInt64 = 3,
+  kTypeFloat = 4,
   kTypeVoidPointer = 6,
+  kTypeConvolutionMode = 7,
   kTypeHeuristicsMode = 8,
+  kTypeNumericalNote = 11,
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
   kTypeReductionOperator = 18,
@@ -66,12 +72,26 @@ enum Attribute {
   kPointwiseModeOf = 0,
   kPointwisePrecision = 1,
   kPointwiseAxis = 9,
+  kConvolutionType = 100,
+  kConvolutionMode = 101,
+  kConvolutionDilations = 102,
+  kConvolutionSteps = 103,
+  kConvolutionPaddingsBehind = 104,
+  kConvolutionPaddings = 105,
+  kConvolutionDimensions = 106,
   kHeuristicsMode = 200,
   kHeuristicsGraph = 201,
   kHeuristicsResults = 202,
+  kConfigEngine = 300,
   kPlanHandle = 400,
   kPlanConfig = 401,
   kPlanWorkspaceSize = 402,
+  kOperationConvolutionAlpha = 700,
+  kOperationConvolutionBeta = 701,
+  kOperationConvolutionOf = 702,
+  kOperationConvolutionFilter = 703,
+  kOperationConvolutionImage = 704,
+  kOperationConvolutionOutput = 705,
   kOperationPointwiseOf = 750,
   kOperationPointwiseX = 751,
   kOperationPointwiseB = 752,
@@ -89,6 +109,7 @@ enum Attribute {
   kPackIds = 1000,
   kPackPointers = 1001,
   kPackWorkspace = 1003,
+  kEngineNotes = 1303,
   kMatmulType = 1500,
   kOperationMatmulA = 1520,
   kOperationMatmulB = 1521,
@@ -119,8 +140,22 @@ enum PointwiseMode {
   kSelect = 601,
 };
 enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
+/// What engines do to numbers: a set of them has bit 1 << note of each.
+enum NumericalNote {
+  kTensorCores = 0,
+  kDownConvertsInputs = 1,
+  kReducesInLess = 2,
+  kFourierTransform = 3,
+  kNonDeterministic = 4,
+  kWinograd = 5,
+  kWinogradOf4 = 6,
+  kWinogradOf6 = 7,
+  kWinogradOf13 = 8,
+};
 /// CUDNN_HEUR_MODE_A.
 inline constexpr int kHeuristics = 3;
+/// CUDNN_CROSS_CORRELATION.
+inline constexpr int kCrossCorrelation = 1;
 
 /// Statuses from this one to below kStatusInternalError say that cuDNN has no
 /// such graph.

@@ -143,6 +143,23 @@ static bool hasSparseLines(const Convolution &convolution, bool detects) {
   return found->reduced.back() == channels;
 }
 
+/// Whether cuDNN is likely to make the convolution, of a dense filter, whose
+/// kernels want channels last: it has many products, and whole words of
+/// channels.
+static bool isForLibrary(const Convolution &convolution) {
+  constexpr int64_t kChannels = 8, kLeastProducts = 1'000'000'000;
+  auto type = cast<RankedTensorType>(convolution.filter.getType());
+  int64_t channels = convolution.filterSize(convolution.inputChannels.front());
+  auto output = cast<RankedTensorType>(convolution.init.getType());
+  int64_t outputs = convolution.filterSize(convolution.outputChannel);
+  return (type.getElementType().isF16() || type.getElementType().isBF16()) &&
+         convolution.filter.getDefiningOp<arith::ConstantOp>() &&
+         channels % kChannels == 0 && channels > kChannels &&
+         output.hasStaticShape() &&
+         double(output.getNumElements()) * double(type.getNumElements()) >=
+             double(kLeastProducts) * double(outputs);
+}
+
 //===----------------------------------------------------------------------===//
 // What costs least
 //===----------------------------------------------------------------------===//
@@ -230,8 +247,16 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
     return;
   bool readsPixels = hasSparseLines(*convolution, detects);
   // Other strategies read an image in planes; patches are made of any.
-  if (!readsPixels && findPattern(*convolution, detects))
+  bool isDense = !readsPixels && !findPattern(*convolution, detects);
+  if (!readsPixels && !isDense)
     add(convolution->image, -1);
+  if (isDense && !convolution->takesImageWhole() &&
+      isForLibrary(*convolution)) {
+    markPixels(convolution->image);
+    markPixels(op->getResult(0));
+    add(convolution->image, 1);
+    add(op->getResult(0), 1);
+  }
   if (!readsPixels)
     return;
   markPixels(convolution->image);

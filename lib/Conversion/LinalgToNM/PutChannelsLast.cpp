@@ -278,7 +278,7 @@ struct NMPutChannelsLast
       return;
     emitRemark(function.getLoc())
         << last.size()
-        << " images have their channels last, as tensor copies read them";
+        << " images have their channels last, as their convolutions read them";
     IRRewriter rewriter(&getContext());
     LayoutRewriter layouts(rewriter, std::move(last));
     SmallVector<Operation *> ops;

@@ -4,6 +4,7 @@
 
 #include "GPU/Library/CallAttention.h"
 #include "GPU/Library/CallContraction.h"
+#include "GPU/Library/CallConvolution.h"
 #include "GPU/Library/LibraryEpilogue.h"
 
 #include "nm/Dialect/NM/IR/CollectOps.h"
@@ -214,6 +215,7 @@ private:
   /// Removes the branches of conditions that are known to be false.
   void removeDeadBranches();
   LogicalResult replaceProduct(SparseProductOpInterface product);
+  LogicalResult replaceConvolution(SpMMOp op, PatchesOp patches);
   LogicalResult replaceContractions();
   LogicalResult replaceAttention();
   func::CallOp createCall(SpMMOp op, bool canRefuse, bool accumulate);
@@ -370,10 +372,34 @@ static bool hasContiguousBias(SpMMOp op) {
          isContiguous(cast<MemRefType>(epilogue->bias.getType()));
 }
 
+LogicalResult NMCallCublas::replaceConvolution(SpMMOp op, PatchesOp patches) {
+  scf::IfOp branches = findBranches<HasCudnnOp>(op);
+  linalg::FillOp fill = findZeroFill(op, op.getC());
+  if (!branches || !fill || op.hasEpilogue() || !op.getPackingAttr())
+    return op.emitOpError()
+           << "expected zeros as C, weights with the k of each column side by "
+              "side, no epilogue, and another branch under nm.has_cudnn, for "
+              "where cuDNN refuses the convolution";
+  Value queued =
+      callConvolution(op, patches, [&](StringRef name, FunctionType type) {
+        return declare(name, type);
+      });
+  if (!queued)
+    return op.emitOpError() << "expected patches of a convolution";
+  fill.erase();
+  op.erase();
+  if (patches->use_empty())
+    patches.erase();
+  runElseOnRefusal(branches, queued);
+  return success();
+}
+
 LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
   if (std::optional<std::string> reason = whyNotCublas(product))
     return product->emitOpError() << *reason;
   auto op = cast<SpMMOp>(*product);
+  if (PatchesOp patches = findConvolvedPatches(product))
+    return replaceConvolution(op, patches);
   scf::IfOp branches = findBranches<HasCublasOp>(op);
   if (product.hasEpilogue() && !branches)
     return op.emitOpError() << "expected another branch under nm.has_cublas, "

@@ -17,8 +17,6 @@ using namespace nm;
 /// the multipliers' rate; the second also of the tensor cores' rate where sums
 /// of 8-bit floats are promoted.
 static constexpr double kTensorEfficiency = 0.93, kEfficiency = 0.855;
-/// Before the first and after the last tile.
-static constexpr double kStartMicroseconds = 2.75;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;

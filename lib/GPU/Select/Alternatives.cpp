@@ -43,6 +43,8 @@ private:
   void addQuantized();
   /// Weights that are made dense, for cuBLAS.
   void addDense(Alternative own);
+  /// A convolution of cuDNN.
+  void addConvolution(const Alternative &own);
   void addWidened();
   std::string whyNotLibrary(double estimate);
 
@@ -163,7 +165,21 @@ void Enumeration::addDense(Alternative dense) {
     dense.choice = ScheduleChoice();
     dense.choice->microseconds = estimate + dense.product.patchMicroseconds;
   }
+  // Those that are for images have the kernel behind it in theirs.
+  if (dense.product.patchMicroseconds > 0)
+    dense.extraCost += estimateEpilogueKernel(query);
   list.push_back(dense);
+}
+
+/// The library that is demanded is cuDNN where it has the product, unless
+/// something is given that only a product of cuBLAS has.
+void Enumeration::addConvolution(const Alternative &own) {
+  bool isDemanded = isLibraryDemanded && !options.given.getOwn() &&
+                    !options.given.getPackedForm(op.getPattern());
+  if (!mayKeepZeros && !isDemanded)
+    return;
+  if (std::optional<Alternative> convolution = convolveByLibrary(query, own))
+    list.push_back(*convolution);
 }
 
 void Enumeration::addWidened() {
@@ -231,6 +247,7 @@ AlternativeList Enumeration::run() && {
     choosePackedDense(query, list.front(), *packed);
     list.push_back(*packed);
   }
+  addConvolution(own);
   addDense(own);
   if (!isLibraryDemanded)
     addWidened();
@@ -259,6 +276,14 @@ findFastest(ArrayRef<Alternative> list,
 }
 
 static bool isPossible(const Alternative &other) { return other.isPossible(); }
+
+AlternativeList mlir::nm::withoutConvolution(ArrayRef<Alternative> list) {
+  AlternativeList others;
+  for (const Alternative &other : list)
+    if (!other.isConvolution())
+      others.push_back(other);
+  return others;
+}
 
 const Alternative *mlir::nm::findBest(ArrayRef<Alternative> list,
                                       const SelectionOptions &options) {
@@ -312,8 +337,9 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
 std::string Alternative::getName() const {
   static constexpr StringRef ofOperands[] = {"", "widened", "in registers",
                                              "dequantized"};
-  static constexpr StringRef ofWeights[] = {"own", "coarsened", "packed dense",
-                                            "overlapping", "dense"};
+  static constexpr StringRef ofWeights[] = {"own",          "coarsened",
+                                            "packed dense", "overlapping",
+                                            "dense",        "convolution"};
   std::string name = ofOperands[int(operands)].str();
   if (operands == Operands::Widened)
     name += product.isMMajor ? " m-major" : " row-major";
@@ -324,9 +350,15 @@ std::string Alternative::getName() const {
              : name + ", " + ofWeights[int(weights)].str();
 }
 
+StringRef Alternative::getStrategyName() const {
+  if (isConvolution())
+    return "cudnn";
+  return isDense() ? "cublas" : choice->schedule.getStrategyName();
+}
+
 std::string Alternative::describe(double extraCost) const {
   return describeTime(extraCost + choice->microseconds) + " by strategy " +
-         choice->schedule.getStrategyName().str();
+         getStrategyName().str();
 }
 
 /// The library's time, or why the library is not asked: with the operands of
@@ -372,9 +404,16 @@ std::string mlir::nm::explainChoice(const AlternativesQuery &query,
                                     const Alternative &best) {
   SparseProductOpInterface op = query.op;
   std::string reason = describeLibrary(list, best);
-  if (best.isDense()) {
+  if (best.isConvolution()) {
+    AlternativeList others = withoutConvolution(list);
+    const Alternative *other = findFastest(others, isPossible);
+    reason = "calls cuDNN for a convolution with dense weights, ";
+    reason +=
+        other ? "which is faster: " + other->describe(other->extraCost)
+              : "for no other strategy has this product: " + whyNotOwn(list);
+  } else if (best.isDense()) {
     const Alternative *own = findFastest(list, [](const Alternative &other) {
-      return other.isPossible() && !other.isDense();
+      return other.isPossible() && !other.isDense() && !other.isConvolution();
     });
     reason = "calls cuBLAS with dense weights, ";
     if (query.options.given)
@@ -432,10 +471,7 @@ static AlternativeRecord recordOne(const Alternative &alternative,
   if (alternative.isGivenWrong())
     record.whyNot = "the schedule that is given cannot be";
   else
-    record.strategy =
-        alternative.isDense()
-            ? "cublas"
-            : alternative.choice->schedule.getStrategyName().str();
+    record.strategy = alternative.getStrategyName();
   record.estimate = alternative.total() + changeOfA;
   if (double extra = alternative.extraCost + changeOfA; extra > 0)
     record.extra = extra;

@@ -22,8 +22,17 @@ struct Alternative {
   /// weights that registers convert; or quantized weights that become 16-bit
   /// ones before the product.
   enum class Operands { AsTheyAre, Widened, InRegisters, Dequantized };
-  /// The form that weights get when they are loaded.
-  enum class Weights { AsTheyAre, Coarsened, PackedDense, Overlapping, Dense };
+  /// The form that weights get when they are loaded. Dense ones are for cuBLAS,
+  /// and those of Convolution for cuDNN, where it can be loaded and has the
+  /// convolution; where not, the product is another alternative.
+  enum class Weights {
+    AsTheyAre,
+    Coarsened,
+    PackedDense,
+    Overlapping,
+    Dense,
+    Convolution
+  };
 
   Operands operands = Operands::AsTheyAre;
   Weights weights = Weights::AsTheyAre;
@@ -35,8 +44,8 @@ struct Alternative {
   bool inColumns = false;
   /// The pattern that weights are compressed to, if not their own.
   ::nm::Pattern pattern;
-  /// Its schedule, or why there is none. That of Dense is null until it is
-  /// applied, and so is one that is given and cannot be.
+  /// Its schedule, or why there is none. Those of Dense and Convolution are
+  /// null until they are applied, and so is one that is given and cannot be.
   ::nm::Result<ScheduleChoice> choice = ::nm::Error{};
   /// Microseconds of the kernels before the product.
   double extraCost = 0;
@@ -53,10 +62,13 @@ struct Alternative {
   std::string describe(double extraCost) const;
   double total() const { return extraCost + choice->microseconds; }
   bool isDense() const { return weights == Weights::Dense; }
+  bool isConvolution() const { return weights == Weights::Convolution; }
   /// Whether what is given leads to no schedule.
   bool isGivenWrong() const {
-    return choice && !choice->schedule && !isDense();
+    return choice && !choice->schedule && !isDense() && !isConvolution();
   }
+  /// That of the schedule, or the library.
+  StringRef getStrategyName() const;
   bool isPossible() const {
     return choice && !isGivenWrong() && obstacle.empty();
   }
@@ -75,6 +87,9 @@ using AlternativeList = std::vector<Alternative>;
 /// All ways to make the product, also those that cannot be taken; the weights
 /// as they are come first.
 AlternativeList listAlternatives(const AlternativesQuery &query);
+
+/// All of `list` but cuDNN's convolution, one of which takes its place.
+AlternativeList withoutConvolution(ArrayRef<Alternative> list);
 
 /// The one that selection takes: the fastest by estimate, or the first where a
 /// schedule is given and it has it. Null where none is possible.
@@ -146,6 +161,24 @@ std::optional<Alternative> widenProduct(const AlternativesQuery &query,
 SparseProductOpInterface widenOperands(RewriterBase &rewriter,
                                        SparseProductOpInterface op,
                                        bool isMMajor);
+
+/// `own` as a convolution of cuDNN with dense weights, where its A is patches
+/// of an image and its weights are constant; none of other products, and where
+/// its sums must not depend on how many rows there are.
+std::optional<Alternative> convolveByLibrary(const AlternativesQuery &query,
+                                             const Alternative &own);
+
+/// The microseconds of the kernel behind a library's product that does what the
+/// product's epilogue does, or adds its C; 0 where there is nothing to do.
+double estimateEpilogueKernel(const AlternativesQuery &query);
+
+/// Makes two branches of `op`, on tensors: for where cuDNN can be loaded, with
+/// that convolution, which is returned, of dense weights and without an
+/// epilogue; and for where it cannot or refuses, with `op` itself.
+SpMMOp branchOnConvolution(RewriterBase &rewriter, SparseProductOpInterface op);
+
+/// Moves what nothing but `op` reads to the branch that it is in.
+void sinkOperands(SparseProductOpInterface op);
 
 //===----------------------------------------------------------------------===//
 // The record

@@ -37,6 +37,9 @@ inline double microsecondsOfLatency(const GpuChip &chip) {
 /// 75 %, cold in cache, or four warps copy.
 inline constexpr double kSharedIngress = 54, kLoneIngress = 36;
 
+/// Microseconds of a library's kernel before the first and after the last tile.
+inline constexpr double kStartMicroseconds = 2.75;
+
 /// The part of the lesser of two streams, as of multiplications and loads, that
 /// the greater does not hide.
 inline constexpr double kNotHidden = 0.2;

@@ -66,6 +66,12 @@ private:
   /// Makes `op` the `best` alternative.
   LogicalResult take(SparseProductOpInterface op, const GpuChip &gpu,
                      const Alternative &best, ProductRecord record);
+  /// Makes `op` cuDNN's convolution, which `best` of `list` is, and the best
+  /// other alternative.
+  LogicalResult takeConvolution(SparseProductOpInterface op,
+                                const AlternativesQuery &query,
+                                ArrayRef<Alternative> list,
+                                const Alternative &best, ProductRecord record);
   void selectLoops(SparseProductOpInterface op, const GpuChip &gpu,
                    const Twine &reason);
   /// Says where k is not cut into as many parts as the option asks for.
@@ -275,7 +281,39 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   }
   // Before weights and operands change.
   addDenseEstimate(op, gpu, record);
+  if (best->isConvolution())
+    return takeConvolution(op, query, list, *best, std::move(record));
   return take(op, gpu, *best, std::move(record));
+}
+
+LogicalResult GpuScheduleSelection::takeConvolution(
+    SparseProductOpInterface op, const AlternativesQuery &query,
+    ArrayRef<Alternative> list, const Alternative &best, ProductRecord record) {
+  AlternativeList others = withoutConvolution(list);
+  const Alternative *other = findBest(others, query.options);
+  std::string place =
+      "in place of cuDNN, where that cannot be loaded or "
+      "refuses: " +
+      (other ? explainChoice(query, others, *other) : explainRefusal(others));
+  bool wasDense = isDense(op);
+  auto convolution =
+      cast<SparseProductOpInterface>(*branchOnConvolution(rewriter, op));
+  if (!wasDense && ::nm::isFloat(best.product.type))
+    record.reason += "; " + kDenseMeetsNonFinite.str();
+  record.fallsBack = !wasDense;
+  if (best.choice->isByModel)
+    record.estimate = best.total();
+  convolution.setScheduleAttr(CublasScheduleAttr::get(
+      context, /*own=*/{}, getColumnPacking(convolution),
+      /*padA=*/std::nullopt));
+  setRecord(convolution, record);
+  if (!other)
+    selectLoops(op, query.chip, place);
+  else if (failed(take(op, query.chip, *other,
+                       makeRecord(op, query.chip, getSource(), place))))
+    return failure();
+  sinkOperands(op);
+  return success();
 }
 
 /// Says what is wrong with the schedule that a table has for `op`, if it is: an

@@ -13,6 +13,7 @@
 #include "GPU/Tile/PairedColumns.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -175,11 +176,14 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
   return success();
 }
 
-/// Whether it has a schedule with tiles, or a library to look for.
+/// Whether it has a schedule with tiles, or a library to look for. Convolutions
+/// of cuDNN have their branch already.
 static bool isTiled(SparseProductOpInterface op) {
-  return hasGpuSchedule(op) && op.hasPureTensorSemantics() &&
-         (op.getScheduleAttr().getTiling().hasBlock() ||
-          isLibraryCall(op.getScheduleAttr()));
+  if (!hasGpuSchedule(op) || !op.hasPureTensorSemantics())
+    return false;
+  return isLibraryCall(op.getScheduleAttr())
+             ? !findConvolvedPatches(op)
+             : op.getScheduleAttr().getTiling().hasBlock();
 }
 
 /// Behind the product of a tile, makes sums again that do not come out finite.

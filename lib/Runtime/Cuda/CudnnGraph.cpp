@@ -8,10 +8,10 @@ using namespace nm;
 using namespace nm::cudnn;
 using namespace nm::cuda;
 
-CudnnShape CudnnShape::getContiguous(const std::array<int64_t, 4> &sizes) {
-  CudnnShape shape{sizes, {}};
+CudnnShape CudnnShape::getContiguous(const std::vector<int64_t> &sizes) {
+  CudnnShape shape{sizes, std::vector<int64_t>(sizes.size())};
   int64_t stride = 1;
-  for (size_t dim = 4; dim-- > 0; stride *= sizes[dim])
+  for (size_t dim = sizes.size(); dim-- > 0; stride *= sizes[dim])
     shape.strides[dim] = stride;
   return shape;
 }
@@ -58,8 +58,9 @@ CudnnGraph::Descriptor CudnnGraph::addTensor(const CudnnShape &shape, int type,
   // Kernels access 16 bytes at once.
   constexpr int64_t kAlignment = 16;
   set(tensor, kTensorDataType, kTypeDataType, 1, &type);
-  set(tensor, kTensorDimensions, kTypeInt64, 4, shape.sizes.data());
-  set(tensor, kTensorStrides, kTypeInt64, 4, shape.strides.data());
+  auto rank = int64_t(shape.sizes.size());
+  set(tensor, kTensorDimensions, kTypeInt64, rank, shape.sizes.data());
+  set(tensor, kTensorStrides, kTypeInt64, rank, shape.strides.data());
   set(tensor, kTensorId, kTypeInt64, 1, &id);
   set(tensor, kTensorAlignment, kTypeInt64, 1, &kAlignment);
   set(tensor, kTensorIsVirtual, kTypeBoolean, 1, &isVirtual);
@@ -98,6 +99,34 @@ void CudnnGraph::multiply(Descriptor a, Descriptor b, Descriptor c) {
   setDescriptor(operation, kOperationMatmulB, b);
   setDescriptor(operation, kOperationMatmulC, c);
   setDescriptor(operation, kOperationMatmulOf, how);
+  finalize(operation);
+  operations.push_back(operation);
+}
+
+void CudnnGraph::convolve(Descriptor image, Descriptor filter,
+                          Descriptor output, const CudnnSteps &steps) {
+  constexpr int kType = kFloat, kMode = kCrossCorrelation;
+  constexpr float kAlpha = 1, kBeta = 0;
+  Descriptor how = create(kConvolution);
+  set(how, kConvolutionType, kTypeDataType, 1, &kType);
+  set(how, kConvolutionMode, kTypeConvolutionMode, 1, &kMode);
+  auto rank = int64_t(steps.steps.size());
+  set(how, kConvolutionDimensions, kTypeInt64, 1, &rank);
+  auto setEach = [&](int name, const std::vector<int64_t> &values) {
+    set(how, name, kTypeInt64, rank, values.data());
+  };
+  setEach(kConvolutionDilations, steps.dilations);
+  setEach(kConvolutionSteps, steps.steps);
+  setEach(kConvolutionPaddings, steps.before);
+  setEach(kConvolutionPaddingsBehind, steps.behind);
+  finalize(how);
+  Descriptor operation = create(kOperationConvolution);
+  setDescriptor(operation, kOperationConvolutionOf, how);
+  setDescriptor(operation, kOperationConvolutionImage, image);
+  setDescriptor(operation, kOperationConvolutionFilter, filter);
+  setDescriptor(operation, kOperationConvolutionOutput, output);
+  set(operation, kOperationConvolutionAlpha, kTypeFloat, 1, &kAlpha);
+  set(operation, kOperationConvolutionBeta, kTypeFloat, 1, &kBeta);
   finalize(operation);
   operations.push_back(operation);
 }
@@ -154,37 +183,62 @@ void CudnnGraph::reduce(ReductionOperator how, Descriptor x, Descriptor y) {
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// The configurations of kernels for `graph`, the fastest by estimate first.
-std::vector<CudnnGraph::Descriptor> CudnnGraph::findConfigs(Descriptor graph) {
-  constexpr int64_t kMost = 8;
+/// Adds the configurations of kernels for `graph`, the fastest by estimate
+/// first.
+void CudnnGraph::findConfigs(Descriptor graph, int mode,
+                             std::vector<Descriptor> &configs) {
+  // Most of those for f32 round operands to TensorFloat-32.
+  constexpr int64_t kMost = 64;
   Descriptor heuristics = create(kEngineHeuristics);
   setDescriptor(heuristics, kHeuristicsGraph, graph);
-  set(heuristics, kHeuristicsMode, kTypeHeuristicsMode, 1, &kHeuristics);
+  set(heuristics, kHeuristicsMode, kTypeHeuristicsMode, 1, &mode);
   finalize(heuristics);
-  std::vector<Descriptor> configs;
+  std::vector<Descriptor> more;
   for (int64_t i = 0; i < kMost; ++i)
-    configs.push_back(create(kEngineConfig));
+    more.push_back(create(kEngineConfig));
   int64_t found = 0;
   if (status == 0)
     status =
         functions.getAttribute(heuristics, kHeuristicsResults, kTypeDescriptor,
-                               kMost, &found, configs.data());
-  configs.resize(size_t(status == 0 ? found : 0));
-  return configs;
+                               kMost, &found, more.data());
+  if (status == 0)
+    configs.insert(configs.end(), more.begin(), more.begin() + found);
 }
 
-int CudnnGraph::build(Functions::Handle handle) {
+/// What the engine of `config` does to numbers.
+unsigned CudnnGraph::getNotes(Descriptor config) {
+  constexpr int64_t kMost = 32;
+  Descriptor engine = create(kEngine);
+  int notes[kMost] = {};
+  int64_t count = 0;
+  if (status == 0)
+    status = functions.getAttribute(config, kConfigEngine, kTypeDescriptor, 1,
+                                    &count, &engine);
+  if (status == 0)
+    status = functions.getAttribute(engine, kEngineNotes, kTypeNumericalNote,
+                                    kMost, &count, notes);
+  unsigned all = 0;
+  for (int64_t i = 0; status == 0 && i < count; ++i)
+    all |= 1U << unsigned(notes[i]);
+  return all;
+}
+
+int CudnnGraph::build(Functions::Handle handle, unsigned notes) {
   Descriptor graph = create(kOperationGraph);
   set(graph, kGraphOperations, kTypeDescriptor, int64_t(operations.size()),
       operations.data());
   set(graph, kGraphHandle, kTypeHandle, 1, &handle);
   finalize(graph);
-  std::vector<Descriptor> configs = findConfigs(graph);
+  std::vector<Descriptor> configs;
+  findConfigs(graph, kHeuristics, configs);
   if (status == 0 && configs.empty())
     return status = kStatusNotSupported;
   // Not all that are found can be built.
+  int refusal = status == 0 ? kStatusNotSupported : status;
   for (Descriptor config : configs) {
     status = 0;
+    if (notes != 0 && (getNotes(config) & notes) != 0)
+      continue;
     Descriptor built = create(kExecutionPlan);
     set(built, kPlanHandle, kTypeHandle, 1, &handle);
     setDescriptor(built, kPlanConfig, config);
@@ -193,12 +247,13 @@ int CudnnGraph::build(Functions::Handle handle) {
     if (status == 0)
       status = functions.getAttribute(built, kPlanWorkspaceSize, kTypeInt64, 1,
                                       &count, &workspaceBytes);
+    refusal = status;
     if (status != 0)
       continue;
     plan = built;
-    break;
+    return 0;
   }
-  return status;
+  return status = refusal;
 }
 
 int CudnnGraph::execute(Functions::Handle handle,

@@ -5,20 +5,24 @@
 
 #include "nm/Support/CudnnLibrary.h"
 
-#include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
 namespace nm::cuda {
 
-/// Sizes and strides of a tensor of batches, heads, rows and columns.
+/// Sizes and strides of a tensor: of batches, heads, rows and columns, or of
+/// images, channels and pixels.
 struct CudnnShape {
-  std::array<int64_t, 4> sizes, strides;
+  std::vector<int64_t> sizes, strides;
 
   /// Contiguous elements.
-  static CudnnShape getContiguous(const std::array<int64_t, 4> &sizes);
+  static CudnnShape getContiguous(const std::vector<int64_t> &sizes);
+};
+
+/// How a filter goes over an image, for each dimension of pixels.
+struct CudnnSteps {
+  std::vector<int64_t> steps, dilations, before, behind;
 };
 
 /// Builds a graph of operations, which cuDNN fuses to one kernel. The first
@@ -40,6 +44,9 @@ public:
   Descriptor addVirtual(const CudnnShape &shape, int type);
 
   void multiply(Descriptor a, Descriptor b, Descriptor c);
+  /// The convolution of an image with a filter, whose taps are not turned.
+  void convolve(Descriptor image, Descriptor filter, Descriptor output,
+                const CudnnSteps &steps);
   /// y = mode(x, b); the selection takes x where `t` is true, and else b.
   void apply(cudnn::PointwiseMode mode, Descriptor x, Descriptor b,
              Descriptor y, Descriptor t = nullptr,
@@ -48,8 +55,9 @@ public:
   void generateIndex(Descriptor x, int64_t axis, Descriptor y);
   void reduce(cudnn::ReductionOperator how, Descriptor x, Descriptor y);
 
-  /// Looks for the fastest plan by cuDNN's estimate. Returns cuDNN's status.
-  int build(cudnn::Functions::Handle handle);
+  /// Looks for the fastest plan by cuDNN's estimate, of engines that have none
+  /// of `notes`, a set of NumericalNote. Returns cuDNN's status.
+  int build(cudnn::Functions::Handle handle, unsigned notes = 0);
   Descriptor getPlan() const { return plan; }
   uint64_t getWorkspaceBytes() const { return uint64_t(workspaceBytes); }
 
@@ -69,7 +77,9 @@ private:
   void addPointwise(Descriptor mode, Descriptor x, Descriptor b, Descriptor y,
                     Descriptor t);
   Descriptor createPointwise(int mode, int precision);
-  std::vector<Descriptor> findConfigs(Descriptor graph);
+  void findConfigs(Descriptor graph, int mode,
+                   std::vector<Descriptor> &configs);
+  unsigned getNotes(Descriptor config);
 
   const cudnn::Functions &functions;
   std::vector<Descriptor> descriptors, operations;

@@ -12,7 +12,7 @@
 #channel = affine_map<(n, c, y, x) -> (c)>
 
 // CHECK-LABEL: func.func @between(
-// expected-remark @below {{3 images have their channels last, as tensor copies read them}}
+// expected-remark @below {{3 images have their channels last, as their convolutions read them}}
 func.func @between(%x: tensor<1x64x10x10xf16>, %f: tensor<64x576xf16, #nm.encoding<2:4, dim = 1>>, %s: tensor<64xf16>) -> tensor<1x64x8x8xf16> {
   %zero = arith.constant 0.0 : f16
   %f4 = tensor.expand_shape %f [[0], [1, 2, 3]] output_shape [64, 3, 3, 64]
@@ -229,4 +229,45 @@ func.func @detected(%x: tensor<2x64x17xf16>) -> tensor<2x1x9xf16> {
   %r = linalg.conv_1d_ncw_fcw {strides = dense<2> : tensor<1xi64>} ins(%a, %filter : tensor<2x64x17xf16>, tensor<1x64x1xf16>)
     outs(%zeros : tensor<2x1x9xf16>) -> tensor<2x1x9xf16>
   return %r : tensor<2x1x9xf16>
+}
+
+// -----
+
+// Of many products with dense filters, which are likely to be cuDNN's, too; few
+// images of them stay in planes.
+
+// CHECK-LABEL: func.func @many(
+// CHECK: outs(%{{.*}} : tensor<32x28x28x128xf16>)
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<32x28x28x128xf16>, tensor<128x128x3x3xf16>)
+// expected-remark @below {{have their channels last, as their convolutions read them}}
+func.func @many(%x: tensor<32x128x30x30xf16>) -> tensor<32x128x26x26xf16> {
+  %zero = arith.constant 0.0 : f16
+  %f = arith.constant dense<1.0> : tensor<128x128x3x3xf16>
+  %e = tensor.empty() : tensor<32x128x28x28xf16>
+  %zeros = linalg.fill ins(%zero : f16) outs(%e : tensor<32x128x28x28xf16>) -> tensor<32x128x28x28xf16>
+  %a = linalg.conv_2d_nchw_fchw ins(%x, %f : tensor<32x128x30x30xf16>, tensor<128x128x3x3xf16>)
+    outs(%zeros : tensor<32x128x28x28xf16>) -> tensor<32x128x28x28xf16>
+  %d = tensor.empty() : tensor<32x128x26x26xf16>
+  %none = linalg.fill ins(%zero : f16) outs(%d : tensor<32x128x26x26xf16>) -> tensor<32x128x26x26xf16>
+  %b = linalg.conv_2d_nchw_fchw ins(%a, %f : tensor<32x128x28x28xf16>, tensor<128x128x3x3xf16>)
+    outs(%none : tensor<32x128x26x26xf16>) -> tensor<32x128x26x26xf16>
+  return %b : tensor<32x128x26x26xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @few(
+// CHECK-NOT: linalg.generic
+func.func @few(%x: tensor<2x128x30x30xf16>) -> tensor<2x128x26x26xf16> {
+  %zero = arith.constant 0.0 : f16
+  %f = arith.constant dense<1.0> : tensor<128x128x3x3xf16>
+  %e = tensor.empty() : tensor<2x128x28x28xf16>
+  %zeros = linalg.fill ins(%zero : f16) outs(%e : tensor<2x128x28x28xf16>) -> tensor<2x128x28x28xf16>
+  %a = linalg.conv_2d_nchw_fchw ins(%x, %f : tensor<2x128x30x30xf16>, tensor<128x128x3x3xf16>)
+    outs(%zeros : tensor<2x128x28x28xf16>) -> tensor<2x128x28x28xf16>
+  %d = tensor.empty() : tensor<2x128x26x26xf16>
+  %none = linalg.fill ins(%zero : f16) outs(%d : tensor<2x128x26x26xf16>) -> tensor<2x128x26x26xf16>
+  %b = linalg.conv_2d_nchw_fchw ins(%a, %f : tensor<2x128x28x28xf16>, tensor<128x128x3x3xf16>)
+    outs(%none : tensor<2x128x26x26xf16>) -> tensor<2x128x26x26xf16>
+  return %b : tensor<2x128x26x26xf16>
 }

@@ -98,3 +98,33 @@ func.func @alone(%a: memref<8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %
     }
   return
 }
+
+// -----
+
+func.func @convolution(%x: memref<1x5x4xf32>, %w: memref<1x1x32xf32>, %i: memref<1x1x1xi8>, %c: memref<4x4xf32>) {
+  %a = nm.patches %x map affine_map<(y, i, c) -> (0, y + i, c)> loops [4, 2, 4] groups [1, 2] : memref<1x5x4xf32> -> memref<4x8xf32>
+  // expected-error @+1 {{expected zeros as C, weights with the k of each column side by side, no epilogue, and another branch under nm.has_cudnn, for where cuDNN refuses the convolution}}
+  nm.spmm <1:1, block = 1x4> packing #nm.packing<panel = 4, index_bits = 1, chunk_rows = 8, index_rows = 8>
+    schedule #nm.cublas<packing = <panel = 4, index_bits = 1, chunk_rows = 8, index_rows = 8>>
+    ins(%a, %w, %i : memref<4x8xf32>, memref<1x1x32xf32>, memref<1x1x1xi8>) outs(%c : memref<4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @none(%x: memref<1x5x4xf32>, %w: memref<1x1x32xf32>, %i: memref<1x1x1xi8>, %c: memref<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %loaded = nm.has_cudnn
+  scf.if %loaded {
+    linalg.fill ins(%zero : f32) outs(%c : memref<4x4xf32>)
+    // Two loops of taps go along the pixels.
+    %b = nm.patches %x map affine_map<(y, i, j) -> (0, i + j, y)> loops [4, 2, 4] groups [1, 2] : memref<1x5x4xf32> -> memref<4x8xf32>
+    // expected-error @+1 {{expected patches of a convolution}}
+    nm.spmm <1:1, block = 1x4> packing #nm.packing<panel = 4, index_bits = 1, chunk_rows = 8, index_rows = 8>
+      schedule #nm.cublas<packing = <panel = 4, index_bits = 1, chunk_rows = 8, index_rows = 8>>
+      ins(%b, %w, %i : memref<4x8xf32>, memref<1x1x32xf32>, memref<1x1x1xi8>) outs(%c : memref<4x4xf32>)
+  } else {
+    linalg.fill ins(%zero : f32) outs(%c : memref<4x4xf32>)
+  }
+  return
+}

@@ -2,7 +2,9 @@
 //
 // Its only plan fills its workspace with 5, and has a kernel store what it
 // finds there as the output and spoil it. FAKE_CUDNN_KERNELS says how many such
-// kernels there are.
+// kernels there are, and FAKE_CUDNN_NOTES has the digits of its engine's notes.
+// FAKE_CUDNN_LOG names a file to which sizes, strides and ids of tensors are
+// written, and how filters go over images, a line each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +24,8 @@ using namespace nm::cudnn;
 #define EXPORT __attribute__((visibility("default")))
 
 static constexpr int64_t kWords = 16;
-static constexpr int64_t kIdOfOutput = 4;
+/// Ids of the outputs of attention and of a convolution.
+static constexpr int64_t kIdOfOutput = 4, kIdOfConvolved = 3;
 
 namespace {
 struct Descriptor {
@@ -31,6 +34,27 @@ struct Descriptor {
   void *workspace = nullptr;
 };
 } // namespace
+
+/// Writes `values` after the name of what they are, if there is a log.
+static void log(int name, int64_t count, const int64_t *values) {
+  const char *path = getenv("FAKE_CUDNN_LOG");
+  const char *what = name == kTensorDimensions            ? "sizes"
+                     : name == kTensorStrides             ? "strides"
+                     : name == kTensorId                  ? "id"
+                     : name == kConvolutionSteps          ? "steps"
+                     : name == kConvolutionDilations      ? "dilations"
+                     : name == kConvolutionPaddings       ? "before"
+                     : name == kConvolutionPaddingsBehind ? "behind"
+                                                          : nullptr;
+  if (!path || !what)
+    return;
+  FILE *file = fopen(path, "a");
+  fprintf(file, "%s", what);
+  for (int64_t i = 0; i < count; ++i)
+    fprintf(file, " %lld", static_cast<long long>(values[i]));
+  fprintf(file, "\n");
+  fclose(file);
+}
 
 static void attend(const unsigned[3], void **params) {
   auto *workspace = *static_cast<unsigned **>(params[0]);
@@ -86,6 +110,7 @@ EXPORT int cudnnBackendSetAttribute(void *descriptor, int name, int,
   auto &own = *static_cast<Descriptor *>(descriptor);
   auto *pointers = static_cast<void *const *>(values);
   auto *ids = static_cast<const int64_t *>(values);
+  log(name, count, ids);
   if (name == kPackPointers)
     own.pointers.assign(pointers, pointers + count);
   if (name == kPackIds)
@@ -97,6 +122,12 @@ EXPORT int cudnnBackendSetAttribute(void *descriptor, int name, int,
 EXPORT int cudnnBackendGetAttribute(void *, int name, int, int64_t,
                                     int64_t *count, void *values) {
   *count = 1;
+  if (name == kEngineNotes) {
+    const char *notes = getenv("FAKE_CUDNN_NOTES");
+    *count = notes ? int64_t(strlen(notes)) : 0;
+    for (int64_t i = 0; i < *count; ++i)
+      static_cast<int *>(values)[i] = notes[i] - '0';
+  }
   if (name == kPlanWorkspaceSize)
     *static_cast<int64_t *>(values) = kWords * 4;
   return 0;
@@ -106,7 +137,7 @@ EXPORT int cudnnBackendExecute(void *handle, void *, void *pack) {
   auto &own = *static_cast<Descriptor *>(pack);
   void *stream = *static_cast<void **>(handle), *output = nullptr;
   for (size_t i = 0; i < own.ids.size(); ++i)
-    if (own.ids[i] == kIdOfOutput)
+    if (own.ids[i] == (own.ids.size() == 3 ? kIdOfConvolved : kIdOfOutput))
       output = own.pointers[i];
   int code = getDriver<int(unsigned long long, unsigned, size_t, void *)>(
       "cuMemsetD32Async")(reinterpret_cast<uintptr_t>(own.workspace), 5, kWords,

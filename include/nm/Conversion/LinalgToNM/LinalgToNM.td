@@ -163,13 +163,14 @@ def NMDecomposeAttention : Pass<"nm-decompose-attention"> {
 }
 
 def NMPutChannelsLast : Pass<"nm-put-channels-last", "::mlir::func::FuncOp"> {
-  let summary = "images between sparse convolutions from planes to channels last";
+  let summary = "images between convolutions from planes to channels last";
   let description = [{
     Tensor copies of a Hopper read what a filter's taps take of an image whose
     channels are last, where the filter is a sparse operand (2:4 and what it
     covers) and the channels of a tap are whole lines of 128 bytes. In a network
     of images in planes, a kernel would transpose the image of each such
-    convolution. The pass gives images the layout [batch, places, channels]
+    convolution. cuDNN's kernels want channels last, too, and it transposes images
+    and outputs of others. The pass gives images the layout [batch, places, channels]
     instead, from the first op that makes one to the last that takes it.
 
     - **Ops.** Every linalg op takes and gives either layout, by its indexing maps:
@@ -180,8 +181,11 @@ def NMPutChannelsLast : Pass<"nm-put-channels-last", "::mlir::func::FuncOp"> {
     - **Choice.** Images that such ops make one layout of are a group. It changes
       where more bytes are transposed without than with, counting the images that
       tensor copies read, those that others need in planes, and half of the output of
-      several images, whose places fill tiles better as one dimension. Filters
-      of other patterns count for planes, which their strategies read.
+      several images, whose places fill tiles better as one dimension. Image and
+      output count of convolutions that are likely to be cuDNN's: of constant
+      filters without a pattern, in f16 or bf16, of a multiple of 8 channels, but
+      not 8, and 10^9 multiply-adds and more. Filters of other patterns count for
+      planes, which their strategies read.
     - **Convolutions.** Image and output may have different layouts, but for those of
       one tap without strides, which take the image whole.
 

@@ -458,3 +458,21 @@ void mlir::nm::takeCopiedImage(RewriterBase &rewriter,
   }
   take(rewriter, op, image);
 }
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+std::optional<ConvolvedImage>
+mlir::nm::findConvolvedImage(SparseProductOpInterface op) {
+  std::optional<ImageOfPatches> found = findImageOfA(op);
+  if (!found)
+    return std::nullopt;
+  std::optional<PatchConvolution> convolution =
+      findConvolution(found->map, found->loops, found->groups,
+                      cast<RankedTensorType>(found->image.getType()).getShape(),
+                      cast<SpMMOp>(*op).getTransposeA());
+  if (!convolution)
+    return std::nullopt;
+  return ConvolvedImage{found->image, *convolution};
+}

@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 
+#include "nm/Dialect/NM/IR/PatchesOp.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Schedule/CpuSchedule.h"
 
@@ -78,7 +79,7 @@ std::string mlir::nm::describeRecord(SparseProductOpInterface op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << describeProduct(op, record.pattern, record.typicalM)
-         << ": strategy " << schedule.getStrategyName();
+         << ": strategy " << getStrategyName(op);
   if (!record.chip.empty())
     stream << " on " << record.chip;
   bool isLoops = schedule.isReference();

@@ -421,6 +421,9 @@ include "nm/Dialect/NM/IR/NMWgmmaSchedules.td"
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let summary = "a call of cuBLAS with dense weights";
   let description = [{
+    Of a product whose A is `nm.patches`, which stands under `nm.has_cudnn`, it is
+    a call of cuDNN for the convolution that the product is.
+
     `own` is the schedule of our own product, for machines where the library
     cannot be loaded and for products that it refuses; `#nm.loops` where it is
     left out. Weights are row-major, or, with `packing`, the k of each column

@@ -59,6 +59,36 @@ std::optional<PixelBoxes> findPixelBoxes(AffineMap map, ArrayRef<int64_t> loops,
                                          ArrayRef<int64_t> groups,
                                          ArrayRef<int64_t> shape,
                                          int64_t channels);
+
+/// The convolution of an image with a filter whose taps and channels are the
+/// loops of k, in their order. Its first dimension is of images.
+struct PatchConvolution {
+  /// A dimension of pixels. `before` is how far the first tap of the first
+  /// place is in front of the image.
+  struct Pixels {
+    unsigned dim;
+    /// The loops along it; none where they have one iteration.
+    std::optional<unsigned> tapLoop, placeLoop;
+    int64_t taps, places, step, dilation, before;
+  };
+
+  /// The loops of images and channels; none where they have one iteration.
+  std::optional<unsigned> images, channels;
+  unsigned channelDim = 0;
+  SmallVector<Pixels> pixels;
+
+  bool hasChannelsLast() const {
+    return pixels.empty() || channelDim > pixels.back().dim;
+  }
+};
+
+/// That of patches, [k x m] if `isMMajor` and else [m x k], of an image of
+/// `shape`; none of others.
+std::optional<PatchConvolution> findConvolution(AffineMap map,
+                                                ArrayRef<int64_t> loops,
+                                                ArrayRef<int64_t> groups,
+                                                ArrayRef<int64_t> shape,
+                                                bool isMMajor);
 } // namespace mlir::nm
 
 #define GET_OP_CLASSES
@@ -67,6 +97,17 @@ std::optional<PixelBoxes> findPixelBoxes(AffineMap map, ArrayRef<int64_t> loops,
 namespace mlir::nm {
 /// findPixelBoxes of the patches that `op` makes.
 std::optional<PixelBoxes> findPixelBoxes(PatchesOp op, int64_t channels);
+
+/// findConvolution of the patches that `op` makes.
+std::optional<PatchConvolution> findConvolution(PatchesOp op, bool isMMajor);
+
+/// The patches that `op`, a product of strategy cublas, has as its A: it is a
+/// convolution of cuDNN. None of other products.
+PatchesOp findConvolvedPatches(SparseProductOpInterface op);
+
+/// The name of the strategy that makes `op`, which has a schedule: `cudnn`
+/// where that is a convolution of the library, else the schedule's.
+StringRef getStrategyName(SparseProductOpInterface op);
 
 /// Erases the patches in `root` that are read no more, and views of them.
 void erasePatches(Operation *root);

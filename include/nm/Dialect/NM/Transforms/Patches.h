@@ -82,8 +82,22 @@ std::optional<CopiedImage> findCopiedImage(SparseProductOpInterface op,
                                            int64_t channels,
                                            bool transposes = false);
 
-/// Gives `op`, whose image findReadableImage finds, an nm.patches as its A: of
-/// the image without its padding, where that is zeros.
+/// An image whose patches are those of a convolution.
+struct ConvolvedImage {
+  /// Without its padding, where that is zeros.
+  Value image;
+  PatchConvolution convolution;
+
+  RankedTensorType getType() const {
+    return cast<RankedTensorType>(image.getType());
+  }
+};
+
+/// That of the patches that `op` has as its A; none of others.
+std::optional<ConvolvedImage> findConvolvedImage(SparseProductOpInterface op);
+
+/// Gives `op`, whose image findReadableImage or findConvolvedImage finds, an
+/// nm.patches as its A: of the image without its padding, where that is zeros.
 void takeImage(RewriterBase &rewriter, SparseProductOpInterface op);
 
 /// Gives `op`, whose image findCopiedImage finds, an nm.patches as its A: of
