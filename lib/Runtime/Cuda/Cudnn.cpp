@@ -109,7 +109,7 @@ static Plan &addPlan(const Functions &functions, const Key &key) {
 
 Status Cudnn::execute(const ContextScope &scope, CudnnGraph &graph,
                       Functions::Handle handle, const CudnnCall &call) const {
-  auto stream = static_cast<Stream>(currentStream());
+  auto *stream = static_cast<Stream>(currentStream());
   uint64_t bytes = graph.getWorkspaceBytes();
   Result<Address> workspace =
       bytes == 0 ? Address() : allocateOnStream(scope, bytes, stream);
@@ -134,7 +134,7 @@ Result<std::string> Cudnn::queue(const ContextScope &scope,
   const Result<Functions::Handle> &handle = getHandle(scope);
   if (!handle)
     return handle.error().message;
-  auto stream = static_cast<Stream>(currentStream());
+  auto *stream = static_cast<Stream>(currentStream());
   Key key = {int64_t(reinterpret_cast<uintptr_t>(*handle))};
   key.insert(key.end(), call.key.begin(), call.key.end());
   auto known = getPlans().find(key);
