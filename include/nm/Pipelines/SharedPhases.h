@@ -11,11 +11,11 @@ class OpPassManager;
 
 namespace mlir::nm {
 
-/// What buildConvertToNM takes for nm ops.
+/// The options of buildConvertToNM.
 struct ConvertToNMOptions {
   /// Whether constants that obey a pattern are weights.
   bool detectWeights = false;
-  /// What products of f32 may be computed by that do not say it.
+  /// The #nm.arithmetic of contractions without such an attribute.
   llvm::StringRef arithmetic = "f32";
   /// Whether products of computed operands are nm ops, too.
   bool computedProducts = false;

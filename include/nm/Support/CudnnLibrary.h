@@ -140,7 +140,8 @@ enum PointwiseMode {
   kSelect = 601,
 };
 enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
-/// What engines do to numbers: a set of them has bit 1 << note of each.
+/// What an engine of cuDNN does to numbers. A set of notes has bit 1 << note
+/// for each of its notes.
 enum NumericalNote {
   kTensorCores = 0,
   kDownConvertsInputs = 1,

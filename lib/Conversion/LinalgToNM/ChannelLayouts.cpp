@@ -19,8 +19,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Places of the output of a convolution by planes are apart for each image,
-/// and fill tiles worse; what that is worth, as a share of the output's bytes.
+/// A convolution by planes has the places of each image apart, which fill tiles
+/// worse: what one dimension of all places gains, as a share of the output's
+/// bytes.
 static constexpr double kMergedBatch = .5;
 
 SmallVector<int64_t> mlir::nm::getChannelsLastOrder(int64_t rank) {
@@ -123,9 +124,10 @@ static bool isOfPlanes(const Convolution &convolution) {
                               convolution.imageMap.getContext());
 }
 
-/// Whether the filter is a sparse operand whose rows of one tap are channels,
-/// lines of them.
-static bool hasSparseLines(const Convolution &convolution, bool detects) {
+/// Whether a filter of that pattern is a sparse operand of which the channels
+/// of a tap are whole lines of k, one after another.
+static bool hasSparseLines(const Convolution &convolution,
+                           FilterPattern found) {
   auto type = cast<RankedTensorType>(convolution.filter.getType());
   unsigned channels = convolution.inputChannels.front();
   if (!type.getElementType().isIntOrFloat() ||
@@ -134,13 +136,12 @@ static bool hasSparseLines(const Convolution &convolution, bool detects) {
               ::nm::kPixelBytes !=
           0)
     return false;
-  std::optional<FilterPattern> found = findPattern(convolution, detects);
-  if (!found || !::nm::fitsSparseOperand(found->pattern))
+  if (!::nm::fitsSparseOperand(found.pattern))
     return false;
-  llvm::erase_if(found->reduced, [&](unsigned loop) {
+  llvm::erase_if(found.reduced, [&](unsigned loop) {
     return convolution.filterSize(loop) == 1;
   });
-  return found->reduced.back() == channels;
+  return found.reduced.back() == channels;
 }
 
 /// Whether cuDNN is likely to make the convolution, of a dense filter, whose
@@ -161,7 +162,7 @@ static bool isForLibrary(const Convolution &convolution) {
 }
 
 //===----------------------------------------------------------------------===//
-// What costs least
+// Groups of images
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -170,7 +171,7 @@ class LayoutGroups {
 public:
   LayoutGroups(func::FuncOp function, bool detects);
 
-  /// Those of all groups that gain.
+  /// The images of all groups that gain by channels last.
   llvm::SetVector<Value> getLast() const;
 
 private:
@@ -245,32 +246,30 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
   ::nm::Result<Convolution> convolution = Convolution::match(op);
   if (!convolution || !isOfPlanes(*convolution))
     return;
-  bool readsPixels = hasSparseLines(*convolution, detects);
-  // Other strategies read an image in planes; patches are made of any.
-  bool isDense = !readsPixels && !findPattern(*convolution, detects);
-  if (!readsPixels && !isDense)
-    add(convolution->image, -1);
-  if (isDense && !convolution->takesImageWhole() &&
-      isForLibrary(*convolution)) {
-    markPixels(convolution->image);
-    markPixels(op->getResult(0));
-    add(convolution->image, 1);
-    add(op->getResult(0), 1);
-  }
-  if (!readsPixels)
+  std::optional<FilterPattern> pattern = findPattern(*convolution, detects);
+  bool isWhole = convolution->takesImageWhole();
+  Value image = convolution->image, output = op->getResult(0);
+  if (pattern && !hasSparseLines(*convolution, *pattern)) {
+    // Strategies of other patterns read an image in planes, or patches.
+    add(image, -1);
     return;
-  markPixels(convolution->image);
-  markPixels(op->getResult(0));
-  bool hasBatch =
-      cast<RankedTensorType>(convolution->image.getType()).getDimSize(0) > 1;
-  // One image in planes is an operand as good, and needs no copy.
-  if (!convolution->takesImageWhole())
-    add(convolution->image, 1);
-  if (hasBatch)
-    add(op->getResult(0), kMergedBatch);
+  }
+  if (!pattern && (isWhole || !isForLibrary(*convolution)))
+    return;
+  markPixels(image);
+  markPixels(output);
+  // One image in planes is as good an operand of a filter of one tap.
+  if (!isWhole)
+    add(image, 1);
+  bool hasBatch = cast<RankedTensorType>(image.getType()).getDimSize(0) > 1;
+  if (!pattern)
+    add(output, 1);
+  else if (hasBatch)
+    add(output, kMergedBatch);
 }
 
-/// What a function takes or gives with channels last is not transposed then.
+/// Adds what `op` transposes from or to channels last, which needs no
+/// transposition where the group has its channels last.
 void LayoutGroups::addTransposition(linalg::TransposeOp op) {
   SmallVector<int64_t> order =
       getChannelsLastOrder(int64_t(op.getPermutation().size()));
@@ -280,7 +279,7 @@ void LayoutGroups::addTransposition(linalg::TransposeOp op) {
     add(op->getResult(0), 1);
 }
 
-/// Takes off what is transposed for users that take planes alone.
+/// Subtracts the images that are transposed for users which take planes alone.
 void LayoutGroups::addUsers() {
   for (Value image : images)
     if (!llvm::all_of(image.getUsers(), hasAnyLayout))

@@ -2,6 +2,8 @@
 
 #include "ConvolutionFilter.h"
 
+#include "TransposeLoops.h"
+
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -270,19 +272,7 @@ FilterMatrix mlir::nm::createFilterMatrix(OpBuilder &builder,
   SmallVector<unsigned> wanted(matrix.reduced);
   wanted.push_back(convolution.outputChannel);
   Location loc = convolution.op->getLoc();
-  if (loops != wanted) {
-    SmallVector<int64_t> permutation;
-    SmallVector<int64_t> shape;
-    for (unsigned loop : wanted) {
-      permutation.push_back(llvm::find(loops, loop) - loops.begin());
-      shape.push_back(convolution.filterSize(loop));
-    }
-    Value empty = tensor::EmptyOp::create(
-        builder, loc, shape, getElementTypeOrSelf(filter.getType()));
-    filter =
-        linalg::TransposeOp::create(builder, loc, filter, empty, permutation)
-            ->getResult(0);
-  }
+  filter = transposeLoops(builder, loc, filter, loops, wanted);
   SmallVector<ReassociationIndices> groups(2);
   for (size_t dim = 0; dim < wanted.size(); ++dim)
     groups[dim + 1 == wanted.size()].push_back(int64_t(dim));

@@ -2,6 +2,8 @@
 
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
+#include "TransposeLoops.h"
+
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -23,25 +25,6 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 // Dimension order
 //===----------------------------------------------------------------------===//
-
-/// linalg.transpose of `source`, whose dimensions run over `from`, so that they
-/// run over `to`.
-static Value transposeLoops(OpBuilder &builder, Location loc, Value source,
-                            ArrayRef<unsigned> from, ArrayRef<unsigned> to) {
-  if (from == to)
-    return source;
-  SmallVector<int64_t> permutation;
-  for (unsigned loop : to)
-    permutation.push_back(llvm::find(from, loop) - from.begin());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
-  SmallVector<OpFoldResult> permuted;
-  for (int64_t dim : permutation)
-    permuted.push_back(sizes[dim]);
-  Value empty = tensor::EmptyOp::create(builder, loc, permuted,
-                                        getElementTypeOrSelf(source.getType()));
-  return linalg::TransposeOp::create(builder, loc, source, empty, permutation)
-      ->getResult(0);
-}
 
 /// {0, ..., rank-2}, {rank-1}: all dimensions but the last become one.
 static SmallVector<ReassociationIndices> collapseLeading(int64_t rank) {

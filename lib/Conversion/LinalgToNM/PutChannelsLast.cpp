@@ -3,6 +3,7 @@
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
 #include "ChannelLayouts.h"
+#include "TransposeLoops.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -41,20 +42,17 @@ static bool keepsOrder(RankedTensorType type) {
                                        [](int64_t size) { return size == 1; });
 }
 
-/// `value` with its dimensions in `order`: a view where elements keep theirs.
-static Value transpose(OpBuilder &builder, Location loc, Value value,
-                       ArrayRef<int64_t> order) {
+/// The image `value` with its dimensions in `order`: a view where elements keep
+/// their order.
+static Value orderImage(OpBuilder &builder, Location loc, Value value,
+                        ArrayRef<int64_t> order) {
+  if (!keepsOrder(getType(value)))
+    return transpose(builder, loc, value, order);
   RankedTensorType type = permute(getType(value), order);
-  if (keepsOrder(getType(value))) {
-    SmallVector<ReassociationIndices> all(1);
-    llvm::append_range(all.front(), llvm::seq<int64_t>(type.getRank()));
-    Value flat = tensor::CollapseShapeOp::create(builder, loc, value, all);
-    return tensor::ExpandShapeOp::create(builder, loc, type, flat, all);
-  }
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  return linalg::TransposeOp::create(builder, loc, value, empty, order)
-      ->getResult(0);
+  SmallVector<ReassociationIndices> all(1);
+  llvm::append_range(all.front(), llvm::seq<int64_t>(type.getRank()));
+  Value flat = tensor::CollapseShapeOp::create(builder, loc, value, all);
+  return tensor::ExpandShapeOp::create(builder, loc, type, flat, all);
 }
 
 /// `value`, which isMadeAnew, with its channels last.
@@ -126,7 +124,7 @@ Value LayoutRewriter::toLast(Operation *user, Value value) {
   SmallVector<int64_t> order = getChannelsLastOrder(getType(value).getRank());
   if (isMadeAnew(value))
     return makeAnew(rewriter, user->getLoc(), value, order);
-  return transpose(rewriter, user->getLoc(), value, order);
+  return orderImage(rewriter, user->getLoc(), value, order);
 }
 
 Value LayoutRewriter::toPlanes(Value value) {
@@ -136,7 +134,7 @@ Value LayoutRewriter::toPlanes(Value value) {
   rewriter.setInsertionPointAfterValue(value);
   SmallVector<int64_t> order =
       invertPermutationVector(getChannelsLastOrder(getType(value).getRank()));
-  return found = transpose(rewriter, value.getLoc(), value, order);
+  return found = orderImage(rewriter, value.getLoc(), value, order);
 }
 
 linalg::GenericOp LayoutRewriter::generalize(linalg::LinalgOp op) {

@@ -23,15 +23,18 @@ static bool hasBytes(Type type) {
                             type.getIntOrFloatBitWidth());
 }
 
-/// Whether the body can be computed for several elements at once.
-static bool isMappable(linalg::LinalgOp op) {
-  return llvm::all_of(
-      op.getBlock()->without_terminator(), [](Operation &inner) {
-        return inner.getNumRegions() == 0 && isMemoryEffectFree(&inner) &&
-               (inner.hasTrait<OpTrait::ConstantLike>() ||
-                isa<linalg::IndexOp>(inner) ||
-                OpTrait::hasElementwiseMappableTraits(&inner));
-      });
+bool mlir::nm::isMappable(Operation &op) {
+  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         (op.hasTrait<OpTrait::ConstantLike>() ||
+          OpTrait::hasElementwiseMappableTraits(&op));
+}
+
+/// Whether the body can be computed for several columns at once.
+static bool hasMappableBody(linalg::LinalgOp op) {
+  return llvm::all_of(op.getBlock()->without_terminator(),
+                      [](Operation &inner) {
+                        return isa<linalg::IndexOp>(inner) || isMappable(inner);
+                      });
 }
 
 Operation *mlir::nm::findCombiner(Block &body, BlockArgument argument,
@@ -266,7 +269,7 @@ std::optional<RowOp> RowOp::get(Operation *operation, const RowSpace &space) {
   std::optional<Kind> kind = getKind(op, space.rows.size());
   if (!kind || !op.hasPureBufferSemantics() ||
       op->getNumOperands() > kMaxOperands || !hasSizes(op, space) ||
-      !isMappable(op))
+      !hasMappableBody(op))
     return std::nullopt;
   RowOp row{op, *kind, {}, {}, {}};
   for (OpOperand &operand : op->getOpOperands()) {

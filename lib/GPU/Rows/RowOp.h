@@ -51,6 +51,10 @@ struct RowOperand {
   }
 };
 
+/// Whether `op`, of the body of a linalg op, can be computed for several
+/// elements at once.
+bool isMappable(Operation &op);
+
 /// The op of `body` that makes `result`: it combines `argument`, a running
 /// result, with what the body makes of one element; null for none. Its kind is
 /// such that parts can be combined in any order.

@@ -77,12 +77,8 @@ public:
   SharedWindows(OpBuilder &builder, const WindowOp &window,
                 const SharedShape &shape)
       : builder(builder), loc(window.op->getLoc()), e{builder, loc},
-        window(window), shape(shape), output(e, window, getOutputShape()) {
-    for (const WindowOperand &operand : window.inputs)
-      inputs.push_back(operand.isMemref() && operand.isRead
-                           ? std::optional(WindowInput(e, window, operand))
-                           : std::nullopt);
-  }
+        window(window), shape(shape), output(e, window, getOutputShape()),
+        inputs(e, window, window.inputs) {}
 
   void launch();
 
@@ -109,7 +105,7 @@ private:
   const WindowOp &window;
   const SharedShape &shape;
   WindowOutput output;
-  std::vector<std::optional<WindowInput>> inputs;
+  WindowInputs inputs;
   Value memory, elements;
 };
 } // namespace
@@ -122,10 +118,7 @@ WindowShape SharedWindows::getOutputShape() const {
 }
 
 bool SharedWindows::isSmall() const {
-  return output.isSmall() &&
-         llvm::all_of(inputs, [](const std::optional<WindowInput> &input) {
-           return !input || input->isSmall();
-         });
+  return output.isSmall() && inputs.isSmall();
 }
 
 Value SharedWindows::toNumber(Value number) const {
@@ -147,7 +140,7 @@ Type SharedWindows::getPartType() const {
 /// What input `index` has for the tap and the places that it began with.
 Value SharedWindows::getElement(size_t index) {
   const WindowOperand &operand = window.inputs[index];
-  std::optional<WindowInput> &input = inputs[index];
+  WindowInput *input = inputs.get(index);
   if (!input)
     return operand.value;
   bool isVector = operand.dependsOn(shape.thread.loop);
@@ -167,8 +160,8 @@ Value SharedWindows::addTap(ArrayRef<Value> at, Value tap, Value exists,
   }
   SmallVector<Value> arguments;
   for (auto [index, operand] : llvm::enumerate(window.inputs)) {
-    if (inputs[index])
-      inputs[index]->begin(places);
+    if (WindowInput *input = inputs.get(index))
+      input->begin(places);
     Value element = operand.isRead ? getElement(index) : part;
     if (auto type = dyn_cast<VectorType>(part.getType());
         type && !isa<VectorType>(element.getType()))
@@ -192,7 +185,6 @@ Value SharedWindows::combineShare(ArrayRef<Value> at, Value share) {
   int64_t count = window.countTaps(), turns = count / shape.shares;
   Value limit = e.constant(share, count);
   int64_t loops = turns / kUnrolled;
-  Value first = share;
   if (loops > 1) {
     auto loop = scf::ForOp::create(builder, loc, e.index(0), e.index(loops),
                                    e.index(1), ValueRange{part});
@@ -211,7 +203,7 @@ Value SharedWindows::combineShare(ArrayRef<Value> at, Value share) {
     loops = 0;
   }
   for (int64_t i = loops * kUnrolled; i * shape.shares < count; ++i) {
-    Value tap = e.add(first, i * shape.shares);
+    Value tap = e.add(share, i * shape.shares);
     part = addTap(at, tap, i < turns ? Value() : e.less(tap, limit), part);
   }
   return part;

@@ -210,3 +210,28 @@ void WindowInput::store(Value elements, int64_t width) {
       e.builder, e.loc, elements, flat, offset, /*nontemporal=*/false,
       getAlignment(operand.getType().getElementType(), width));
 }
+
+//===----------------------------------------------------------------------===//
+// All inputs
+//===----------------------------------------------------------------------===//
+
+WindowInputs::WindowInputs(const ThreadEmitter &emitter, const WindowOp &window,
+                           ArrayRef<WindowOperand> operands,
+                           std::optional<unsigned> left) {
+  for (auto [index, operand] : llvm::enumerate(operands))
+    inputs.push_back(operand.isMemref() && operand.isRead && index != left
+                         ? std::optional(WindowInput(emitter, window, operand))
+                         : std::nullopt);
+}
+
+bool WindowInputs::isSmall() const {
+  return llvm::all_of(inputs, [](const std::optional<WindowInput> &input) {
+    return !input || input->isSmall();
+  });
+}
+
+void WindowInputs::begin(ArrayRef<Value> at) {
+  for (std::optional<WindowInput> &input : inputs)
+    if (input)
+      input->begin(at);
+}

@@ -68,6 +68,29 @@ private:
   std::map<WindowPlace, std::set<int64_t>> used;
 };
 
+/// Those of an op's inputs that are memrefs and are read.
+class WindowInputs {
+public:
+  /// Makes their views, outside of the kernel, but for input `left`.
+  WindowInputs(const ThreadEmitter &emitter, const WindowOp &window,
+               ArrayRef<WindowOperand> operands,
+               std::optional<unsigned> left = std::nullopt);
+
+  /// Whether places of all elements are below 2^31.
+  bool isSmall() const;
+
+  /// Begins each; see WindowInput.
+  void begin(ArrayRef<Value> at);
+
+  /// Input `index`; null where it is none of them.
+  WindowInput *get(size_t index) {
+    return inputs[index] ? &*inputs[index] : nullptr;
+  }
+
+private:
+  std::vector<std::optional<WindowInput>> inputs;
+};
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_GPU_WINDOWS_WINDOWINPUT_H

@@ -27,12 +27,8 @@ public:
   WindowKernel(OpBuilder &builder, const WindowOp &window,
                const WindowShape &shape)
       : builder(builder), loc(window.op->getLoc()), e{builder, loc},
-        window(window), shape(shape), output(e, window, shape) {
-    for (const WindowOperand &operand : window.inputs)
-      inputs.push_back(operand.isMemref() && operand.isRead
-                           ? std::optional(WindowInput(e, window, operand))
-                           : std::nullopt);
-  }
+        window(window), shape(shape), output(e, window, shape),
+        inputs(e, window, window.inputs) {}
 
   void launch();
 
@@ -49,16 +45,13 @@ private:
   const WindowOp &window;
   const WindowShape &shape;
   WindowOutput output;
-  std::vector<std::optional<WindowInput>> inputs;
+  WindowInputs inputs;
 };
 } // namespace
 
 /// Whether numbers of threads and elements are below 2^31.
 bool WindowKernel::isSmall() const {
-  return output.isSmall() &&
-         llvm::all_of(inputs, [](const std::optional<WindowInput> &input) {
-           return !input || input->isSmall();
-         });
+  return output.isSmall() && inputs.isSmall();
 }
 
 void WindowKernel::launch() {
@@ -73,9 +66,7 @@ void WindowKernel::launch() {
   SmallVector<Value> at = placeNumber(
       e, window, isSmall() ? e.toI32(number) : number, shape.loop, shape.width);
   output.begin(at);
-  for (std::optional<WindowInput> &input : inputs)
-    if (input)
-      input->begin(at);
+  inputs.begin(at);
   SmallVector<Value> parts = output.start();
   combine(parts);
   output.store(std::move(parts));
@@ -94,9 +85,10 @@ bool WindowKernel::advance(SmallVector<int64_t> &taps) const {
 void WindowKernel::announceTaps() {
   SmallVector<int64_t> taps(window.taps.size(), 0);
   do {
-    for (auto [input, group] : llvm::zip(inputs, shape.groups))
-      for (int64_t part = 0; input && part < output.countParts(); ++part)
-        input->announce(input->getPlace(taps, shape.loop, part), group);
+    for (auto [index, group] : llvm::enumerate(shape.groups))
+      if (WindowInput *input = inputs.get(index))
+        for (int64_t part = 0; part < output.countParts(); ++part)
+          input->announce(input->getPlace(taps, shape.loop, part), group);
   } while (advance(taps));
 }
 
@@ -104,7 +96,7 @@ void WindowKernel::announceTaps() {
 Value WindowKernel::getElement(size_t index, ArrayRef<int64_t> taps,
                                int64_t number) {
   const WindowOperand &operand = window.inputs[index];
-  std::optional<WindowInput> &input = inputs[index];
+  WindowInput *input = inputs.get(index);
   if (!input)
     return operand.value;
   WindowPlace place = input->getPlace(taps, shape.loop, number);

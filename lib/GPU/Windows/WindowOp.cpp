@@ -27,12 +27,8 @@ int64_t WindowOp::countTaps() const {
 }
 
 /// Whether the body can be computed for several elements at once.
-static bool isMappable(linalg::LinalgOp op) {
-  return llvm::all_of(op.getBlock()->without_terminator(), [](Operation &op) {
-    return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-           (op.hasTrait<OpTrait::ConstantLike>() ||
-            OpTrait::hasElementwiseMappableTraits(&op));
-  });
+static bool hasMappableBody(linalg::LinalgOp op) {
+  return llvm::all_of(op.getBlock()->without_terminator(), isMappable);
 }
 
 /// The strides of `type`, if all are known and elements are whole bytes.
@@ -139,7 +135,7 @@ static bool addLoops(WindowOp &window) {
 std::optional<WindowOp> WindowOp::get(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || op.getNumParallelLoops() == 0 ||
-      !isMappable(op))
+      !hasMappableBody(op))
     return std::nullopt;
   WindowOp window;
   window.op = op;
@@ -212,7 +208,7 @@ static bool isEpilogue(linalg::LinalgOp reader) {
   if (!reader || !reader.hasPureBufferSemantics() ||
       reader.getNumDpsInits() != 1 ||
       reader.getNumParallelLoops() != reader.getNumLoops() ||
-      !isMappable(reader))
+      !hasMappableBody(reader))
     return false;
   OpOperand *init = reader.getDpsInitOperand(0);
   return !reader.payloadUsesValueFromOperand(init) &&

@@ -65,29 +65,21 @@ WindowOutput::WindowOutput(const ThreadEmitter &emitter, const WindowOp &window,
       stored(emitter, window, window.getStored()) {
   if (!window.fill)
     before.emplace(emitter, window, window.output);
-  if (!window.epilogue)
-    return;
-  for (auto [index, operand] : llvm::enumerate(window.epilogue->inputs))
-    inputs.push_back(operand.isMemref() && operand.isRead &&
-                             index != window.epilogue->result
-                         ? std::optional(WindowInput(e, window, operand))
-                         : std::nullopt);
+  if (window.epilogue)
+    inputs.emplace(e, window, window.epilogue->inputs, window.epilogue->result);
 }
 
 bool WindowOutput::isSmall() const {
   return stored.isSmall() && (!before || before->isSmall()) &&
-         llvm::all_of(inputs, [](const std::optional<WindowInput> &input) {
-           return !input || input->isSmall();
-         });
+         (!inputs || inputs->isSmall());
 }
 
 void WindowOutput::begin(ArrayRef<Value> at) {
   stored.begin(at);
   if (before)
     before->begin(at);
-  for (std::optional<WindowInput> &input : inputs)
-    if (input)
-      input->begin(at);
+  if (inputs)
+    inputs->begin(at);
 }
 
 Value WindowOutput::widen(Value value) {
@@ -112,7 +104,7 @@ SmallVector<Value> WindowOutput::start() {
 /// What the op behind reads as its input `index` for part `part`.
 Value WindowOutput::getOperand(size_t index, int64_t part) {
   const WindowOperand &operand = window.epilogue->inputs[index];
-  std::optional<WindowInput> &input = inputs[index];
+  WindowInput *input = inputs->get(index);
   if (!input)
     return operand.value;
   int64_t width = getVectorWidth();

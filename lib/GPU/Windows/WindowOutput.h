@@ -43,7 +43,7 @@ private:
   WindowInput stored;
   /// The output that is read, if it is; what the op behind reads.
   std::optional<WindowInput> before;
-  std::vector<std::optional<WindowInput>> inputs;
+  std::optional<WindowInputs> inputs;
 };
 
 /// Where thread or element `number` is along each loop over places, of which

@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/IR/PatchesOp.h"
 
+#include "TakenLoops.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -36,12 +38,6 @@ private:
   bool isOfChannels(unsigned dim, const Sum &sum) const {
     return !sum.place && sum.constant == 0 && sum.tapFactor == 1 &&
            countOf(sum.tap) == shape[dim];
-  }
-  bool hasAllLoops() const {
-    for (unsigned loop = 0; loop < loops.size(); ++loop)
-      if (loops[loop] != 1 && !taken.test(loop))
-        return false;
-    return true;
   }
 
   AffineMap map;
@@ -92,7 +88,7 @@ std::optional<PatchConvolution> ConvolutionFinder::find() {
   }
   const Sum &ofImages = sums.front();
   auto last = unsigned(shape.size() - 1);
-  if (!hasAllLoops() || ofImages.tap || ofImages.constant != 0 ||
+  if (!hasAllLoops(loops, taken) || ofImages.tap || ofImages.constant != 0 ||
       ofImages.placeFactor != 1 || countOf(ofImages.place) != shape.front())
     return std::nullopt;
   PatchConvolution found;

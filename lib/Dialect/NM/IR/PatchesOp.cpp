@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/IR/PatchesOp.h"
 
+#include "TakenLoops.h"
 #include "VerifyStorage.h"
 
 #include "nm/Dialect/NM/IR/CollectOps.h"
@@ -205,12 +206,6 @@ private:
   bool takeImages();
   bool takeChannels(int64_t channels);
   bool takePixels(unsigned dim);
-  bool hasAllLoops() const {
-    for (unsigned loop = 0; loop < loops.size(); ++loop)
-      if (loops[loop] != 1 && !taken.test(loop))
-        return false;
-    return true;
-  }
 
   AffineMap map;
   ArrayRef<int64_t> loops, shape;
@@ -303,7 +298,7 @@ std::optional<PixelBoxes> PixelBoxFinder::find(int64_t channels) {
   for (unsigned dim = 1; dim + 1 < shape.size(); ++dim)
     if (!takePixels(dim))
       return std::nullopt;
-  if (!takeChannels(channels) || !hasAllLoops())
+  if (!takeChannels(channels) || !hasAllLoops(loops, taken))
     return std::nullopt;
   return boxes;
 }
