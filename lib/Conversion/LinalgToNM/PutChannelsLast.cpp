@@ -116,7 +116,8 @@ void LayoutRewriter::setChannelsLast(Value value) {
   value.setType(permute(type, getChannelsLastOrder(type.getRank())));
 }
 
-/// `value`, in planes or not, with its channels last.
+/// The image `value` with its channels last, transposed or made anew in front
+/// of `user` where it has planes.
 Value LayoutRewriter::toLast(Operation *user, Value value) {
   if (isLast(value))
     return value;
@@ -167,7 +168,8 @@ static SmallVector<unsigned> orderLoops(linalg::GenericOp op) {
   return loops;
 }
 
-/// Maps of operands take the layouts that these have; the output has its own.
+/// Permutes the indexing maps of operands that have their channels last, and of
+/// the output where it is to have them last.
 void LayoutRewriter::rewriteLinalg(linalg::LinalgOp named) {
   if (isPointwise(named) && isLast(named->getResult(0))) {
     OpOperand *image = named.getDpsInputOperand(0);
@@ -226,8 +228,8 @@ void LayoutRewriter::permuteSlice(Operation *op, ArrayRef<int64_t> order) {
   }
 }
 
-/// Slices, padding and elementwise arithmetic, all of whose images have one
-/// layout.
+/// Puts channels last in a slice, padding or elementwise arithmetic, all of
+/// whose images have one layout.
 void LayoutRewriter::rewriteImages(Operation *op) {
   if (!isLast(op->getResult(0)))
     return;

@@ -336,6 +336,7 @@ class CompiledFunctions(Mapping[str, CompiledModel]):
 
 
 def _with_channels_last(image: Tensor) -> Tensor:
+    """The image [batch, places, channels]. The function refuses a tensor that is none."""
     return image.permute(channels_last_order(image.dim())) if image.dim() > 2 else image
 
 
