@@ -4,7 +4,7 @@ usage: measure_networks.py [--target cuda|cpu] [--network resnet50...] [--sparsi
                            [--pattern 8:32] [--type f16 --batch 32]
 
 Weights are random; convolutions are pruned anywhere, but for the first and depthwise ones, or to
---pattern. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is
+--pattern; with --pattern dense they are not pruned. nm's network is what `nm.torch.export` makes of it, one shared object. PyTorch's is
 dense, in f32 and on a GPU with TF32, with images in planes and with channels last; in f16, by
 `torch.compile` with channels last, too. A time is the
 median of replayed CUDA graphs, in microseconds, or on a CPU the least of calls by two threads that
@@ -123,8 +123,9 @@ def measure(name, args):
     else:
         for allow_tf32, names in NAMES.items():
             line |= dict(zip(names, time_dense(network, x, allow_tf32)))
-    options = {"sparsity": args.sparsity} if args.pattern == "unstructured" else {}
-    nm.torch.sparsify(network, rules_of(network, args.pattern), prune=True, **options)
+    if args.pattern != "dense":
+        options = {"sparsity": args.sparsity} if args.pattern == "unstructured" else {}
+        nm.torch.sparsify(network, rules_of(network, args.pattern), prune=True, **options)
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         exported = nm.torch.export(network, x).compile(Path(folder) / "network.so",
