@@ -1,6 +1,6 @@
 """Times convolutions of images whose channels are last, pruned to 2:4, on one GPU beside cuDNN.
 
-usage: measure_channels_last.py [--type f16|bf16|i8] [--schedule SCHEDULE]
+usage: measure_channels_last.py [--type f16|bf16|i8] [--pattern 2:4|1:4] [--schedule SCHEDULE]
 
 Weights and images are random. nm compiles `linalg.conv_2d_nhwc_hwcf` with its filter as a constant,
 of which it detects the pattern, or takes --schedule, as "wgmma_sp<producers = 0>", which has patches.
@@ -30,10 +30,11 @@ def draw(shape, kind):
     return torch.randn(shape).to(TYPES[kind])
 
 
-def make_filter(taps, channels, outputs, kind):
-    """[taps x taps x channels x outputs], two of each four channels kept."""
-    weight = draw((taps * taps * channels // 4, 4, outputs), kind)
-    dropped = weight.abs().float().argsort(1)[:, :2]
+def make_filter(taps, channels, outputs, kind, pattern):
+    """[taps x taps x channels x outputs], of each M channels the N largest kept."""
+    kept, window = map(int, pattern.split(":"))
+    weight = draw((taps * taps * channels // window, window, outputs), kind)
+    dropped = weight.abs().float().argsort(1)[:, :window - kept]
     return weight.scatter(1, dropped, 0).reshape(taps, taps, channels, outputs)
 
 
@@ -66,7 +67,7 @@ def make_text(images, size, weight, steps, kind):
 
 
 def measure(images, size, channels, outputs, taps, steps, args):
-    weight = make_filter(taps, channels, outputs, args.type)
+    weight = make_filter(taps, channels, outputs, args.type, args.pattern)
     x = draw((images, size, size, channels), args.type).cuda()
     options = {"schedule": args.schedule} if args.schedule else {}
     module = nm.compile(make_text(images, size, weight, steps, args.type), target="cuda", **options)
@@ -91,6 +92,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--type", choices=TYPES, default="f16")
+    parser.add_argument("--pattern", choices=["2:4", "1:4"], default="2:4")
     parser.add_argument("--schedule")
     args = parser.parse_args()
     torch.backends.cudnn.benchmark = True
