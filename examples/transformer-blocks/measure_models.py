@@ -1,12 +1,16 @@
 """Measures models of transformers in their true widths as one shared object each, on one GPU.
 
 usage: measure_models.py [--csv FILE] [--model NAME] [--type f16] [--pattern 2:4] [--jobs N]
-                         [--compiled]
+                         [--compiled] [--target cuda:sm_80] [--dynamic]
 
 Weights are random. A process for each model and type exports and compiles side by side
 with the others; then they take turns on the GPU. A time is the median of replayed CUDA
 graphs, PyTorch's of the model with dense weights, pruned as the shared object's are. The
-errors are those of the last hidden state beside the same model in float64.
+errors are those of the last hidden state beside the same model in float64. An error over
+TOLERANCES ends the program with status 1, after the other models.
+
+With --target cuda:sm_80 a newer GPU runs the shared object, too: the driver compiles its
+PTX. With --dynamic a model is exported for any batch, and called with two.
 """
 
 import argparse
@@ -25,8 +29,9 @@ from measure_blocks import compiled, pruned, time_of, time_or_reason, write_csv
 from measure_compilation import TYPES, HiddenStates
 from transformers.pytorch_utils import Conv1D
 
-COLUMNS = ["model", "shape", "type", "pattern", "layers", "dense", "dense, compiled", ".so",
-           "error of PyTorch", "error of .so", "compile, s"]
+COLUMNS = ["model", "shape", "batch", "type", "pattern", "target", "layers", "dense",
+           "dense, compiled", ".so", "error of PyTorch", "error of .so", "compile, s"]
+TOLERANCES = {"f32": 1e-5, "f16": 5e-3, "bf16": 3e-2}
 
 
 def whisper_encoder(config):
@@ -39,35 +44,35 @@ def decoder(config, **sizes):
     return config(vocab_size=1000, use_cache=False, eos_token_id=1, bos_token_id=1, **sizes)
 
 
-def words(*shape):
-    return lambda: torch.randint(1, 1000, shape)
+def words(length):
+    return lambda batch: torch.randint(1, 1000, (batch, length))
 
 
-# What makes a model, what draws its argument, and the shape of that.
+# What makes a model, what draws its argument for a batch, and the batch.
 MODELS = {
     "MiniLM-L6": (lambda: transformers.BertModel(transformers.BertConfig(
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12,
-        intermediate_size=1536)), words(8, 128)),
+        intermediate_size=1536)), words(128), 8),
     "BERT-large": (lambda: transformers.BertModel(transformers.BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
-        intermediate_size=4096)), words(8, 128)),
+        intermediate_size=4096)), words(128), 8),
     "ViT-L, 4 blocks": (lambda: transformers.ViTModel(transformers.ViTConfig(
         hidden_size=1024, num_hidden_layers=4, num_attention_heads=16,
         intermediate_size=4096), add_pooling_layer=False),
-        lambda: torch.randn(8, 3, 224, 224)),
+        lambda batch: torch.randn(batch, 3, 224, 224), 8),
     "Llama-3-8B, 1 block": (lambda: transformers.LlamaModel(decoder(
         transformers.LlamaConfig, hidden_size=4096, num_hidden_layers=1,
         num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336)),
-        words(1, 512)),
+        words(512), 1),
     "Qwen3-8B, 1 block": (lambda: transformers.Qwen3Model(decoder(
         transformers.Qwen3Config, hidden_size=4096, num_hidden_layers=1,
         num_attention_heads=32, num_key_value_heads=8, head_dim=128,
-        intermediate_size=12288)), words(1, 512)),
+        intermediate_size=12288)), words(512), 1),
     "GPT-2": (lambda: transformers.GPT2Model(transformers.GPT2Config(use_cache=False)),
-              words(4, 256)),
+              words(256), 4),
     "Whisper-large, 4 encoder blocks": (lambda: whisper_encoder(transformers.WhisperConfig(
         d_model=1280, encoder_layers=4, encoder_attention_heads=20, encoder_ffn_dim=5120,
-        num_mel_bins=128)), lambda: torch.randn(1, 128, 3000)),
+        num_mel_bins=128)), lambda batch: torch.randn(batch, 128, 3000), 1),
 }
 
 
@@ -84,35 +89,49 @@ def all_pruned(model, pattern):
     return model
 
 
+def arguments(name, dtype, dynamic):
+    """An example for export, and what the shared object is called with."""
+    _, draw, batch = MODELS[name]
+    drawn = [draw(size).cuda() for size in
+             ([max(batch, 2), batch, batch + 1] if dynamic else [batch])]
+    if drawn[0].is_floating_point():
+        drawn = [x.to(TYPES[dtype]) for x in drawn]
+    return drawn[0], drawn[1:] or drawn
+
+
 @torch.no_grad()
-def measure(name, dtype, pattern, with_compiler, lock):
-    """A line of the table."""
+def measure(name, dtype, pattern, options, lock):
+    """A line of the table for each batch."""
     torch.manual_seed(0)
-    make, draw = MODELS[name]
-    model = HiddenStates(make()).cuda().to(TYPES[dtype]).eval()
-    x = draw().cuda()
-    x = x.to(TYPES[dtype]) if x.is_floating_point() else x
+    model = HiddenStates(MODELS[name][0]()).cuda().to(TYPES[dtype]).eval()
+    example, inputs = arguments(name, dtype, options.dynamic)
     dense = all_pruned(model, pattern)
     layers = all_pruned(model, pattern)
-    nm.torch.sparsify(layers, pattern, x)
+    nm.torch.sparsify(layers, pattern, example)
     replaced = sum(isinstance(each, nm.torch.NMLinear) for each in layers.modules())
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        exported = nm.torch.export(layers, x).compile(Path(folder) / "model.so",
-                                                      target="cuda")
+        exported = nm.torch.export(layers, example, dynamic_batch=options.dynamic).compile(
+            Path(folder) / "model.so", target=options.target)
         seconds = time.perf_counter() - begin
         with open(lock, "w", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            ours = time_of(lambda: exported(x))
-            theirs = time_of(lambda: dense(x))
-            inductor = (time_or_reason(lambda: compiled(dense), x) if with_compiler
-                        else "-")
-            got, eager = exported(x), dense(x)
-            wanted = dense.double()(x.double() if x.is_floating_point() else x)
-    values = [name, " x ".join(map(str, x.shape)), dtype, pattern, replaced,
-              f"{theirs:.1f}", inductor, f"{ours:.1f}", f"{relative(eager, wanted):.1e}",
-              f"{relative(got, wanted):.1e}", f"{seconds:.1f}"]
-    return dict(zip(COLUMNS, values))
+            found = [(time_of(lambda: dense(x)),
+                      time_or_reason(lambda: compiled(dense), x) if options.compiled else "-",
+                      time_or_reason(lambda: exported, x), dense(x), exported(x))
+                     for x in inputs]
+            dense.double()
+            wanted = [dense(x.double() if x.is_floating_point() else x) for x in inputs]
+    return [dict(zip(COLUMNS, [
+        name, " x ".join(map(str, x.shape)), "any" if options.dynamic else "known", dtype,
+        pattern, options.target, replaced, f"{theirs:.1f}", inductor, ours,
+        f"{relative(eager, want):.1e}", f"{relative(got, want):.1e}", f"{seconds:.1f}"]))
+        for x, want, (theirs, inductor, ours, eager, got) in zip(inputs, wanted, found)]
+
+
+def is_right(line):
+    """Whether the shared object's error is below that of its type."""
+    return float(line["error of .so"]) < TOLERANCES[line["type"]]
 
 
 def main():
@@ -123,6 +142,8 @@ def main():
     parser.add_argument("--pattern", action="append")
     parser.add_argument("--jobs", type=int, default=8, help="processes at once")
     parser.add_argument("--compiled", action="store_true", help="beside torch.compile, too")
+    parser.add_argument("--target", default="cuda", help="as nm.compile has it")
+    parser.add_argument("--dynamic", action="store_true", help="export for any batch")
     args = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers "
           f"{transformers.__version__}", file=sys.stderr)
@@ -132,7 +153,7 @@ def main():
     context = multiprocessing.get_context("spawn")
     with tempfile.NamedTemporaryFile() as lock, concurrent.futures.ProcessPoolExecutor(
             args.jobs, context, max_tasks_per_child=1) as pool:
-        jobs = {pool.submit(measure, *case, args.compiled, lock.name): case
+        jobs = {pool.submit(measure, *case, args, lock.name): case
                 for case in cases}
         for job in concurrent.futures.as_completed(jobs):
             case = jobs[job]
@@ -141,10 +162,12 @@ def main():
             except Exception as error:  # the others go on
                 print(f"{case}: {error!r}", file=sys.stderr)
                 continue
-            print(lines[case], flush=True)
+            print(*lines[case], sep="\n", flush=True)
             if args.csv:
-                write_csv(args.csv, [lines[each] for each in cases if each in lines])
-    return 0 if len(lines) == len(cases) else 1
+                write_csv(args.csv, [line for each in cases for line in lines.get(each, [])])
+    wrong = [line for found in lines.values() for line in found if not is_right(line)]
+    print(*(f"too large an error: {line}" for line in wrong), sep="\n", file=sys.stderr)
+    return 1 if wrong or len(lines) < len(cases) else 0
 
 
 if __name__ == "__main__":
