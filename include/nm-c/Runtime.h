@@ -411,9 +411,16 @@ int nmFunctionGetStep(const NmFunction *function, int64_t index, NmStep *step);
  * room for all steps. On a CUDA device the calls wait for what is queued on
  * `stream`, are queued on a stream of their own, and are replays of a graph
  * where one can hold the call. An argument that the function updates is updated
- * by every run. */
+ * by every run.
+ *
+ * `floors` is NULL, or has room for all steps, too. It gets the least time that
+ * each step can take, in seconds: its bytes at the rate at which memory can be
+ * read, or what the module says of the multipliers where that is longer; 0
+ * where neither is known. A CPU's rate is measured, on the same threads, in
+ * half a second and in up to 1 GiB of memory; a CUDA device's is what its
+ * clocks allow. Operands that caches hold may pass faster. */
 char *nmCallProfile(const NmCall *call, void *const *data, void *stream,
-                    int64_t runs, double *seconds);
+                    int64_t runs, double *seconds, double *floors);
 
 #ifdef __cplusplus
 }

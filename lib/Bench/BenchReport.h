@@ -5,8 +5,8 @@
 
 #include "BenchCase.h"
 #include "Interleave.h"
-#include "Roofline.h"
 #include "WhatRan.h"
+#include "nm/Runtime/Ceilings.h"
 
 #include <cstdio>
 #include <memory>

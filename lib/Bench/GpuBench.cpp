@@ -6,6 +6,7 @@
 #include "CudaTurns.h"
 #include "RandomData.h"
 #include "ReducedDense.h"
+#include "TensorCores.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Schedule/GpuChip.h"

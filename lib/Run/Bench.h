@@ -3,7 +3,7 @@
 #ifndef NM_LIB_RUN_BENCH_H
 #define NM_LIB_RUN_BENCH_H
 
-#include "Roofline.h"
+#include "nm/Runtime/Ceilings.h"
 #include "nm/Runtime/Module.h"
 
 #include <vector>

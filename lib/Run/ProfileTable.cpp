@@ -7,25 +7,10 @@
 #include "nm/Support/Counted.h"
 #include "nm/Support/Progress.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <numeric>
 
 using namespace nm;
-
-/// The least time that memory, and where a model says it the multipliers, allow
-/// for `step`, in seconds; 0 where it is not known.
-static double floorOf(const StepInfo &step, const FunctionInfo &info,
-                      const Ceilings &ceilings) {
-  double floor = 0;
-  if (step.bytes > 0 && ceilings.bandwidth > 0)
-    floor = double(step.bytes) / ceilings.bandwidth;
-  constexpr double kMicrosecond = 1e-6;
-  for (const OpInfo &op : info.ops)
-    if (!op.loc.empty() && op.loc == step.loc)
-      floor = std::max(floor, op.multiplyFloor.value_or(0) * kMicrosecond);
-  return floor;
-}
 
 static std::string percentOf(double part, double whole) {
   if (part <= 0 || whole <= 0)
@@ -80,8 +65,8 @@ Status nm::profileFunction(const Function &function, const FunctionInfo &info,
               counted(runs, "run").c_str());
   std::printf("%10s %7s %9s %9s  %s\n", "us", "share", "GB/s", "roofline",
               "place: what it computes, by which kernel");
+  std::vector<double> floors = stepFloors(info, ceilings.bandwidth);
   for (size_t i = 0; i < info.steps.size(); ++i)
-    printStep(info.steps[i], (*seconds)[i], total,
-              floorOf(info.steps[i], info, ceilings));
+    printStep(info.steps[i], (*seconds)[i], total, floors[i]);
   return Status::success();
 }

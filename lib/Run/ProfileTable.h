@@ -3,7 +3,7 @@
 #ifndef NM_LIB_RUN_PROFILETABLE_H
 #define NM_LIB_RUN_PROFILETABLE_H
 
-#include "Roofline.h"
+#include "nm/Runtime/Ceilings.h"
 #include "nm/Runtime/Module.h"
 
 #include <vector>

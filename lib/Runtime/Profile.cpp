@@ -95,3 +95,22 @@ nm::profileSteps(Device device, int64_t steps, int64_t runs,
     medians.push_back(medianOf(times, step));
   return medians;
 }
+
+static double floorOf(const StepInfo &step, const FunctionInfo &info,
+                      double bandwidth) {
+  double floor = 0;
+  if (step.bytes > 0 && bandwidth > 0)
+    floor = double(step.bytes) / bandwidth;
+  constexpr double kMicrosecond = 1e-6;
+  for (const OpInfo &op : info.ops)
+    if (!op.loc.empty() && op.loc == step.loc)
+      floor = std::max(floor, op.multiplyFloor.value_or(0) * kMicrosecond);
+  return floor;
+}
+
+std::vector<double> nm::stepFloors(const FunctionInfo &info, double bandwidth) {
+  std::vector<double> floors;
+  for (const StepInfo &step : info.steps)
+    floors.push_back(floorOf(step, info, bandwidth));
+  return floors;
+}

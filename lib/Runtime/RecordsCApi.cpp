@@ -4,6 +4,7 @@
 
 #include "CApiFunction.h"
 #include "CApiTensor.h"
+#include "nm/Runtime/Ceilings.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/Profile.h"
 
@@ -88,8 +89,8 @@ NM_RUNTIME_API int nmFunctionGetStep(const NmFunction *function, int64_t index,
 }
 
 NM_RUNTIME_API char *nmCallProfile(const NmCall *call, void *const *data,
-                                   void *stream, int64_t runs,
-                                   double *seconds) {
+                                   void *stream, int64_t runs, double *seconds,
+                                   double *floors) {
   if (char *message = refuseNull({{"a call", call},
                                   {"addresses", data},
                                   {"a place for the times", seconds}}))
@@ -104,6 +105,13 @@ NM_RUNTIME_API char *nmCallProfile(const NmCall *call, void *const *data,
   if (!times)
     return copyMessage(times.error());
   std::copy(times->begin(), times->end(), seconds);
+  if (!floors)
+    return nullptr;
+  Result<double> bandwidth = memoryCeiling(call->device);
+  if (!bandwidth)
+    return copyMessage(bandwidth.error());
+  std::vector<double> least = stepFloors(*call->info, *bandwidth);
+  std::copy(least.begin(), least.end(), floors);
   return nullptr;
 }
 }

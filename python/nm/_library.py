@@ -106,7 +106,7 @@ _RUNTIME = {
     "nmCallRun": (c_void_p, [c_void_p, c_void_p, c_void_p]),
     "nmCallKeepGraphs": (c_void_p, [c_void_p, c_int64]),
     "nmCallProfile": (c_void_p, [c_void_p, c_void_p, c_void_p, c_int64,
-                                 POINTER(c_double)]),
+                                 POINTER(c_double), POINTER(c_double)]),
     "mgpuStreamSynchronize": (None, [c_void_p]),
     "nmPatternParse": (c_void_p, [c_char_p, POINTER(NmPattern)]),
     "nmPatternVerify": (c_void_p, [POINTER(NmPattern)]),

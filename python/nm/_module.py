@@ -234,10 +234,12 @@ class Function:
         """The time of each step of the function on `args`, which are those of a call:
         the median of `runs` runs after one that is not timed. An argument that the
         function updates is updated by every run. On a CUDA device the call is a graph,
-        in which no kernel starts before the one before it ends.
+        in which no kernel starts before the one before it ends. Each step has its share
+        of the roofline too, for which a CPU's memory is read for about half a second,
+        in up to 1 GiB.
 
         Raises:
-            Error: the module was compiled without ``profile=True``.
+            Error: the module was compiled without ``profile=True``, or memory is short.
         """
         if len(args) != len(self.args):
             raise Error(f"@{self.name}: expected {len(self.args)} arguments, but "

@@ -250,10 +250,10 @@ static void call_nmCallProfile(void) {
   SUCCEEDS(nmCallCreate(add, args, 2, args, 1, &call));
   void *const addresses[] = {data, data, data};
   double seconds = 0;
-  FAILS(nmCallProfile(NULL, addresses, NULL, 1, &seconds), "NULL");
-  FAILS(nmCallProfile(call, NULL, NULL, 1, &seconds), "NULL");
-  FAILS(nmCallProfile(call, addresses, NULL, 1, NULL), "NULL");
-  FAILS(nmCallProfile(call, addresses, NULL, 1, &seconds),
+  FAILS(nmCallProfile(NULL, addresses, NULL, 1, &seconds, NULL), "NULL");
+  FAILS(nmCallProfile(call, NULL, NULL, 1, &seconds, NULL), "NULL");
+  FAILS(nmCallProfile(call, addresses, NULL, 1, NULL, NULL), "NULL");
+  FAILS(nmCallProfile(call, addresses, NULL, 1, &seconds, NULL),
         "expected a function with steps, but it has none");
   nmCallFree(call);
   nmFunctionFree(add);

@@ -49,9 +49,31 @@ def test_steps_have_times_and_places(module, weight, rng):
     product = next(step for step in profile if "nm.spmm <2:4>" in step.name)
     # Sizes of x are dynamic.
     assert product.loc and product.bytes is None
+    assert product.floor_us is None and product.roofline is None
     assert any("addf" in step.name or "reduce" in step.name for step in profile)
     text = str(profile)
     assert "medians of 3 runs" in text and product.loc in text
+
+
+def test_steps_of_known_sizes_have_a_share_of_the_roofline(weight, rng):
+    """The least time of a CPU's step is that of its bytes, at a rate for all steps."""
+    rows = int(rng.integers(1, 70))
+    module = nm.compile(TEXT.replace("tensor<?x", f"tensor<{rows}x")
+                        .replace("tensor.empty(%m)", "tensor.empty()"), profile=True)
+    x = rng.standard_normal((rows, 64), dtype=np.float32)
+    profile = module.profile(x, weight, np.zeros(48, np.float32), runs=3)
+    known = [step for step in profile if step.bytes]
+    product = next(step for step in known if "nm.spmm <2:4>" in step.name)
+    # Rows of A and C, values, and two bits of an index for each.
+    assert product.bytes >= 4 * rows * (64 + 48) + 32 * 48 * 4.25
+    rates = [step.bytes / step.floor_us * 1e6 for step in known]
+    assert rates == pytest.approx([rates[0]] * len(rates)) and 5e8 < rates[0] < 3e12
+    for step in known:
+        assert step.roofline == step.floor_us / step.us > 0
+    header, row = (next(line for line in str(profile).splitlines() if text in line)
+                   for text in ("roofline", product.loc))
+    begin = header.index("roofline")
+    assert row[begin:begin + len("roofline")].strip() == f"{100 * product.roofline:.0f} %"
 
 
 def test_each_run_updates(module, weight, rng):

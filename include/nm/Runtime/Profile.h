@@ -10,6 +10,7 @@
 
 #include "nm/Runtime/Device.h"
 #include "nm/Runtime/Export.h"
+#include "nm/Runtime/Manifest.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -29,6 +30,13 @@ namespace nm {
 NM_RUNTIME_API Result<std::vector<double>>
 profileSteps(Device device, int64_t steps, int64_t runs,
              const std::function<Status()> &call);
+
+/// The least time of each step of the function, in seconds: its bytes at
+/// `bandwidth` bytes a second, or what its products take on the multipliers
+/// where the manifest says that and it is longer; 0 where neither is known. A
+/// step's share of its roofline is this over its time.
+NM_RUNTIME_API std::vector<double> stepFloors(const FunctionInfo &info,
+                                              double bandwidth);
 
 } // namespace nm
 

@@ -2,6 +2,7 @@
 
 #include "BenchReport.h"
 #include "Summary.h"
+#include "TensorCores.h"
 
 #include "../TemporaryFolder.h"
 

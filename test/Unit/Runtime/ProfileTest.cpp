@@ -2,6 +2,8 @@
 
 #include "nm/Runtime/Profile.h"
 
+#include "nm/Runtime/Ceilings.h"
+
 #include "CudaFixture.h"
 
 #include <chrono>
@@ -64,9 +66,57 @@ TEST(Profile, SaysWhatIsMissing) {
   EXPECT_EQ(failing.error().message, "no memory");
 }
 
+//===----------------------------------------------------------------------===//
+// The least times
+//===----------------------------------------------------------------------===//
+
+TEST(StepFloors, AreOfMemoryOrMultipliers) {
+  FunctionInfo info;
+  OpInfo product;
+  product.loc = "a.mlir:3:8";
+  product.multiplyFloor = 2.5;
+  info.ops = {product};
+  info.steps = {{"nm.spmm <2:4>", "kernel", "a.mlir:3:8", 4000},
+                {"linalg.fill", "", "a.mlir:2:8", 4000},
+                {"nm.spmm <2:4>", "kernel", "a.mlir:3:8", 4'000'000},
+                {"call", "", "", -1},
+                {"nm.spmm <2:4>", "kernel", "a.mlir:3:8", -1}};
+  // A gigabyte a second: 4000 bytes take 4 us.
+  std::vector<double> slow = stepFloors(info, 1e9);
+  ASSERT_EQ(slow.size(), 5u);
+  EXPECT_DOUBLE_EQ(slow[0], 4e-6);
+  EXPECT_DOUBLE_EQ(slow[1], 4e-6);
+  EXPECT_DOUBLE_EQ(slow[2], 4e-3);
+  EXPECT_EQ(slow[3], 0);
+  EXPECT_DOUBLE_EQ(slow[4], 2.5e-6);
+  // A terabyte a second: the multipliers take longer.
+  std::vector<double> fast = stepFloors(info, 1e12);
+  EXPECT_DOUBLE_EQ(fast[0], 2.5e-6);
+  EXPECT_DOUBLE_EQ(fast[1], 4e-9);
+  EXPECT_DOUBLE_EQ(fast[2], 4e-6);
+  std::vector<double> unknown = stepFloors(info, 0);
+  EXPECT_EQ(unknown[1], 0);
+  EXPECT_DOUBLE_EQ(unknown[2], 2.5e-6);
+}
+
+TEST(MemoryCeiling, IsMeasuredOnTheCpu) {
+  Result<double> bandwidth = memoryCeiling(Device::cpu());
+  ASSERT_TRUE(bandwidth) << bandwidth.error().message;
+  EXPECT_GT(*bandwidth, 1e8);
+  EXPECT_LT(*bandwidth, 1e14);
+}
+
 namespace {
 class CudaProfileTest : public CudaFixture {};
 } // namespace
+
+TEST_F(CudaProfileTest, HasTheCeilingOfItsClocks) {
+  Result<double> bandwidth = memoryCeiling(Device::cuda(0));
+  ASSERT_TRUE(bandwidth) << bandwidth.error().message;
+  EXPECT_NEAR(*bandwidth, 4.9e12, 0.1e12);
+  EXPECT_EQ(memoryCeiling(Device::cuda(1)).error().message,
+            "expected a CUDA device from 0 to 0, but got 1");
+}
 
 TEST_F(CudaProfileTest, ReplaysAGraphWithEvents) {
   int64_t before = cuda.live();

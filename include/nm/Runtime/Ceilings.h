@@ -1,10 +1,10 @@
-//===- Roofline.h - What this machine can do at most ------------*- C++ -*-===//
+//===- Ceilings.h - What this machine can do at most ------------*- C++ -*-===//
 
-#ifndef NM_LIB_RUN_ROOFLINE_H
-#define NM_LIB_RUN_ROOFLINE_H
+#ifndef NM_RUNTIME_CEILINGS_H
+#define NM_RUNTIME_CEILINGS_H
 
-#include "nm/Format/ElementType.h"
 #include "nm/Runtime/Device.h"
+#include "nm/Runtime/Export.h"
 #include "nm/Support/Error.h"
 
 namespace nm {
@@ -19,17 +19,16 @@ struct Ceilings {
 };
 
 /// What the clocks of a CUDA device allow, 0 where its driver does not say.
-Result<Ceilings> cudaCeilings(const Device &device);
-
-/// How many operations of products of `type` tensor cores of compute capability
-/// `major`.`minor` make for each that f32 multiply-adds make; 1 where they have
-/// none of it. Products of f32 are six of bf16.
-double tensorCoreFactor(int major, int minor, ElementType type);
+NM_RUNTIME_API Result<Ceilings> cudaCeilings(const Device &device);
 
 /// Measured on the threads that nmParallelFor uses. Takes about half a second
 /// and, while it runs, twice the last-level cache in memory, 1 GiB at most.
-Result<Ceilings> measureCeilings();
+NM_RUNTIME_API Result<Ceilings> measureCeilings();
+
+/// The bandwidth of `device` alone: measured on a CPU, which takes half a
+/// second, and 0 of a CUDA device whose driver does not say.
+NM_RUNTIME_API Result<double> memoryCeiling(const Device &device);
 
 } // namespace nm
 
-#endif // NM_LIB_RUN_ROOFLINE_H
+#endif // NM_RUNTIME_CEILINGS_H
