@@ -102,24 +102,35 @@ MODELS = {
     "ViT-L": (ViTBlock, 4, [(32, 197), (1, 197)])}
 
 
-def time_of(function):
-    """Microseconds of a call, in a CUDA graph."""
+def captured(function):
+    """What replays a call, in a CUDA graph."""
     for _ in range(3):
         function()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         function()
-    times = []
+    return lambda function=function: graph.replay()  # keeps the call's tensors alive
+
+
+def times_of(replays):
+    """Microseconds of each, which take turns."""
+    times = [[] for _ in replays]
     for _ in range(ROUNDS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        for _ in range(REPLAYS):
-            graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / REPLAYS * 1e3)
-    return statistics.median(times)
+        for replay, taken in zip(replays, times):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(REPLAYS):
+                replay()
+            end.record()
+            end.synchronize()
+            taken.append(begin.elapsed_time(end) / REPLAYS * 1e3)
+    return [statistics.median(taken) for taken in times]
+
+
+def time_of(function):
+    """Microseconds of a call, in a CUDA graph."""
+    return times_of([captured(function)])[0]
 
 
 def compiled(model):
