@@ -2,7 +2,8 @@
 
 usage: hygiene.py ROOT
 
-       hygiene.py --constants ROOT   the real constants of models, by file
+       hygiene.py --constants ROOT    the real constants of models, by file
+       hygiene.py --parameters ROOT   how many source files know each parameter of a schedule
 
 Each check takes a Tree and yields one line for each violation.
 """
@@ -75,6 +76,15 @@ READS_CHIP_OR_MODEL = {
 SCHEDULE_CAST = re.compile(
     r"\b(?:isa|cast|dyn_cast)(?:_\w+)?<[^<>()]*?\b\w*?ScheduleAttr\b")
 MAX_SCHEDULE_CASTS = 0
+# A parameter of a schedule is known to few source files, or else it is hard to add, to change and
+# to take away. Those of before that more files know may only fall.
+MAX_FILES_OF_PARAMETER = 8
+FILES_OF_PARAMETERS = {"copy_a": 13, "producers": 15, "promote": 20, "store_buffers": 11}
+# Tiles, parts of k and the form of weights are what most phases go by, and fields of other structs
+# have the same names.
+GO_BY_ALL = {"bits", "block", "blocks", "cluster_k", "kept", "own", "pack", "packing", "slice_k",
+             "source", "split_k", "splits", "stages", "steps", "thread", "tile_rows", "warp",
+             "warpgroup", "word_rows"}
 # Models of time, whose real constants are counted. The rates of a chip are in a file of its own;
 # LibraryEpilogue.cpp recognizes GELU's polynomial, and estimates nothing.
 MODELS = re.compile(
@@ -452,6 +462,35 @@ def check_models_have_few_constants(tree):
                "hygiene.py --constants lists them")
 
 
+def files_of_parameters(tree):
+    """The source files that know each parameter of a schedule: by its name, or by the field or the
+    getter that nm-tblgen makes of it."""
+    names = {name for file in tree.ending("Schedules.td")
+             for found in re.findall(r"let parameters =\s*\(ins(.*?)\);", tree.read(file), re.S)
+             for name in re.findall(r":\$(\w+)", found)}
+    sources = {file: re.sub(r"//[^\n]*", "", tree.read(file)) for file in tree.ending(".cpp", ".h")
+               if file.startswith(("include/", "lib/", "tools/"))}
+    files = {}
+    for name in sorted(names - GO_BY_ALL):
+        upper = "".join(word.capitalize() for word in name.split("_"))
+        field = upper[0].lower() + upper[1:]
+        text = rf"\b{name}\b" if "_" in name else rf"\"{name}\""
+        knows = re.compile(rf"(?:\.|->){field}\b(?!\()|\bget{upper}\b|{text}")
+        files[name] = [file for file in sources if knows.search(sources[file])]
+    return files
+
+
+def check_few_files_know_a_parameter(tree):
+    for name, files in files_of_parameters(tree).items():
+        most = FILES_OF_PARAMETERS.get(name, MAX_FILES_OF_PARAMETER)
+        if len(files) > most:
+            yield (f"{len(files)} source files know the parameter {name}, more than {most}: "
+                   f"{', '.join(files)}")
+        elif name in FILES_OF_PARAMETERS and len(files) < most:
+            yield (f"{len(files)} source files know the parameter {name}, fewer than the {most} of "
+                   "FILES_OF_PARAMETERS, which may fall")
+
+
 def check_shell_scripts(tree):
     tool = shutil.which("shellcheck")
     scripts = [n for n in tree.written()
@@ -474,6 +513,10 @@ def main():
             if count:
                 print(f"{count:4} {name}")
         print(f"{sum(counts.values()):4} in all")
+        return
+    if len(sys.argv) == 3 and sys.argv[1] == "--parameters":
+        for name, files in files_of_parameters(Tree(sys.argv[2])).items():
+            print(f"{len(files):4} {name}")
         return
     if len(sys.argv) != 2:
         sys.exit(__doc__)

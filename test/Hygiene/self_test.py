@@ -191,6 +191,18 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_named_files_are_there,
                  {"docs/Page.md": "In `lib/Chip.cpp`, of `lib/TileToBlocks.cpp`, or in a "
                   "model's `onnx/model.onnx`.\n"}, "docs/Page.md: no file lib/Chip.cpp"),
+            Case(hygiene.check_few_files_know_a_parameter,
+                 {"include/Schedules.td": "let parameters = (ins NM_Count:$block,\n"
+                  "                        NM_Count:$box_rows);\n",
+                  **{f"lib/Box{i}.cpp": "int rows = fields.boxRows + fields.block;\n"
+                     for i in range(8)},
+                  "lib/Comment.cpp": "// fields.boxRows\n",
+                  "lib/Getter.cpp": "int rows = schedule.getBoxRows();\n"},
+                 "9 source files know the parameter box_rows, more than 8: lib/Box0.cpp"),
+            Case(hygiene.check_few_files_know_a_parameter,
+                 {"include/Schedules.td": "let parameters = (ins NM_Flag:$promote);\n",
+                  "lib/One.cpp": "if (fields.promote)\n  sums.promote();\n"},
+                 "1 source files know the parameter promote, fewer than the 20"),
             Case(hygiene.check_shell_scripts,
                  {"scripts/run": "#!/bin/sh\necho $1\n"}, "Double quote",
                  needs="shellcheck"),

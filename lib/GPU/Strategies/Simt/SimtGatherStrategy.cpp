@@ -125,7 +125,9 @@ private:
     return WeightTile(op).rows() <= ::nm::kMaxGatheredRowsToDefer;
   }
   /// Whether copies are spread over the rows of a tile: there must be some, and
-  /// with many rows and warps they cost little where they are.
+  /// with many rows and warps they cost little where they are. That orders the
+  /// instructions of one thread by the schedule's sizes. Which copies there
+  /// are, the schedule says.
   bool spreads(SpMMOp op) const {
     return !hasFewRows(op) && (tile.threads <= kMaxThreadsToSpread ||
                                WeightTile(op).rows() <= ::nm::kMaxRowsToDefer);
