@@ -4,8 +4,9 @@ usage: measure_on_cpu.py [--model NAME] [--type f32] [--pattern 2:4] [--compiled
                          [--profile]
 
 Weights are random and pruned. Dense PyTorch, the model with nm's layers and the same model
-by nm.torch.export take turns; a time is the median of all turns, in ms. The error is that of
-the shared object's result beside dense PyTorch's with the same pruned weights.
+by nm.torch.export take turns; a time is the median of all turns, in ms, and in parentheses
+the least, which other work on the machine slows least. The error is that of the shared
+object's result beside dense PyTorch's with the same pruned weights.
 """
 
 import argparse
@@ -45,7 +46,7 @@ MODELS = {"6 layers of 384, 128 tokens": lambda: make_bert(6, 384, 12),
 
 
 def times_of(calls, x, seconds=6.0):
-    """The median of each call in ms; they take turns."""
+    """The median and the least time of each call in ms; they take turns."""
     found = [[] for _ in calls]
     for call in calls:
         call(x), call(x)
@@ -55,7 +56,7 @@ def times_of(calls, x, seconds=6.0):
             begin = time.perf_counter()
             call(x)
             times.append((time.perf_counter() - begin) * 1e3)
-    return [statistics.median(times) for times in found]
+    return [(statistics.median(times), min(times)) for times in found]
 
 
 @torch.no_grad()
@@ -77,7 +78,8 @@ def measure(name, type_name, pattern, options):
     error = ((exported(x) - wanted).norm() / wanted.norm()).item()
     times = times_of(list(calls.values()), x)
     print(f"{name}, {type_name}, {pattern}: "
-          + ", ".join(f"{what} {ms:.2f}" for what, ms in zip(calls, times))
+          + ", ".join(f"{what} {median:.2f} ({least:.2f})"
+                      for what, (median, least) in zip(calls, times))
           + f"; error {error:.1e}", flush=True)
     if options.profile:
         print(exported.profile(x), flush=True)

@@ -138,7 +138,9 @@ def NMPairProducts : Pass<"nm-pair-products"> {
     wgmma_sp without split_k and clusters; where its half of a block's columns
     divides n, or another width near it does. Warpgroups of wgmma_sp then have
     all columns of a block, so that a thread has both sums, and fewer rows.
-    Other products stay as they are.
+    Other products stay as they are: those of wgmma, too, vectors of many rows,
+    where all columns of a block keep the same rows of A. A block of both products
+    would copy the kept rows of each.
 
     Before:
     ```mlir

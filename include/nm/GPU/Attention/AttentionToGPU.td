@@ -43,6 +43,11 @@ def ConvertAttentionToGPU
 
     What is not aligned to 16 bytes is copied by narrower accesses.
 
+    The kernel is not made of `nm.copy`, tokens and tiles of products, as those of
+    `nm.spmm` are. A thread's exponentials are an operand of the second product in
+    the registers that they were computed in, and a row's sums are scaled there
+    from tile to tile; an op on tiles in memory would store and load both.
+
     Before:
     ```mlir
     nm.attention indexing_maps = [...] scale = 1.250000e-01 causal
