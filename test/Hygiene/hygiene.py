@@ -22,7 +22,9 @@ MAX_README_LINES = 120
 MAX_COMPILE_WORDS = 1500
 
 UNFINISHED = re.compile(
-    r"\b(?:TODO|FIXME|XXX|HACK|(?i:stubs?|placeholders?))\b(?<!graph\.placeholder)")
+    r"\b(?:TODO|FIXME|XXX|HACK|(?i:stubs?|placeholders?))\b(?<!graph\.placeholder)"
+    # Words that stand for a commit until it is known.
+    r"|\b[Cc]ommit (?:[A-Z]{4,}\b|<\w+>)")
 CHECK_LINE = re.compile(
     r"(?://|#|;|\*)\s*([A-Z][A-Z0-9_-]*?)"
     r"(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\{LITERAL\})?:")

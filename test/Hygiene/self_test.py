@@ -138,6 +138,8 @@ class Violations(unittest.TestCase):
                  {"lib/TileToBlocks.cpp": "// TODO: write\n"}, "TODO"),
             Case(hygiene.check_nothing_is_unfinished,
                  {"lib/TileToBlocks.cpp": "// a stub\n"}, "stub"),
+            Case(hygiene.check_nothing_is_unfinished,
+                 {"README.md": "one H200, commit SHORTHASH\n"}, "SHORTHASH"),
             Case(hygiene.check_paths_are_relative,
                  {"scripts/run": "#!/bin/sh\ncd /home/me\n"},
                  "a path of one machine"),
