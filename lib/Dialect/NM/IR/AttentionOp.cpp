@@ -1,5 +1,6 @@
 //===- AttentionOp.cpp - nm.attention -------------------------------------===//
 
+#include "StorageTiling.h"
 #include "VerifyMaps.h"
 #include "VerifyStorage.h"
 
@@ -9,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -265,4 +267,123 @@ LogicalResult
 AttentionOp::reifyResultShapes(OpBuilder &builder,
                                ReifiedRankedShapedTypeDims &shapes) {
   return reifyDestinations(builder, *this, shapes);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiling
+//===----------------------------------------------------------------------===//
+
+static OpFoldResult getLoopSize(OpBuilder &builder, AttentionOp op,
+                                unsigned loop) {
+  auto [operand, dim] = AttentionOperands(op).findSize(loop);
+  return getMixedSize(builder, op.getLoc(), operand, dim);
+}
+
+SmallVector<Range> AttentionOp::getIterationDomain(OpBuilder &builder) {
+  SmallVector<Range> domain;
+  for (unsigned loop = 0; loop < getNumLoops(); ++loop)
+    domain.push_back({builder.getIndexAttr(0),
+                      getLoopSize(builder, *this, loop),
+                      builder.getIndexAttr(1)});
+  return domain;
+}
+
+SmallVector<utils::IteratorType> AttentionOp::getLoopIteratorTypes() {
+  AttentionLoops loops = getAttentionLoops(*this);
+  SmallVector<utils::IteratorType> types(getNumLoops(),
+                                         utils::IteratorType::parallel);
+  types[loops.keys] = types[loops.depth] = utils::IteratorType::reduction;
+  return types;
+}
+
+/// Whether `size` is the dimension of `op` that runs along `loop`. One that is
+/// not static is, where it is asked of the operand.
+static bool isWholeLoop(AttentionOp op, unsigned loop, OpFoldResult size) {
+  AttentionOperands operands(op);
+  int64_t known = operands.getStaticSize(loop);
+  if (!ShapedType::isDynamic(known))
+    return isConstantIntValue(size, known);
+  auto value = dyn_cast<Value>(size);
+  auto dim = value ? value.getDefiningOp<ShapedDimOpInterface>() : nullptr;
+  auto [operand, number] = operands.findSize(loop);
+  return dim && dim.getShapedValue() == operand &&
+         isConstantIntValue(dim.getDimension(), number);
+}
+
+/// Fails with an error where `tile` would not be the op on slices.
+static LogicalResult verifyTile(AttentionOp op, const SliceRegion &tile) {
+  AttentionLoops loops = getAttentionLoops(op);
+  for (auto [loop, name] :
+       {std::pair(loops.keys, "keys"), {loops.depth, "depth"}})
+    if (!isWholeLoop(op, loop, tile.sizes[loop]))
+      return op.emitOpError()
+             << "expected tiles of all of the " << name << ", loop " << loop
+             << ", for a softmax takes whole rows of scores";
+  unsigned rows = loops.rows.back();
+  if (op.getCausal() && !isConstantIntValue(tile.offsets[rows], 0) &&
+      !isWholeLoop(op, rows, tile.sizes[rows]))
+    return op.emitOpError()
+           << "expected tiles of all rows, loop " << rows
+           << ", or of the first ones, for those of a causal attention count "
+              "from 0";
+  return success();
+}
+
+/// The part of an operand that `tile` needs.
+static SliceRegion getRegion(AffineMap map, const SliceRegion &tile) {
+  SliceRegion region;
+  for (unsigned loop : getLoopsOf(map))
+    region.append({tile.offsets[loop], tile.sizes[loop]});
+  return region;
+}
+
+FailureOr<TilingResult>
+AttentionOp::getTiledImplementation(OpBuilder &builder,
+                                    ArrayRef<OpFoldResult> offsets,
+                                    ArrayRef<OpFoldResult> sizes) {
+  SliceRegion tile{llvm::to_vector(offsets), llvm::to_vector(sizes)};
+  if (failed(verifyTile(*this, tile)))
+    return failure();
+  SmallVector<Operation *> slices;
+  SmallVector<Value> operands;
+  for (auto [i, operand] : llvm::enumerate((*this)->getOperands())) {
+    // One length of all batches has no dimensions to be cut along.
+    if (getMap(i).getNumResults() == 0) {
+      operands.push_back(operand);
+      continue;
+    }
+    slices.push_back(
+        createSlice(builder, getLoc(), operand, getRegion(getMap(i), tile)));
+    operands.push_back(slices.back()->getResult(0));
+  }
+  SmallVector<Type> resultTypes;
+  if (getNumResults() != 0)
+    resultTypes.push_back(operands.back().getType());
+  Operation *tiled = mlir::clone(builder, *this, resultTypes, operands);
+  return TilingResult{{tiled}, SmallVector<Value>(tiled->getResults()), slices};
+}
+
+LogicalResult AttentionOp::getResultTilePosition(
+    OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  SliceRegion region = getRegion(
+      getOutputMap(*this), {llvm::to_vector(offsets), llvm::to_vector(sizes)});
+  resultOffsets = region.offsets;
+  resultSizes = region.sizes;
+  return success();
+}
+
+FailureOr<TilingResult>
+AttentionOp::generateResultTileValue(OpBuilder &builder, unsigned,
+                                     ArrayRef<OpFoldResult> offsets,
+                                     ArrayRef<OpFoldResult> sizes) {
+  SliceRegion tile;
+  for (const Range &range : getIterationDomain(builder))
+    tile.append({range.offset, range.size});
+  for (auto [dim, loop] : llvm::enumerate(getLoopsOf(getOutputMap(*this)))) {
+    tile.offsets[loop] = offsets[dim];
+    tile.sizes[loop] = sizes[dim];
+  }
+  return getTiledImplementation(builder, tile.offsets, tile.sizes);
 }

@@ -13,7 +13,12 @@ def NM_AttentionLengths
                  MemRefOf<[NM_AttentionLengthsElement]>]>;
 
 def NM_AttentionOp
-    : NM_ContractionOp<"attention", [AttrSizedOperandSegments]> {
+    : NM_ContractionOp<"attention", [
+        AttrSizedOperandSegments,
+        DeclareOpInterfaceMethods<TilingInterface, [
+          "getIterationDomain", "getLoopIteratorTypes",
+          "getTiledImplementation", "getResultTilePosition",
+          "generateResultTileValue"]>]> {
   let summary = "attention: what rows of queries see of keys and values";
   let description = [{
     O = softmax(scale · Q · Kᵀ + mask) · V, as PyTorch's
@@ -37,6 +42,12 @@ def NM_AttentionOp
 
     Scores, their exponentials and sums are in f32; exponentials may be rounded
     to V's element type before they are multiplied, and O is rounded once.
+
+    Tiling (TilingInterface) is along the maps' loops. Batches, rows and the width
+    of a result are parallel: of 2 heads of 96 rows, tiles of one head and 32 rows
+    are 6. Keys and depth are reductions, and a tile has all of them, since a
+    softmax takes whole rows of scores. With `causal` a tile has all rows, or the
+    first ones, because its rows count from 0. Other tiles are errors.
 
     For CPUs `convert-nm-to-vector` makes loops over tiles of it, which keep no
     more than a tile of scores. For GPUs it is a call of cuDNN where that

@@ -6,6 +6,7 @@
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
 include "nm/Dialect/NM/IR/NMAttributes.td"
 
 def NM_ComputedElement : AnyTypeOf<[F32, F16, BF16]>;
