@@ -69,3 +69,15 @@ func.func @halves(%a: tensor<4096x4096xf16>, %v: tensor<2732x4096xf16> {nm.value
   %r = nm.spmm <4:6> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2732x4096xf16>, tensor<2732x4096xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
   return %r : tensor<4096x4096xf16>
 }
+
+// -----
+
+// Few rows of wide windows take as long as memory, which kernels do not read at its own rate.
+// REMARK: nm.spmm <8:16> {{.*}} strategy cublas {{.*}} by strategy wgmma_sp; {{.*}}; overlapping it is estimated to take {{.*}} us, which is too little less
+// CHECK-LABEL: func.func @bytes
+// CHECK-NOT: nm.windows
+// PACKED-LABEL: func.func @bytes
+func.func @bytes(%a: tensor<64x8192xf16>, %v: tensor<4096x8192xf16> {nm.values_of = 1 : i64}, %i: tensor<4096x8192xi8> {nm.indices_of = 1 : i64}, %c: tensor<64x8192xf16>) -> tensor<64x8192xf16> {
+  %r = nm.spmm <8:16> ins(%a, %v, %i : tensor<64x8192xf16>, tensor<4096x8192xf16>, tensor<4096x8192xi8>) outs(%c : tensor<64x8192xf16>) -> tensor<64x8192xf16>
+  return %r : tensor<64x8192xf16>
+}
