@@ -63,16 +63,20 @@ SEED = int(os.environ.get("NM_TEST_SEED", 0))
 
 
 def cases():
-    """Each model in each type for both chips, in turn with a batch that is known or not,
-    which an odd seed turns round; and for a CPU in one of the types."""
+    """Each model in each type for both chips, and for a CPU in one of the types. In f16 a
+    chip has a batch that is known and one that is not, and else one of the two, in turn,
+    which an odd seed turns round."""
     for number, name in enumerate(MODELS):
         for turn, dtype in enumerate(TOLERANCES):
             targets = ["sim:sm_80", "sim:sm_90a"]
             targets += ["cpu"] if (number + SEED) % 3 == turn else []
             for place, target in enumerate(targets, number + turn + SEED):
-                yield pytest.param(name, dtype, target, PATTERNS[(number + place) % 4],
-                                   place % 2 == 0,
-                                   id=f"{name}-{dtype}-{target}".replace("torch.", ""))
+                has_both = dtype == torch.float16 and target != "cpu"
+                for dynamic in (True, False) if has_both else (place % 2 == 0,):
+                    yield pytest.param(
+                        name, dtype, target, PATTERNS[(number + place) % 4], dynamic,
+                        id=f"{name}-{dtype}-{target}-{'dynamic' if dynamic else 'static'}"
+                        .replace("torch.", ""))
 
 
 def cast(args, dtype):
