@@ -53,6 +53,24 @@ def test_topk(k, dim, largest, shape, dtype, target):
         torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
 
 
+class Argmax(nn.Module):
+    def forward(self, x):
+        return x.argmax(-1)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("shape,dtype", [
+    ((5, 130), torch.float32), ((2, 1500), torch.float16), ((3, 4, 40), torch.bfloat16),
+    ((7, 60), torch.int32)], ids=str)
+def test_argmax(shape, dtype, target):
+    x = draw(shape, dtype)
+    x[..., 30] = x[..., 20]
+    compiled = nm.torch.export(Argmax().eval(), x).compile(target=target, opt_level=1)
+    got = compiled(x)
+    assert got.dtype == torch.int64
+    torch.testing.assert_close(got, expected(x, 1, -1, True)[1][..., 0], rtol=0, atol=0)
+
+
 def test_equal_elements_are_found_in_order():
     x = torch.tensor([[1., 3., 3., 2., 3., 1.]]).repeat(4, 1)
     model = Top(6, 1, True).eval()

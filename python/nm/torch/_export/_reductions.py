@@ -119,16 +119,19 @@ def _argmax(c: Context, x: Tensor | Constant, dim: int | None = None,
         x, dim = c.fn.reshape(x, [product(x.shape)]), 0
     along = dim_index(c, dim, len(x.shape))
     most = largest(c, x, [along])
-    end = 2 ** 63 - 1
+    # The lesser of two numbers takes a GPU one instruction in 32 bits, and four in 64.
+    element = "i32" if isinstance(x.shape[along], int) and x.shape[along] < 2 ** 31 else "i64"
+    end = 2 ** (31 if element == "i32" else 63) - 1
 
     def code(body: Body, x: Scalar, most: Scalar, before: Scalar) -> Scalar:
         found = body.compare("eq", x, most)
         if is_float(x.element):
             found = body.op("arith.ori", found, body.compare("ne", x, x))
-        place = body.select(found, body.loop(along), body.constant(end, "i64"))
+        place = body.select(found, body.loop(along, element), body.constant(end, element))
         return body.minimum(place, before)
 
-    return c.fn.reshape(c.fn.reduce([x, most], [along], end, "i64", code), c.shape)
+    places = c.fn.reduce([x, most], [along], end, element, code)
+    return cast(c, c.fn.reshape(places, c.shape))
 
 
 @lowers("aten.any", "aten.all")
