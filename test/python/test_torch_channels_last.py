@@ -13,13 +13,24 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
+from conftest import relative_error  # noqa: E402
 from nm.torch._export._program import write_resources  # noqa: E402
+from test_torch_windows import BOUNDS, CASES  # noqa: E402
 from torch import nn  # noqa: E402
 
 TARGET = "sim:sm_90a"
 # A seed of its own for each run.
 SEED = int(os.environ.get("NM_TEST_SEED", random.SystemRandom().randrange(10 ** 6)))
 LIMITS = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
+#: Of images of four and five dimensions.
+CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+# With two outputs for each channel, the output has another dimension than the image.
+WINDOWS = {name: case for name, case in CASES.items()
+           if len(case[1]) in CHANNELS_LAST and name != "two for each channel"} | {
+    "the mean of all": (nn.AdaptiveAvgPool2d(1), (2, 24, 7, 9)),
+    "the mean of a volume": (nn.AdaptiveAvgPool3d(1), (2, 3, 4, 5, 6)),
+    "the mean of pixels alone": (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 8, 13, 8)),
+}
 
 
 class Residual(nn.Module):
@@ -197,6 +208,23 @@ def test_images_with_channels_last(images, target):
         text = lowered(exported)
         # Of the filter, which stands before the function's first product.
         assert text.count("linalg.transpose") == 0, text
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+@torch.no_grad()
+def test_windows_alone(case):
+    """Pools, means and depthwise convolutions without another one transpose no image."""
+    torch.manual_seed(SEED)
+    dtype = list(BOUNDS)[(SEED + list(WINDOWS).index(case)) % len(BOUNDS)]
+    layer, shape = WINDOWS[case]
+    layer = nn.Sequential(nn.ReLU6(), copy.deepcopy(layer), nn.ReLU6()).to(dtype).eval()
+    x = 3 * torch.randn(shape).to(dtype)
+    exported = nm.torch.export(layer, x, channels_last=True)
+    compiled = exported.compile(target=TARGET)
+    y = compiled(x.to(memory_format=CHANNELS_LAST[x.dim()]))
+    expected = layer.double()(x.double())
+    assert relative_error(y.double().numpy(), expected.numpy()) < 2 * BOUNDS[dtype], SEED
+    assert "linalg.transpose" not in lowered(exported)
 
 
 @torch.no_grad()

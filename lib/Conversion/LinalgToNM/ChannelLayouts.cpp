@@ -178,8 +178,9 @@ private:
   void collect(func::FuncOp function);
   std::optional<unsigned> getGroup(Value image) const;
   void add(Value image, double share);
-  void markPixels(Value image);
+  void mark(BitVector &set, Value image);
   void addConvolution(linalg::LinalgOp op, bool detects);
+  void addSum(linalg::LinalgOp op);
   void addTransposition(linalg::TransposeOp op);
   void addUsers();
 
@@ -187,8 +188,9 @@ private:
   DenseMap<Value, unsigned> numbers;
   llvm::IntEqClasses groups;
   SmallVector<double> gains;
-  /// Whether a convolution whose pixels are copied takes or makes one.
-  BitVector hasPixels;
+  /// Whether a convolution whose pixels are copied takes or makes one, another
+  /// convolution does, and a pool, a depthwise convolution or a sum.
+  BitVector hasPixels, hasPlanes, hasWindows;
 };
 } // namespace
 
@@ -220,7 +222,8 @@ void LayoutGroups::collect(func::FuncOp function) {
   }
   groups.compress();
   gains.assign(groups.getNumClasses(), 0.);
-  hasPixels.resize(groups.getNumClasses());
+  for (BitVector *set : {&hasPixels, &hasPlanes, &hasWindows})
+    set->resize(groups.getNumClasses());
 }
 
 std::optional<unsigned> LayoutGroups::getGroup(Value image) const {
@@ -237,18 +240,25 @@ void LayoutGroups::add(Value image, double share) {
                      type.getElementTypeBitWidth() / 8;
 }
 
-void LayoutGroups::markPixels(Value image) {
+void LayoutGroups::mark(BitVector &set, Value image) {
   if (std::optional<unsigned> group = getGroup(image))
-    hasPixels.set(*group);
+    set.set(*group);
 }
 
 void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
   ::nm::Result<Convolution> convolution = Convolution::match(op);
-  if (!convolution || !isOfPlanes(*convolution))
+  if (!convolution) {
+    mark(hasWindows, op->getResult(0));
+    mark(hasWindows, op.getDpsInputs().front());
     return;
-  std::optional<FilterPattern> pattern = findPattern(*convolution, detects);
+  }
   bool isWhole = convolution->takesImageWhole();
   Value image = convolution->image, output = op->getResult(0);
+  mark(hasPlanes, image);
+  mark(hasPlanes, output);
+  if (!isOfPlanes(*convolution))
+    return;
+  std::optional<FilterPattern> pattern = findPattern(*convolution, detects);
   if (pattern && !hasSparseLines(*convolution, *pattern)) {
     // Strategies of other patterns read an image in planes, or patches.
     add(image, -1);
@@ -256,8 +266,8 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
   }
   if (!pattern && (isWhole || !isForLibrary(*convolution)))
     return;
-  markPixels(image);
-  markPixels(output);
+  mark(hasPixels, image);
+  mark(hasPixels, output);
   // One image in planes is as good an operand of a filter of one tap.
   if (!isWhole)
     add(image, 1);
@@ -268,15 +278,28 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
     add(output, kMergedBatch);
 }
 
+/// Marks images over whose places `op` sums.
+void LayoutGroups::addSum(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return;
+  for (Value input : op.getDpsInputs())
+    // A matrix of three dimensions is no image.
+    if (auto type = dyn_cast<RankedTensorType>(input.getType());
+        type && type.getRank() > 3)
+      mark(hasWindows, input);
+}
+
 /// Adds what `op` transposes from or to channels last, which needs no
 /// transposition where the group has its channels last.
 void LayoutGroups::addTransposition(linalg::TransposeOp op) {
   SmallVector<int64_t> order =
       getChannelsLastOrder(int64_t(op.getPermutation().size()));
-  if (op.getPermutation() == ArrayRef(order))
-    add(op.getInput(), 1);
-  if (op.getPermutation() == ArrayRef(invertPermutationVector(order)))
-    add(op->getResult(0), 1);
+  std::pair<Value, SmallVector<int64_t>> sides[] = {
+      {op.getInput(), order},
+      {op->getResult(0), invertPermutationVector(order)}};
+  for (const auto &[image, taken] : sides)
+    if (op.getPermutation() == ArrayRef(taken))
+      add(image, 1);
 }
 
 /// Subtracts the images that are transposed for users which take planes alone.
@@ -293,6 +316,8 @@ LayoutGroups::LayoutGroups(func::FuncOp function, bool detects) {
       addConvolution(op, detects);
     else if (auto transposition = dyn_cast<linalg::TransposeOp>(*op))
       addTransposition(transposition);
+    else if (hasAnyLayout(op))
+      addSum(op);
   });
   addUsers();
 }
@@ -301,7 +326,8 @@ llvm::SetVector<Value> LayoutGroups::getLast() const {
   llvm::SetVector<Value> last;
   for (Value image : images) {
     unsigned group = *getGroup(image);
-    if (hasPixels[group] && gains[group] > 0)
+    bool hasWindowsAlone = hasWindows[group] && !hasPlanes[group];
+    if (gains[group] > 0 && (hasPixels[group] || hasWindowsAlone))
       last.insert(image);
   }
   return last;

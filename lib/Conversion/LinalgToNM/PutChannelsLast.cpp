@@ -276,9 +276,9 @@ struct NMPutChannelsLast
     llvm::SetVector<Value> last = findChannelsLast(function, detectWeights);
     if (last.empty())
       return;
-    emitRemark(function.getLoc())
-        << last.size()
-        << " images have their channels last, as their convolutions read them";
+    emitRemark(function.getLoc()) << last.size()
+                                  << " images have their channels last, so "
+                                     "that fewer bytes are transposed";
     IRRewriter rewriter(&getContext());
     LayoutRewriter layouts(rewriter, std::move(last));
     SmallVector<Operation *> ops;

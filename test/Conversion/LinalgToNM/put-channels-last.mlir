@@ -12,7 +12,7 @@
 #channel = affine_map<(n, c, y, x) -> (c)>
 
 // CHECK-LABEL: func.func @between(
-// expected-remark @below {{3 images have their channels last, as their convolutions read them}}
+// expected-remark @below {{3 images have their channels last, so that fewer bytes are transposed}}
 func.func @between(%x: tensor<1x64x10x10xf16>, %f: tensor<64x576xf16, #nm.encoding<2:4, dim = 1>>, %s: tensor<64xf16>) -> tensor<1x64x8x8xf16> {
   %zero = arith.constant 0.0 : f16
   %f4 = tensor.expand_shape %f [[0], [1, 2, 3]] output_shape [64, 3, 3, 64]
@@ -239,7 +239,7 @@ func.func @detected(%x: tensor<2x64x17xf16>) -> tensor<2x1x9xf16> {
 // CHECK-LABEL: func.func @many(
 // CHECK: outs(%{{.*}} : tensor<32x28x28x128xf16>)
 // CHECK: ins(%{{.*}}, %{{.*}} : tensor<32x28x28x128xf16>, tensor<128x128x3x3xf16>)
-// expected-remark @below {{have their channels last, as their convolutions read them}}
+// expected-remark @below {{have their channels last, so that fewer bytes are transposed}}
 func.func @many(%x: tensor<32x128x30x30xf16>) -> tensor<32x128x26x26xf16> {
   %zero = arith.constant 0.0 : f16
   %f = arith.constant dense<1.0> : tensor<128x128x3x3xf16>
@@ -270,4 +270,62 @@ func.func @few(%x: tensor<2x128x30x30xf16>) -> tensor<2x128x26x26xf16> {
   %b = linalg.conv_2d_nchw_fchw ins(%a, %f : tensor<2x128x28x28xf16>, tensor<128x128x3x3xf16>)
     outs(%none : tensor<2x128x26x26xf16>) -> tensor<2x128x26x26xf16>
   return %b : tensor<2x128x26x26xf16>
+}
+
+// -----
+
+// A pool reads and writes channels last where its image comes and goes so. One
+// behind a convolution that reads planes does not.
+
+#pool = affine_map<(n, c, y, x, i, j) -> (n, c, 2 * y + i, 2 * x + j)>
+#window = affine_map<(n, c, y, x, i, j) -> (i, j)>
+#pooled = affine_map<(n, c, y, x, i, j) -> (n, c, y, x)>
+
+// CHECK: #[[$POOL:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3)>
+// CHECK-LABEL: func.func @pool(
+// CHECK-SAME: %[[X:.*]]: tensor<2x9x9x24xf32>
+// expected-remark @below {{2 images have their channels last, so that fewer bytes are transposed}}
+func.func @pool(%x: tensor<2x9x9x24xf32>, %w: tensor<2x2xf32>) -> tensor<2x4x4x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %ex = tensor.empty() : tensor<2x24x9x9xf32>
+  %planes = linalg.transpose ins(%x : tensor<2x9x9x24xf32>) outs(%ex : tensor<2x24x9x9xf32>) permutation = [0, 3, 1, 2]
+  %e = tensor.empty() : tensor<2x24x4x4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<2x24x4x4xf32>) -> tensor<2x24x4x4xf32>
+  // CHECK: linalg.generic {indexing_maps = [#[[$POOL]], #{{.*}}, #{{.*}}]
+  // CHECK-SAME: outs(%{{.*}} : tensor<2x4x4x24xf32>)
+  %p = linalg.generic {indexing_maps = [#pool, #window, #pooled], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+    ins(%planes, %w : tensor<2x24x9x9xf32>, tensor<2x2xf32>) outs(%zeros : tensor<2x24x4x4xf32>) {
+  ^bb0(%in: f32, %size: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x24x4x4xf32>
+  %el = tensor.empty() : tensor<2x4x4x24xf32>
+  %last = linalg.transpose ins(%p : tensor<2x24x4x4xf32>) outs(%el : tensor<2x4x4x24xf32>) permutation = [0, 2, 3, 1]
+  return %last : tensor<2x4x4x24xf32>
+}
+
+// CHECK-LABEL: func.func @behind_planes(
+// CHECK: linalg.transpose
+// CHECK: linalg.conv_2d_nchw_fchw
+// CHECK-SAME: outs(%{{.*}} : tensor<2x24x8x8xf32>)
+// CHECK: linalg.transpose
+func.func @behind_planes(%x: tensor<2x10x10x16xf32>, %f: tensor<24x16x3x3xf32>, %w: tensor<2x2xf32>) -> tensor<2x4x4x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %ex = tensor.empty() : tensor<2x16x10x10xf32>
+  %planes = linalg.transpose ins(%x : tensor<2x10x10x16xf32>) outs(%ex : tensor<2x16x10x10xf32>) permutation = [0, 3, 1, 2]
+  %e = tensor.empty() : tensor<2x24x8x8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<2x24x8x8xf32>) -> tensor<2x24x8x8xf32>
+  %a = linalg.conv_2d_nchw_fchw ins(%planes, %f : tensor<2x16x10x10xf32>, tensor<24x16x3x3xf32>)
+    outs(%zeros : tensor<2x24x8x8xf32>) -> tensor<2x24x8x8xf32>
+  %ep = tensor.empty() : tensor<2x24x4x4xf32>
+  %none = linalg.fill ins(%zero : f32) outs(%ep : tensor<2x24x4x4xf32>) -> tensor<2x24x4x4xf32>
+  %p = linalg.generic {indexing_maps = [#pool, #window, #pooled], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+    ins(%a, %w : tensor<2x24x8x8xf32>, tensor<2x2xf32>) outs(%none : tensor<2x24x4x4xf32>) {
+  ^bb0(%in: f32, %size: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x24x4x4xf32>
+  %el = tensor.empty() : tensor<2x4x4x24xf32>
+  %last = linalg.transpose ins(%p : tensor<2x24x4x4xf32>) outs(%el : tensor<2x4x4x24xf32>) permutation = [0, 2, 3, 1]
+  return %last : tensor<2x4x4x24xf32>
 }

@@ -169,17 +169,19 @@ def _depthwise(c: Context, x: Tensor, weight: Tensor, places: _Places) -> Tensor
     element = compute_type(x.element)
     channels = x.shape[1]
     many = c.shape[1] // channels
-    grouped = c.fn.reshape(weight, [channels, many, *places.taps])
+    # A channel with one output has its dimension alone, as a pool's channels have.
+    outputs, loops = ([many], ["m"]) if many > 1 else ([], [])
+    grouped = c.fn.reshape(weight, [channels, *outputs, *places.taps])
     y, t = places.loops()
-    zeros = c.fn.fill(0, [c.shape[0], channels, many, *c.shape[2:]], element)
+    zeros = c.fn.fill(0, [c.shape[0], channels, *outputs, *c.shape[2:]], element)
 
     def code(body: Body, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
         return body.add(total, body.mul(body.cast(x, element), body.cast(w, element)))
 
     sums = c.fn.mapped(
-        ["n", "c", "m", *y[:-1], *t, y[-1]], t,
-        [(x, f"n, c, {places.maps()}"), (grouped, ", ".join(["c", "m", *t]))],
-        zeros, ", ".join(["n", "c", "m", *y]), code)
+        ["n", "c", *loops, *y[:-1], *t, y[-1]], t,
+        [(x, f"n, c, {places.maps()}"), (grouped, ", ".join(["c", *loops, *t]))],
+        zeros, ", ".join(["n", "c", *loops, *y]), code)
     return c.fn.reshape(sums, c.shape)
 
 
