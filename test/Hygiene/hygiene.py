@@ -81,7 +81,7 @@ MAX_SCHEDULE_CASTS = 0
 # A parameter of a schedule is known to few source files, or else it is hard to add, to change and
 # to take away. Those of before that more files know may only fall.
 MAX_FILES_OF_PARAMETER = 8
-FILES_OF_PARAMETERS = {"copy_a": 13, "producers": 15, "promote": 20, "store_buffers": 11}
+FILES_OF_PARAMETERS = {"copy_a": 13, "producers": 15, "promote": 20}
 # Tiles, parts of k and the form of weights are what most phases go by, and fields of other structs
 # have the same names.
 GO_BY_ALL = {"bits", "block", "blocks", "cluster_k", "kept", "own", "pack", "packing", "slice_k",

@@ -73,6 +73,10 @@ void WarpgroupBlock::addStoreBuffers(int64_t stageBytes) {
     schedule = with;
 }
 
+bool WarpgroupBlock::hasStoreBuffers() const {
+  return schedule.storeBuffers != 0;
+}
+
 void WarpgroupBlock::setFloorsOfKeptRows(int64_t elementBytes,
                                          double operations) {
   double m = double(product.allRows()), n = double(product.n),

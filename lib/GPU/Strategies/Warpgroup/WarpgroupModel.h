@@ -41,6 +41,7 @@ protected:
   /// Lets C leave through slots, where tensor copies can store it and the slots
   /// fit beside the stages of `stageBytes`.
   void addStoreBuffers(int64_t stageBytes);
+  bool hasStoreBuffers() const;
   /// Sets the least times where the kept rows are gathered or selected: of
   /// elements of `elementBytes`, and `operations` of the tensor cores for each
   /// two that are multiplied.

@@ -182,7 +182,7 @@ void Candidate::estimate() {
   blocks.steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
   blocks.step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
   blocks.stored = bytesOfTileOfC();
-  if (schedule.storeBuffers != 0)
+  if (hasStoreBuffers())
     blocks.storeRate = chip.rates.stored;
   blocks.start = chip.rates.start;
   schedule.microseconds =

@@ -338,8 +338,7 @@ double Candidate::clocksWithProducers() const {
   double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
   double step = std::max(multiplyClocks() * factor, clocksToCopy(ingress)) +
                 chip.rates.barrier;
-  double storeRate =
-      schedule.storeBuffers != 0 ? chip.rates.stored : kStoreRateOfTurns;
+  double storeRate = hasStoreBuffers() ? chip.rates.stored : kStoreRateOfTurns;
   return TurnsOfBlocks{turns,     countTiles(),       step, bytesOfTileOfC(),
                        storeRate, kStartClocksOfTurns}
       .clocks();

@@ -414,7 +414,7 @@ void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
     return;
   estimateRoles();
   takeFaster(schedule, best);
-  if (product.hasPixels && schedule.storeBuffers == 0)
+  if (product.hasPixels && !hasStoreBuffers())
     considerPartsOfRoles(best);
 }
 
