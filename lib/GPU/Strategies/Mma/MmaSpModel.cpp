@@ -235,6 +235,13 @@ static constexpr int64_t kStreamSlices[] = {8, 4};
 static constexpr int64_t kPairColumns = 64, kPairSlices = 8;
 static constexpr int64_t kMostPairParts = 4;
 
+/// Columns of blocks of 9 to 16 rows where nearly all multiprocessors have one
+/// such block, and would have two or one of 32 columns: 16 x 8192 x 8192 takes
+/// 11.4 us with 4 bits, 14.1 with 8 and 21.3 with 16, and 13.0, 14.9 and 25.4
+/// by blocks of 32 and 48 columns; with n = 11008 and 14336 and 4 bits, 11.6
+/// and 11.7, where others take 10.4 and 11.5 (one H200, 2026-11-30).
+static constexpr int64_t kWideColumns = 64, kWideRows = 16;
+
 /// Tiles of two steps a slice, of 16-bit weights, and what they take of their
 /// estimate where multiprocessors have one block each: no other block hides
 /// what stands between two tiles, 0.06 us, and these are half as many. With 2
@@ -259,6 +266,15 @@ static bool areLone(const GpuProduct &product, const GpuChip &chip) {
   return ceilDiv(product.n, kStreamColumns[0]) <= chip.multiprocessors;
 }
 
+/// Whether wide blocks have a multiprocessor each, and nearly all have one. Of
+/// 8-bit activations none was measured.
+static bool areWide(const GpuProduct &product, const GpuChip &chip) {
+  int64_t blocks = ceilDiv(product.n, kWideColumns);
+  return sparseBytes(product) == kMmaBytes && product.rows() > kMatrixRows &&
+         product.rows() <= kWideRows && blocks <= chip.multiprocessors &&
+         16 * blocks > 15 * chip.multiprocessors;
+}
+
 /// With less than half of the multiprocessors, parts of k are blocks.
 static bool hasLongTiles(const GpuProduct &product, const GpuChip &chip) {
   int64_t rowsOfTile = kStreamSlices[0] * kLongSteps * sparseTileRows(product);
@@ -278,6 +294,8 @@ static bool hasLongTiles(const GpuProduct &product, const GpuChip &chip) {
 static std::vector<StreamShape> listStreamShapes(const GpuProduct &product,
                                                  const GpuChip &chip) {
   std::vector<StreamShape> shapes;
+  if (areWide(product, chip))
+    shapes.push_back({kWideColumns, kStreamSlices[0], 1, kMinStreamStages});
   if (product.weightBits != 0) {
     shapes.push_back({kStreamColumns[0], kStreamSlices[0],
                       areLone(product, chip) ? kLongSteps : 1,

@@ -63,6 +63,9 @@ static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 /// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
 /// with five, 136 with four).
 static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
+/// Steps of 16-bit operands of a block up to which its start and its end count
+/// beside them.
+static constexpr int64_t kFewSteps = 16;
 /// The number of tiles along n from which on they are numbered in groups, so
 /// that the blocks which run at once, 132, share weights as well as rows of A,
 /// and C leaves through slots. 32 tiles in all take 128 us in f16, and 131 with
@@ -126,12 +129,13 @@ private:
   /// With k in the schedule's parts, and blocks that take turns.
   void estimateRoles();
   void considerPartsOfRoles(std::optional<GpuSchedule> &best);
-  /// What memory takes at the rate that kernels reach. 64 x 8192 x 8192 at
-  /// 8:16, as 14:16 in groups of four rows that overlap, took 37.4 us on an
-  /// H200 (2026-11-28), where 31.4 were estimated at memory's own rate, and
-  /// dense weights 34.3.
+  /// What memory takes at the rate that kernels reach; of few rows estimates
+  /// have a factor of their own. 64 x 8192 x 8192 at 8:16, as 14:16 in groups
+  /// of four rows that overlap, took 37.4 us on an H200 (2026-11-28),
+  /// where 31.4 were estimated at memory's own rate, and dense weights 34.4.
   double memoryMicroseconds() const {
-    return schedule.memoryFloor / chip.rates.reachedMemory;
+    return schedule.memoryFloor /
+           (product.rows() > kFewRows ? chip.rates.reachedMemory : 1);
   }
   /// The microseconds of the kernel that adds up the sums of `parts`.
   double addMicroseconds(int64_t parts, double clockGHz) const;
@@ -285,11 +289,15 @@ void Candidate::estimateRoles() {
       std::max(blocks.clocks() / (chip.clockGHz * kClockUnderLoad) / 1000,
                memoryMicroseconds()) +
       chip.rates.earlyLaunch;
-  // A kernel that copies pixels takes half a launch longer than one of a
-  // matrix: 3x3 in f16 by one H200 (2026-11-30), one image of 64, 128 and 256
-  // channels, 56, 28 and 14 pixels wide, 2.90, 3.45 and 5.54 us,
-  // where 2.06, 2.45 and 4.27 were estimated.
-  if (product.hasPixels)
+  // The clocks of steps hold what precedes the first and follows the last where
+  // there are many. Products of matrices with 8 to 16 steps took 3.46, 3.27,
+  // 4.77 and 4.81 us where 2.2, 1.8, 3.6 and 3.6 were estimated, and 3x3
+  // filters of one image of 64, 128 and 256 channels, 56, 28 and 14 pixels
+  // wide, 2.90, 3.45 and 5.54 where 2.06, 2.45 and 4.27 were (one H200,
+  // 2026-11-30).
+  bool isBrief =
+      isOfHalves(product) && blocks.turns * blocks.steps <= kFewSteps;
+  if (product.hasPixels || isBrief)
     schedule.microseconds += chip.rates.launch / 2;
   if (schedule.splitK > 1)
     schedule.microseconds +=

@@ -67,3 +67,22 @@ func.func @wide(%a: tensor<1x4096xf16>, %v: tensor<2048x28672xf16>, %i: tensor<2
     outs(%c : tensor<1x28672xf32>) -> tensor<1x28672xf32>
   return %r : tensor<1x28672xf32>
 }
+
+// -----
+
+// Blocks of 64 columns where each multiprocessor has one.
+// EXACT-LABEL: func.func @one_block_each
+// EXACT: schedule #nm.mma_sp<block = [16, 64, 512], warp = [16, 64], stages = 3, split_k = 1, cluster_k = 1, slice_k = 8>
+func.func @one_block_each(%a: tensor<16x8192xf16>, %v: tensor<4096x8192xf16>, %i: tensor<4096x8192xi8>, %c: tensor<16x8192xf16>) -> tensor<16x8192xf16> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<16x8192xf16>, tensor<4096x8192xf16>, tensor<4096x8192xi8>) outs(%c : tensor<16x8192xf16>) -> tensor<16x8192xf16>
+  return %r : tensor<16x8192xf16>
+}
+
+// -----
+
+// EXACT-LABEL: func.func @two_waves
+// EXACT: schedule #nm.mma_sp<block = [16, 48, 256], warp = [16, 48]
+func.func @two_waves(%a: tensor<16x8192xf16>, %v: tensor<4096x8512xf16>, %i: tensor<4096x8512xi8>, %c: tensor<16x8512xf16>) -> tensor<16x8512xf16> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<16x8192xf16>, tensor<4096x8512xf16>, tensor<4096x8512xi8>) outs(%c : tensor<16x8512xf16>) -> tensor<16x8512xf16>
+  return %r : tensor<16x8512xf16>
+}
