@@ -5,8 +5,9 @@
 
 The runtime and nm-run are built for ARCH by scripts/build-runtime in BUILD/ARCH. Each
 module has COUNT products, of drawn sizes, patterns, types and layouts, with an epilogue
-or without; nm-run --check compares them with the reference in float64 that the module
-carries. Exits with 77 and the reason where the emulator or libraries of ARCH are missing.
+or without, and as many again without schedule=amx: of weights kept anywhere, of quantized
+weights, and convolutions in turn. nm-run --check compares them with the reference in float64
+that the module carries. Exits with 77 and the reason where the emulator or libraries of ARCH are missing.
 """
 
 import argparse
@@ -78,6 +79,75 @@ def draw(number, types, generator, blocks=tuple(BLOCKS)):
             f"  return %u : {c}\n}}\n", element)
 
 
+def draw_anywhere(name, element, generator):
+    """A product of weights that are kept anywhere."""
+    m, k, n = generator.choice(ROWS), generator.randint(3, 150), generator.randint(1, 80)
+    kept = generator.randint(1, k * n)
+    a, c = f"tensor<{m}x{k}x{element}>", f"tensor<{m}x{n}x{SUMS[element]}>"
+    w = f"tensor<{k}x{n}x{element}, #nm.encoding<unstructured, kept = {kept}>>"
+    return (f"func.func @{name}(%a: {a}, %w: {w}, %c: {c}) -> {c} {{\n"
+            f"  %r = linalg.matmul ins(%a, %w : {a}, {w}) outs(%c : {c}) -> {c}\n"
+            f"  return %r : {c}\n}}\n")
+
+
+def draw_quantized(name, element, generator):
+    """A product of weights of 4 or 8 bits, which groups of rows of k share scales of."""
+    m, n = generator.choice(ROWS), generator.randint(1, 80)
+    group = generator.choice([32, 64])
+    k = group * generator.choice([1, 2, 3])
+    pattern = generator.choice(["2:4", "1:4", "16:32", "8:32, block = 1x4"])
+    n *= 4 if "block" in pattern else 1
+    a, c = f"tensor<{m}x{k}x{element}>", f"tensor<{m}x{n}x{SUMS[element]}>"
+    q = f"tensor<{k}x{n}xi8, #nm.encoding<{pattern}>>"
+    scales, w = f"tensor<{k // group}x{n}x{element}>", f"tensor<{k}x{n}x{element}>"
+    elements = "affine_map<(k, n) -> (k, n)>"
+    maps = f"{elements}, affine_map<(k, n) -> (k floordiv {group}, n)>, {elements}"
+    is_four = generator.random() < 0.5
+    bits = "    %bits = arith.trunci %value : i8 to i4\n" if is_four else ""
+    exact = "%bits : i4" if is_four else "%value : i8"
+    return (f"func.func @{name}(%a: {a}, %q: {q}, %s: {scales}, %c: {c}) -> {c} {{\n"
+            f"  %e = tensor.empty() : {w}\n"
+            f"  %w = linalg.generic {{indexing_maps = [{maps}],\n"
+            '    iterator_types = ["parallel", "parallel"]}\n'
+            f"    ins(%q, %s : {q}, {scales}) outs(%e : {w}) {{\n"
+            f"  ^bb0(%value: i8, %scale: {element}, %out: {element}):\n{bits}"
+            f"    %exact = arith.sitofp {exact} to {element}\n"
+            f"    %weight = arith.mulf %exact, %scale : {element}\n"
+            f"    linalg.yield %weight : {element}\n  }} -> {w}\n"
+            f"  %r = linalg.matmul ins(%a, %w : {a}, {w}) outs(%c : {c}) -> {c}\n"
+            f"  return %r : {c}\n}}\n")
+
+
+def draw_convolution(name, element, generator):
+    """A convolution of images with channels last by a matrix of filters."""
+    images, side, channels = generator.randint(1, 3), generator.randint(3, 12), 16
+    taps, out, total = generator.choice([1, 3]), generator.randint(1, 40), SUMS[element]
+    pattern = generator.choice(["2:4", "1:4", "8:16"])
+    left = side - taps + 1
+    image = f"tensor<{images}x{side}x{side}x{channels}x{element}>"
+    w = f"tensor<{taps * taps * channels}x{out}x{element}, #nm.encoding<{pattern}>>"
+    filters = f"tensor<{taps}x{taps}x{channels}x{out}x{element}>"
+    c = f"tensor<{images}x{left}x{left}x{out}x{total}>"
+    return (f"func.func @{name}(%a: {image}, %w: {w}, %c: {c}) -> {c} {{\n"
+            "  %f = tensor.expand_shape %w [[0, 1, 2], [3]] "
+            f"output_shape [{taps}, {taps}, {channels}, {out}] : {w} into {filters}\n"
+            f"  %r = linalg.conv_2d_nhwc_hwcf ins(%a, %f : {image}, {filters})\n"
+            f"    outs(%c : {c}) -> {c}\n  return %r : {c}\n}}\n")
+
+
+def draw_others(first, count, types, generator):
+    """COUNT functions, @f<first> and what follows, of the three kinds above."""
+    halves = [element for element in types if element in ("f16", "bf16")]
+    floats = [element for element in types if element != "i8"]
+    kinds = [(draw_anywhere, types), (draw_quantized, halves), (draw_convolution, floats)]
+    functions = []
+    for i in range(count):
+        kind, elements = kinds[i % len(kinds)]
+        element = elements[i // len(kinds) % len(elements)]
+        functions.append(kind(f"f{first + i}", element, generator))
+    return functions
+
+
 def run(command, expected=0):
     """What the command says; ends the program where its status is another one."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -128,6 +198,7 @@ def check(machine, compiler, target, count, seed):
             types = [element for element in SUMS
                      if element != "f16" or architecture != "riscv64"]
             functions = [draw(i, types, generator)[0] for i in range(count)]
+            functions += draw_others(count, count, types, generator)
             check_functions(options, processor, functions)
             if words:
                 functions = [draw(i, words, generator, WORD_BLOCKS)[0] for i in range(count)]
