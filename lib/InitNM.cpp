@@ -52,6 +52,7 @@ void mlir::nm::registerAllPasses() {
 void mlir::nm::registerPasses() {
   // In pipeline order.
   registerConvertSparseTensorToNM();
+  registerNMKeepEncodings();
   registerNMRaiseAttention();
   registerNMDecomposeAttention();
   registerNMPutChannelsLast();

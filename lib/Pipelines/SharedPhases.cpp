@@ -34,6 +34,8 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm,
   // Before all of upstream's passes that take outputs for overwritten; the
   // canonicalizer is one of them.
   pm.addPass(createNMKeepOutputs());
+  // Before all that folds.
+  pm.addPass(createNMKeepEncodings());
   // A weight and its product may be in different functions; and results of
   // unknown size cannot cross the calls that are left. Nothing is folded yet:
   // folds take it for granted that sizes agree...

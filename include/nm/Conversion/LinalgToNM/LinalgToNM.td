@@ -221,6 +221,30 @@ def NMPutChannelsLast : Pass<"nm-put-channels-last", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMKeepEncodings : Pass<"nm-keep-encodings"> {
+  let summary = "has constants that are reshaped keep their encodings";
+  let description = [{
+    A filter with an encoding is `tensor.expand_shape` of its matrix. Upstream
+    folds that op with a constant matrix to a constant of the filter's shape, whose
+    type has no encoding. So the constant becomes a resource, which no fold
+    computes with.
+
+    Before:
+    ```mlir
+    %w = arith.constant dense<...> : tensor<72x16xf32, #nm.encoding<2:4>>
+    %f = tensor.expand_shape %w [[0, 1, 2], [3]] output_shape [3, 3, 8, 16]
+      : tensor<72x16xf32, #nm.encoding<2:4>> into tensor<3x3x8x16xf32>
+    ```
+    After:
+    ```mlir
+    %w = arith.constant dense_resource<nm.5d3e> : tensor<72x16xf32, #nm.encoding<2:4>>
+    %f = tensor.expand_shape %w [[0, 1, 2], [3]] output_shape [3, 3, 8, 16]
+      : tensor<72x16xf32, #nm.encoding<2:4>> into tensor<3x3x8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def NMDecomposeConvolutions : Pass<"nm-decompose-convolutions"> {
   let summary = "convolutions to products of patches of their images";
   let description = [{
