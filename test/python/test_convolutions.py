@@ -2,6 +2,7 @@
 groups, patterns in both orders of the reduction, element types and epilogues, against
 sums over taps in float64. Drawn afresh; NM_TEST_SEED repeats a run."""
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -36,6 +37,9 @@ FORMS = {
 PATTERNS = ("2:4", "1:4", "3:8", "4:16, block = 1x8", "8:32, block = 1x16",
             "1:2, block = 4x4", "2:4, block = 1x3")
 UNSTRUCTURED = "unstructured"
+#: So many constants may become code, too, where an N:M pattern is found that keeps 1.5 times as many:
+#: kMostConstantWeights is 4096.
+MOST_CONSTANT_WEIGHTS = 2048
 ACTIVATIONS = {"none": lambda v: v, "relu": lambda v: np.maximum(v, 0),
                "relu6": lambda v: np.clip(v, 0, 6),
                "silu": lambda v: v / (1 + np.exp(-v))}
@@ -52,11 +56,16 @@ def type_text(array, element):
     return "tensor<" + "".join(f"{size}x" for size in array.shape) + f"{element}>"
 
 
-def prune(matrix, pattern):
-    """The largest of each window of B[k x n], by the sums of squares of units."""
+def constant_text(array, kind):
+    return f'arith.constant dense<"0x{array.tobytes().hex()}"> : {kind}'
+
+
+def prune(matrix, pattern, zeros):
+    """The largest of each window of B[k x n], by the sums of squares of units; or anywhere, all
+    but a share of `zeros` at least."""
     if pattern == UNSTRUCTURED:
-        return np.where(np.abs(matrix.astype(np.float64)) > 1.2, matrix, 0).astype(
-            matrix.dtype)
+        sizes = np.abs(matrix.astype(np.float64))
+        return np.where(sizes > np.quantile(sizes, zeros), matrix, 0).astype(matrix.dtype)
     n, m, bk, bn = (int(number) for number in
                     re.fullmatch(r"(\d+):(\d+)(?:, block = (\d+)x(\d+))?",
                                  pattern).groups(1))
@@ -75,17 +84,16 @@ def prune(matrix, pattern):
 
 class Case:
     def __init__(self, rng, form=None, pattern=None, most=8, element=None,
-                 channels=(4, 5, 16, 32), channels_first=.5):
+                 channels=(4, 5, 16, 32), channels_first=.5, constant=.5):
         self.rng = rng
         self.form = form or str(rng.choice(list(FORMS)))
         self.of_image, self.of_filter, self.of_output = FORMS[self.form]
         self.quantized = self.form.endswith("_q")
-        floats = [each for each in LIMITS if each != "i8"]
-        self.element = "i8" if self.quantized else str(rng.choice(
-            floats if pattern == UNSTRUCTURED else list(LIMITS)))
+        self.element = "i8" if self.quantized else str(rng.choice(list(LIMITS)))
         self.element = element or self.element
         self.output_element = "i32" if self.element == "i8" else self.element
         self.pattern = pattern or str(rng.choice(PATTERNS))
+        self.zeros = float(rng.choice([.5, .8, .9, .95]))
         self.axes = [axis for axis in "zyx" if axis in self.of_image]
         few = 4 if len(self.axes) == 3 else 8
         self.outputs = {axis: int(rng.integers(1, few)) for axis in self.axes}
@@ -111,7 +119,7 @@ class Case:
             self.sizes[axis] = reach[axis] + spare - low - high
         self.image = self.draw([self.sizes[each] for each in self.of_image])
         self.channels_first = bool(rng.random() < channels_first)
-        self.draw_filter()
+        self.draw_filter(constant)
         self.start = self.draw(self.output_shape(), self.output_element)
         self.zero_point = int(rng.integers(-9, 9)) * self.quantized
         # With an encoding no sum of weights is known.
@@ -132,15 +140,15 @@ class Case:
     def output_shape(self):
         return [self.outputs.get(each, self.sizes[each]) for each in self.of_output]
 
-    def draw_filter(self):
-        """Pruned along k in one of two orders, which is its matrix's."""
+    def draw_filter(self, constant):
+        """Pruned along k in one of two orders, which is its matrix's; a constant by chance."""
         sizes = {**self.sizes, **self.taps}
         axes = "".join(self.axes)
         self.order = "c" + axes if self.channels_first else axes + "c"
         groups = []
         for _ in range(self.sizes["g"] if "g" in self.of_filter else 1):
             k = int(np.prod([sizes[each] for each in self.order]))
-            self.matrix = prune(self.draw([k, sizes["f"]]), self.pattern)
+            self.matrix = prune(self.draw([k, sizes["f"]]), self.pattern, self.zeros)
             groups.append(self.matrix.reshape([*(sizes[each] for each in self.order),
                                                sizes["f"]]))
         grouped = np.stack(groups)
@@ -152,23 +160,24 @@ class Case:
             self.filter = self.filter[0]
         k, n = self.matrix.shape
         fits = re.search(r"(\d+)x(\d+)", self.pattern)
-        self.encoded = ("g" not in self.of_filter and bool(self.rng.random() < .5) and (
+        self.encoded = ("g" not in self.of_filter and bool(self.rng.random() >= constant) and (
             not fits or (int(fits[1]) <= k and int(fits[2]) <= n)))
-        if self.pattern == UNSTRUCTURED:
-            self.encoded = True
+        # A constant has an encoding, too, in places.
+        self.loaded = self.encoded and bool(self.rng.random() < 1 - constant / 2)
+        if self.pattern == UNSTRUCTURED and self.encoded:
             self.pattern += f", kept = {max(1, np.count_nonzero(self.matrix))}"
 
     def filter_lines(self):
         kind = type_text(self.filter, self.element)
         if not self.encoded:
-            data = self.filter.tobytes().hex()
-            return [f'%w = arith.constant dense<"0x{data}"> : {kind}']
+            return [f"%w = {constant_text(self.filter, kind)}"]
         rows = self.order + "f"
         shape = [{**self.sizes, **self.taps}[each] for each in rows]
         expanded = "tensor<" + "".join(f"{size}x" for size in shape) + self.element + ">"
         groups = f"[{list(range(len(self.order)))}, [{len(self.order)}]]"
         matrix = type_text(self.matrix, f"{self.element}, #nm.encoding<{self.pattern}>")
-        lines = [f"%v = tensor.expand_shape %w_ {groups} output_shape {shape} : {matrix} "
+        lines = [] if self.loaded else [f"%w_ = {constant_text(self.matrix, matrix)}"]
+        lines += [f"%v = tensor.expand_shape %w_ {groups} output_shape {shape} : {matrix} "
                  f"into {expanded}"]
         permutation = [rows.index(each) for each in self.of_filter]
         return [*lines, f"%we = tensor.empty() : {kind}",
@@ -212,7 +221,7 @@ class Case:
         arguments = [f"%x: {image}", f"%c: {out}",
                      f"%s: {type_text(self.scale, self.element)}",
                      f"%b: {type_text(self.bias, self.element)}", f"%q: {out}"]
-        if self.encoded:
+        if self.loaded:
             arguments.append(f"%w_: {weight}")
         return (f"func.func @f({', '.join(arguments)}) -> {out} {{\n"
                 + "\n".join(lines) + f"\nreturn {result} : {out}\n}}\n")
@@ -258,7 +267,7 @@ class Case:
 
     def arguments(self):
         given = [self.image, self.start, self.scale, self.bias, self.residuals]
-        return [*given, self.matrix] if self.encoded else given
+        return [*given, self.matrix] if self.loaded else given
 
     def expected(self):
         wide = np.int64 if self.element == "i8" else np.float64
@@ -296,40 +305,107 @@ def check(case, target, **options):
 
 
 #: How many drawn products of a test read the image itself, and how many did not.
-WAYS = {name: Counter()
-        for name in ("simt_columns", "simt", "mma_sync", "mma_image", "wgmma_sp")}
+WAYS = {name: Counter() for name in ("simt_columns", "simt_columns, code", "simt", "mma_sync",
+                                     "mma_image", "wgmma_sp")}
 
 
 def check_image(case, strategy, schedule):
-    """As check, and counts whether a kernel writes patches."""
+    """As check, and counts whether the image is read in place, and by code of constants."""
     options = {"schedule": strategy + schedule}
     chosen = nm.lower(case.text(), "schedule", "sim:sm_90a", **options)
-    WAYS[strategy]["nm.patches" in chosen] += 1
+    is_code = re.search(r"#nm\.simt_columns<.*thread = \[\d+, (?!1\])", chosen)
+    WAYS[strategy + ", code" * bool(is_code)]["nm.patches" in chosen] += 1
     check(case, "sim:sm_90a", **options)
 
 
-@pytest.mark.parametrize("number", range(4 * len(FORMS)))
+#: Of drawn products with unstructured filters, for a CPU or a GPU and for each kind of form, how
+#: many read the weights that are kept alone, and how many did not; and by which strategies.
+UNSTRUCTURED_WAYS, UNSTRUCTURED_STRATEGIES = Counter(), Counter()
+
+
+def kind_of(case):
+    layout = ("groups" if "g" in case.of_filter else
+              "channels last" if case.of_image.endswith("c") else "planes")
+    return layout + ", quantized" * case.quantized
+
+
+def strategies_of(case, target):
+    """Those of products that read the weights of their columns that are kept, and the others; which
+    have dense weights, or an N:M pattern that a constant obeys."""
+    ways = re.findall(r"nm\.spmm <([^>]*)>.* schedule #nm\.(\w+)", nm.lower(
+        case.text(), "schedule", target))
+    columns = {("1:1", each) for each in ("vector", "simt_columns", "gemv_columns")}
+    return ({strategy for way, strategy in ways if (way, strategy) in columns},
+            {strategy for way, strategy in ways if (way, strategy) not in columns})
+
+
+def check_unstructured(rng, form, target, kept):
+    """A filter of which all products read the kept weights alone, or none does."""
+    while True:
+        case = Case(rng, form, UNSTRUCTURED)
+        of_kept, others = strategies_of(case, target)
+        if (of_kept if kept else others) and not (others if kept else of_kept):
+            break
+    processor = target.split(":")[0]
+    UNSTRUCTURED_WAYS[processor, kind_of(case), kept] += 1
+    for strategy in of_kept | others:
+        UNSTRUCTURED_STRATEGIES[processor, strategy, kept] += 1
+    check(case, target)
+
+
+@pytest.mark.parametrize("number", range(6 * len(FORMS)))
 def test_drawn(number):
-    form = list(FORMS)[number % len(FORMS)]
-    check(Case(np.random.default_rng([SEED, number]), form), "cpu")
+    part, form = number // len(FORMS), list(FORMS)[number % len(FORMS)]
+    rng = np.random.default_rng([SEED, number])
+    if part < 4:
+        check(Case(rng, form), "cpu")
+    else:
+        check_unstructured(rng, form, "cpu", kept=part == 4)
 
 
-@pytest.mark.parametrize("number", range(2 * len(FORMS)))
+@pytest.mark.parametrize("number", range(4 * len(FORMS)))
 def test_drawn_on_gpus(number):
-    form = list(FORMS)[number % len(FORMS)]
-    check(Case(np.random.default_rng([SEED, 100 + number]), form),
-          ("sim:sm_80", "sim:sm_90a")[number // len(FORMS)])
+    part, form = number // len(FORMS), list(FORMS)[number % len(FORMS)]
+    rng = np.random.default_rng([SEED, 100 + number])
+    target = ("sim:sm_80", "sim:sm_90a")[(part + number * (part > 1)) % 2]
+    if part < 2:
+        check(Case(rng, form), target)
+    else:
+        check_unstructured(rng, form, target, kept=part == 2)
 
 
-@pytest.mark.parametrize("number", range(16))
+def test_unstructured_ways_were_taken():
+    if UNSTRUCTURED_WAYS.total() < 4 * len(FORMS):
+        pytest.skip("not all of the drawn products ran before")
+    kinds = [layout + quantized for layout in ("planes", "channels last", "groups")
+             for quantized in ("", ", quantized")]
+    missed = [way for way in itertools.product(("cpu", "sim"), kinds, (True, False))
+              if not UNSTRUCTURED_WAYS[way]]
+    assert not missed, f"NM_TEST_SEED={SEED}: {missed}"
+    missed = [way for way in (("cpu", "vector", True), ("cpu", "vector", False),
+                              ("sim", "simt_columns", True), ("sim", "gemv_columns", True),
+                              ("sim", "gemv", False)) if not UNSTRUCTURED_STRATEGIES[way]]
+    assert not missed, f"NM_TEST_SEED={SEED}: {missed} of {UNSTRUCTURED_STRATEGIES}"
+
+
+@pytest.mark.parametrize("number", range(24))
 def test_drawn_images(number):
-    """By threads that read the image themselves, whose padding is in no memory."""
+    """By threads that read the image themselves, whose padding is in no memory: of weights that are
+    loaded, and of constants as code."""
     rng = np.random.default_rng([SEED, 200 + number])
     forms = forms_of_planes()
-    case = Case(rng, forms[number % len(forms)], UNSTRUCTURED)
+    is_code = number % 3 == 2
+    case = None
+    while case is None or (is_code and np.count_nonzero(case.matrix) > MOST_CONSTANT_WEIGHTS):
+        case = Case(rng, forms[number // 3 % len(forms)], UNSTRUCTURED,
+                    element=str(rng.choice(["f32", "f16", "bf16"])), constant=int(is_code))
     schedule = ""
-    if rng.random() < .5:
-        lane, slices = int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 3]))
+    lane, slices = int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 3]))
+    if is_code:
+        columns = int(rng.choice([4, 8, 16]))
+        schedule = (f"<block = [{32 * lane}, {columns}, 1], warp = [{32 * lane}, {columns}], "
+                    f"thread = [{lane}, {columns}], slice_k = {slices}>")
+    elif rng.random() < .5:
         schedule = (f"<block = [{64 * lane}, 4, 1], warp = [{32 * lane}, 1], "
                     f"thread = [{lane}, 1], slice_k = {slices}>")
     check_image(case, "simt_columns", schedule)
@@ -459,9 +535,9 @@ def test_drawn_images_by_tensor_copies(number):
     check_image(case, "wgmma_sp", str(rng.choice(ways)))
 
 
-@pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt", 24),
-                                             ("mma_sync", 24), ("mma_image", 32),
-                                             ("wgmma_sp", 28)])
+@pytest.mark.parametrize("strategy, drawn", [("simt_columns", 16), ("simt_columns, code", 8),
+                                             ("simt", 24), ("mma_sync", 24),
+                                             ("mma_image", 32), ("wgmma_sp", 28)])
 def test_images_were_read_in_place(strategy, drawn):
     """Padding of one tap and dense products have patches, and few drawn ones are such; images in
     planes that are larger than their patches, and few places of a batch, have them by tensor
@@ -478,8 +554,6 @@ def test_drawn_rows_of_pixels(number):
     rng = np.random.default_rng([SEED, 300 + number])
     forms = [form for form, (image, *_) in FORMS.items() if image.startswith("nc")]
     pattern = (UNSTRUCTURED, None)[number % 2]
-    if pattern:
-        forms = [form for form in forms if not form.endswith("_q")]
     form = forms[number // 2 % len(forms)]
     case = Case(rng, form, pattern, most=300 if "1d" in form else 40)
     check(case, "cpu", threads=str(rng.choice([1, 2, 3, 8])))

@@ -406,6 +406,12 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kUnstructured | kExactGather},
       {"packed-dense-f16", "wgmma", "", ElementType::F16, 300, 64,
        kUnstructured | kExactGather | kCopiesRows},
+      {"image-code", "simt_columns",
+       "block = [64, 8, 1], warp = [32, 8], thread = [1, 8], slice_k = 2",
+       ElementType::F32, 300, 64, kImage | kUnstructured | kConstant},
+      {"image-code-bf16", "simt_columns",
+       "block = [128, 16, 1], warp = [128, 16], thread = [4, 16], slice_k = 1",
+       ElementType::BF16, 300, 64, kImage | kUnstructured | kConstant},
   };
   return kinds;
 }

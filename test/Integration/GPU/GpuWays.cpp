@@ -194,6 +194,8 @@ static std::vector<std::string> describeColumns(const ModelCase &product,
                  " rows of a lane");
   if (getNumber(schedule, "slice_k") > 1)
     ways.push_back(kind + ", slice_k");
+  if (product.image)
+    ways.push_back(kind + ", image");
   for (const std::string &way : describeForm(product))
     ways.push_back(kind + ", " + way);
   return ways;
