@@ -9,8 +9,9 @@ With --copies of more bytes than caches, calls take weights of their own in turn
 memory. PyTorch's product is the fastest of:
 i8, torch._int_mm of either layout of the weight; others, torch.nn.functional.linear and, of bf16,
 that with the weight reordered before. Of f32, a product of PyTorch's CSR weights, which is MKL's,
-is timed too, by activations that are stored as [k x m] before. Times are the least of calls that
-take turns, in microseconds; the last numbers are how many times as fast nm is.
+is timed too, by activations that are stored as [k x m] before; and, where OPENBLAS_NUM_THREADS
+says as many as --threads, NumPy's dense product, which is OpenBLAS's. Times are the least of calls
+that take turns, in microseconds; the last numbers are how many times as fast nm is.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 from pathlib import Path
 
 import nm
+import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "convolutions"))
@@ -69,6 +71,14 @@ def csr_calls(element, x, weight):
     return [lambda: torch.sparse.mm(csr, columns)]
 
 
+def openblas_calls(element, x, weight, threads):
+    if element != "f32" or os.environ.get("OPENBLAS_NUM_THREADS") != str(threads):
+        return []
+    x, weight = x.numpy(), weight.numpy()
+    out = np.empty((x.shape[0], weight.shape[1]), x.dtype)
+    return [lambda: np.matmul(x, weight, out=out)]
+
+
 def in_rotation(calls):
     turns = itertools.cycle(calls)
     return lambda: next(turns)()
@@ -93,14 +103,16 @@ def measure(element, pattern, rows, size, args):
     expected = x.double() @ weight.double()
     assert (out - expected).norm() <= 4e-3 * expected.norm()
     assert element != "i8" or torch.equal(out.double(), expected)
-    by_dense, by_csr = (rotate_each([make(element, x, copy) for copy in copies])
-                        for make in (dense_calls, csr_calls))
+    on_threads = functools.partial(openblas_calls, threads=args.threads)
+    by_dense, by_csr, by_openblas = (rotate_each([make(element, x, copy) for copy in copies])
+                                     for make in (dense_calls, csr_calls, on_threads))
     call = in_rotation([functools.partial(product, x, out=out) for product in products])
-    mine, *theirs = time_in_turns([call, *by_dense, *by_csr], args.seconds)
-    best = min(theirs[:len(by_dense)])
+    mine, *theirs = time_in_turns([call, *by_dense, *by_csr, *by_openblas], args.seconds)
+    best, others = min(theirs[:len(by_dense)]), theirs[len(by_dense):]
+    names = ["MKL's CSR"] * len(by_csr) + ["OpenBLAS"] * len(by_openblas)
     print(f"{element}, {k}x{n}, {pattern}, {rows} rows: nm {mine:.0f}, PyTorch {best:.0f}, {best / mine:.2f}"
-          + "".join(f", MKL's CSR {each:.0f}, {each / mine:.2f}" for each in theirs[len(by_dense):]),
-          flush=True)
+          + "".join(f", {name} {each:.0f}, {each / mine:.2f}"
+                    for name, each in zip(names, others, strict=True)), flush=True)
 
 
 def list_patterns(args, k, n):

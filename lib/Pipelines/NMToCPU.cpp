@@ -42,6 +42,7 @@ getVectorOptions(const NMToCPUOptions &options) {
     vector.x86Permutes = cpu->permutes;
     vector.i8mm = cpu->multipliesMatrices(::nm::ElementType::I8);
     vector.bf16Pairs = cpu->bf16Pairs;
+    vector.shuffleWeights = cpu->shufflesWeights;
   }
   return vector;
 }

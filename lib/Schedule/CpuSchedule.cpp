@@ -150,11 +150,12 @@ static double cyclesOfVector(const CpuTarget &target) {
 
 /// Cycles for one weight and all the rows of a register tile. A multiplication
 /// for each vector of rows loads A where no other column of the tile has the
-/// same index, behind loads of the weight and its index. Columns that share an
-/// index share loads of A, beside which a weight is loaded as it is multiplied,
-/// but one of 16 bits before, to be converted. Of pairs, weights of four
-/// columns are loaded together; what a vector of rows takes was measured on a
-/// Zen 5, which interleaves rows beside the products.
+/// same index, behind loads of the weight and its index; a target that shuffles
+/// weights loads four of them together. Columns that share an index share loads
+/// of A, beside which a weight is loaded as it is multiplied, but one of 16
+/// bits before, to be converted. Of pairs, weights of four columns are loaded
+/// together; what a vector of rows takes was measured on a Zen 5, which
+/// interleaves rows beside the products.
 static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
   double cycles = cyclesOfVector(target), multiply = cycles * double(vectors);
@@ -165,7 +166,8 @@ static double cyclesPerWeight(const CpuProduct &product,
   return target.vectorCycles *
          (product.pattern.bn > 1
               ? std::max(load * target.vectorCycles, multiply)
-              : 2 * cycles + multiply);
+              : (target.shufflesWeights ? cycles + cycles / 4 : 2 * cycles) +
+                    multiply);
 }
 
 //===----------------------------------------------------------------------===//

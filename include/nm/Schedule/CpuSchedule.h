@@ -57,6 +57,9 @@ struct CpuTarget {
   /// Whether vectors of 512 bits sum products of pairs of bf16 (AVX512_BF16) at
   /// the rate of f32's, which are twice as many: on AMD's.
   bool bf16Pairs = false;
+  /// Whether shuffles of vectors of 512 bits begin beside multiplications, so
+  /// that weights of four columns are loaded together: on AMD's.
+  bool shufflesWeights = false;
   /// Whether vectors of 512 bits choose bytes beside the products of words
   /// (AVX512_VBMI): on AMD's, which begin three of either in a cycle.
   bool choosesBytes = false;

@@ -324,7 +324,8 @@ struct ConvertNMToVector
           << vectorBits.getValue();
       return signalPassFailure();
     }
-    VectorTarget target = {vectorBits, x86Permutes, i8mm, bf16Pairs};
+    VectorTarget target = {vectorBits, x86Permutes, i8mm, bf16Pairs,
+                           shuffleWeights};
     expandWindows(getOperation(), target);
     RewritePatternSet patterns(&getContext());
     populateNMToVectorPatterns(patterns, target);

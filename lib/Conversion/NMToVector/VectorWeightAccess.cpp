@@ -31,10 +31,6 @@ WeightAccess::WeightAccess(VectorEmitter &emitter, const ProductTile &tile,
   panels = e.ceilDiv(columns, panel);
 }
 
-Value WeightAccess::value(Value panelIndex, Value row, Value column) {
-  return e.extend(loadValue(panelIndex, row, column));
-}
-
 /// The value as it is in memory.
 Value WeightAccess::loadValue(Value panelIndex, Value row, Value column) {
   if (packed)
@@ -45,6 +41,26 @@ Value WeightAccess::loadValue(Value panelIndex, Value row, Value column) {
   Value last = e.sub(columns, e.index(1));
   Value inMatrix = e.min(e.add(firstColumn(panelIndex), column), last);
   return memref::LoadOp::create(e.b, valuesMemref, ValueRange{row, inMatrix});
+}
+
+SmallVector<Value> WeightAccess::broadcasts(Value panelIndex, Value row,
+                                            Value column, int64_t count) {
+  SmallVector<Value> results;
+  int64_t together = e.lanes / 4;
+  // Columns that share loads of A have loads to spare.
+  bool areTogether = packed && groupColumns == 1 && e.target.shufflesWeights &&
+                     e.target.bits == 512;
+  auto type = VectorType::get(
+      {together}, cast<MemRefType>(valuesMemref.getType()).getElementType());
+  for (int64_t i = 0; areTogether && i + together <= count; i += together) {
+    Value few = vector::LoadOp::create(
+        e.b, type, valuesMemref, ValueRange{panelIndex, row, e.add(column, i)});
+    results.append(e.broadcastEach(e.extend(few)));
+  }
+  for (int64_t i = int64_t(results.size()); i < count; ++i)
+    results.push_back(
+        e.broadcast(e.extend(loadValue(panelIndex, row, e.add(column, i)))));
+  return results;
 }
 
 SmallVector<Value> WeightAccess::pairs(Value panelIndex, Value first,

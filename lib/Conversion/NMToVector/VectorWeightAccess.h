@@ -22,8 +22,10 @@ public:
   /// Panels in all.
   Value panels;
 
-  /// The value at `row` of the condensed form and `column` of the panel.
-  Value value(Value panelIndex, Value row, Value column);
+  /// The values at `row` of the condensed form and `count` columns of the
+  /// panel from `column` on, each in all lanes.
+  SmallVector<Value> broadcasts(Value panelIndex, Value row, Value column,
+                                int64_t count);
   /// Pairs of the values at rows `first` and `second` of `count` columns from
   /// `column` on, each in all lanes; of one row where `second` is null.
   SmallVector<Value> pairs(Value panelIndex, Value first, Value second,

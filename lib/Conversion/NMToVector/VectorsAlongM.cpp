@@ -488,8 +488,15 @@ SmallVector<Value> AlongM::advanceAll(ArrayRef<Value> starts, Value rowOfUnit,
 SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
                                   Value weightRow, ArrayRef<Value> aRows,
                                   ArrayRef<Value> sums) {
-  SmallVector<Value> results;
-  SmallVector<Value> a;
+  SmallVector<Value> a, results, broadcasts;
+  auto broadcast = [&](int64_t column, int64_t count) {
+    broadcasts.append(weights.broadcasts(registers.panel, weightRow,
+                                         e.add(registers.firstColumn, column),
+                                         count));
+  };
+  bool isShared = registers.columnsPerGroup > 1;
+  if (!isShared)
+    broadcast(0, registers.columns);
   for (int64_t column = 0; column < registers.columns; ++column) {
     if (column % registers.columnsPerGroup == 0) {
       a.clear();
@@ -497,15 +504,16 @@ SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
       // A few multiplications of one column load from the address: an Intel
       // core takes each for two instructions where the address is a sum of two
       // registers.
-      if (registers.columnsPerGroup == 1 && registers.vectors > 1)
+      if (!isShared && registers.vectors > 1)
         row = e.keepInRegister(row);
       for (int64_t vector = 0; vector < registers.vectors; ++vector)
         a.push_back(e.loadAt(row, vector * e.lanes));
     }
-    Value weight = e.broadcast(weights.value(
-        registers.panel, weightRow, e.add(registers.firstColumn, column)));
-    for (int64_t vector = 0; vector < registers.vectors; ++vector)
-      results.push_back(e.multiplyAdd(a[vector], weight, sums[results.size()]));
+    if (isShared)
+      broadcast(column, 1);
+    for (Value vector : a)
+      results.push_back(e.multiplyAdd(vector, broadcasts[size_t(column)],
+                                      sums[results.size()]));
   }
   return results;
 }

@@ -90,6 +90,18 @@ void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
       ", thread = " + (alongM ? list({along, across}) : list({across, along}));
 }
 
+void ProductCase::drawShuffled(Random &random) {
+  pattern.bn = 1;
+  pattern.bk = number % 4 == 0 ? 2 : 1;
+  k = random.sizeOfK(pattern);
+  n = random.sizeOfN(pattern);
+  registerColumns = 1 + number % 8;
+  packing = PanelPacking{random.integer(registerColumns, 40),
+                         std::max<int64_t>(1, pattern.indexBits())};
+  schedule = "thread = [" + std::to_string(16 * random.integer(1, 5)) + ", " +
+             std::to_string(registerColumns) + "]";
+}
+
 void ProductCase::drawAmxSchedule(Random &random, int64_t chunkRows) {
   int64_t panel = 16 * random.integer(1, 4);
   if (random.chance(0.4))

@@ -31,6 +31,8 @@ struct ProductCase {
   bool dynamic = false;
   /// A schedule's strategy, and the text of its parameters; none if empty.
   std::string strategy = "vector", schedule;
+  /// Columns that are summed in registers together, as drawShuffled draws them.
+  int64_t registerColumns = 0;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
   std::optional<EpilogueCase> epilogue;
   /// The layouts of the epilogue's operands.
@@ -50,6 +52,9 @@ struct ProductCase {
   void drawAmxSchedule(Random &random, int64_t chunkRows);
   /// The same, of weights whose lanes choose words of A.
   void drawWords(Random &random);
+  /// Draws packed weights whose columns share no index, and a schedule with
+  /// vectors of 16 elements along m.
+  void drawShuffled(Random &random);
   /// Draws weights that vectors expand, and their schedule for up to six rows.
   void drawExpanded(Random &random);
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or

@@ -26,7 +26,7 @@ struct ProductStrategy {
   int64_t vectorBits = 0;
   bool takesF8 = false;
   /// What multiplies the packed form of strategy `amx`, which takes one type.
-  /// Or weights that vectors expand.
+  /// Or weights that vectors expand, or that are shuffled to all lanes.
   enum Unit {
     Vectors,
     Amx,
@@ -34,12 +34,13 @@ struct ProductStrategy {
     ByteTiles,
     Words,
     Expanded,
-    ExpandedLoops
+    ExpandedLoops,
+    Shuffled
   } unit = Vectors;
 
   bool isExpanded() const { return unit == Expanded || unit == ExpandedLoops; }
   bool takes(ElementType type) const {
-    if (isExpanded())
+    if (isExpanded() || unit == Shuffled)
       return !isFloat8(type);
     if (unit == Words)
       return type == ElementType::BF16 || type == ElementType::I8;
@@ -51,6 +52,7 @@ struct ProductStrategy {
     switch (unit) {
     case Vectors:
     case ExpandedLoops:
+    case Shuffled:
       return true;
     case Expanded:
       return __builtin_cpu_supports("avx512vbmi2") &&
@@ -114,6 +116,8 @@ static const ProductStrategy kStrategies[] = {
      /*takesF8=*/false, ProductStrategy::Expanded},
     {"ExpandedLoops", "convert-nm-to-loops", 6, 2, 0,
      /*takesF8=*/false, ProductStrategy::ExpandedLoops},
+    {"Shuffled", "convert-nm-to-vector{vector-bits=512 shuffle-weights}", 16, 0,
+     512, /*takesF8=*/false, ProductStrategy::Shuffled},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -123,7 +127,8 @@ static std::vector<ProductGroup> allGroups() {
          {ElementType::F32, ElementType::F16, ElementType::BF16,
           ElementType::I8, ElementType::F8E4M3, ElementType::F8E5M2})
       for (bool isVector : {false, true})
-        if (strategy.takes(type))
+        if (strategy.takes(type) &&
+            (isVector ? strategy.vectorCases : strategy.matrixCases) > 0)
           groups.push_back({strategy, type, isVector});
   return groups;
 }
@@ -143,6 +148,8 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
       products.back().drawExpanded(random);
     else if (strategy.unit == ProductStrategy::Words)
       products.back().drawWords(random);
+    else if (strategy.unit == ProductStrategy::Shuffled)
+      products.back().drawShuffled(random);
     else if (strategy.unit != ProductStrategy::Vectors)
       products.back().drawAmxSchedule(
           random, strategy.unit == ProductStrategy::ByteTiles ? 64 : 32);
@@ -166,6 +173,25 @@ countWaysOfWords(const std::vector<ProductCase> &products) {
     ways["several tiles of k"] += product.k > 128;
     ways["more than eight rows"] += product.m > 8;
     ways["at most eight rows"] += product.m <= 8;
+  }
+  return ways;
+}
+
+/// How many of `products` take each way of weights that are shuffled to all
+/// lanes, four columns together.
+static std::map<std::string, int>
+countWaysOfShuffled(const std::vector<ProductCase> &products) {
+  std::map<std::string, int> ways;
+  for (const ProductCase &product : products) {
+    int64_t columns = product.registerColumns;
+    ways["four columns"] += columns == 4;
+    ways["eight columns"] += columns == 8;
+    ways["columns beside four"] += columns > 4 && columns % 4 != 0;
+    ways["fewer than four columns"] += columns < 4;
+    ways["panels of no whole register tiles"] +=
+        product.packing->panel % columns != 0;
+    ways["units of several rows"] += product.pattern.bk > 1;
+    ways["several chains"] += product.pattern.condensedRows(product.k) > 64;
   }
   return ways;
 }
@@ -228,10 +254,13 @@ TEST_P(ProductTest, AgreesWithFloat64) {
                  << group.strategy.vectorBits << " bits"
                  << (group.strategy.hasUnit() ? "" : ", or not the unit");
   std::vector<ProductCase> products = drawCases(group);
-  bool isExpanded = group.strategy.unit == ProductStrategy::Expanded;
-  if (isExpanded || group.strategy.unit == ProductStrategy::Words) {
-    auto ways =
-        isExpanded ? countWaysOfExpanded(products) : countWaysOfWords(products);
+  auto countOfUnit =
+      group.strategy.unit == ProductStrategy::Expanded   ? countWaysOfExpanded
+      : group.strategy.unit == ProductStrategy::Words    ? countWaysOfWords
+      : group.strategy.unit == ProductStrategy::Shuffled ? countWaysOfShuffled
+                                                         : nullptr;
+  if (countOfUnit) {
+    auto ways = countOfUnit(products);
     std::cout << "ways: " << describeWays(ways) << std::endl;
     for (const auto &[way, count] : ways)
       EXPECT_TRUE(count > 0 || group.isVector) << "no case of " << way;

@@ -25,6 +25,9 @@ struct VectorTarget {
   /// Whether vdpbf16ps of AVX512_BF16 multiplies pairs of bf16 as fast as f32
   /// is multiplied, where vectors have 512 bits.
   bool bf16Pairs = false;
+  /// Whether four weights are loaded together and shuffled to all lanes, where
+  /// vectors have 512 bits, in place of a load for each.
+  bool shufflesWeights = false;
 
   /// Lanes of 32 bits.
   int64_t lanes() const { return bits / 32; }

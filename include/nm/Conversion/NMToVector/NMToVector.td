@@ -17,7 +17,8 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
       into a register tile of whole vectors along m, and C is kept in a scratch
       tile until all of k is summed. The columns of a unit share the rows of A.
       With `bf16-pairs` the tile keeps bf16, and two rows of it are interleaved
-      in registers for two kept rows of weights.
+      in registers for two kept rows of weights. With `shuffle-weights` four
+      columns that share no row of A have their weights loaded together.
     * Along n: values are streamed. The window of A lies in registers as a
       table, the packed indices are spread over the lanes and look it up. Where
       a vector's columns share one index, A is broadcast instead.
@@ -83,7 +84,11 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
            "have 128 bits">,
     Option<"bf16Pairs", "bf16-pairs", "bool", "false",
            "Multiply pairs of bf16 by vdpbf16ps of AVX512_BF16 along m, where "
-           "vectors have 512 bits; subnormal numbers are zero to it">
+           "vectors have 512 bits; subnormal numbers are zero to it">,
+    Option<"shuffleWeights", "shuffle-weights", "bool", "false",
+           "Along m, load the weights of four columns together and shuffle each "
+           "to all lanes, where columns share no index and vectors have 512 "
+           "bits">
   ];
 }
 

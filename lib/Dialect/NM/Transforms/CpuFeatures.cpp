@@ -149,6 +149,8 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
     target.bf16Pairs = features.lookup("avx512bw") &&
                        features.lookup("avx512bf16") &&
                        features.lookup("sse4a");
+    // Intel's shuffle on a port that multiplies, too.
+    target.shufflesWeights = features.lookup("sse4a");
     target.choosesBytes = features.lookup("avx512bw") &&
                           features.lookup("avx512vbmi") &&
                           features.lookup("sse4a");
