@@ -98,7 +98,8 @@ static int64_t getChunk(memref::AllocOp alloc) {
 
 /// Whether rows of `alloc` may start anywhere, and are read by 16 bytes: those
 /// of 16-bit elements, by tensor cores and by what transposes for them, and
-/// repeated ones.
+/// repeated ones. Rows of one element that no product takes, as sums over the
+/// places of an image, would be eight times as long.
 static bool hasOddRows(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   if (type.getRank() < 2 || !type.getLayout().isIdentity() ||
@@ -106,6 +107,10 @@ static bool hasOddRows(memref::AllocOp alloc) {
       (type.getElementTypeBitWidth() != 16 && !hasRepeatedRows(alloc)))
     return false;
   int64_t columns = countColumns(alloc);
+  SmallVector<mlir::nm::SpMMOp> products;
+  findProducts(alloc.getResult(), products);
+  if (columns == 1 && products.empty())
+    return false;
   return ShapedType::isDynamic(columns) || columns % getChunk(alloc) != 0;
 }
 

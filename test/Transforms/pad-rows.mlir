@@ -74,6 +74,7 @@ func.func @unknown(%a: memref<?x64xf16>, %m: index) {
 // CHECK-NEXT: memref.alloc() : memref<64x72xf16>
 // CHECK-NEXT: memref.alloc() : memref<64x77xf32>
 // CHECK-NEXT: memref.alloc() : memref<77xf16>
+// CHECK-NEXT: memref.alloc() : memref<32x48x1xf16>
 // CHECK-NEXT: %[[OUT:.*]] = memref.alloc() : memref<64x77xf16>
 // CHECK-NEXT: %[[FLAT:.*]] = memref.alloc() : memref<8x77xf16>
 // CHECK-NEXT: memref.collapse_shape %[[FLAT]]
@@ -82,6 +83,8 @@ func.func @left() -> (memref<64x77xf16>, memref<616xf16>) {
   %whole = memref.alloc() : memref<64x72xf16>
   %wide = memref.alloc() : memref<64x77xf32>
   %row = memref.alloc() : memref<77xf16>
+  // As means over the places of an image.
+  %elements = memref.alloc() : memref<32x48x1xf16>
   %out = memref.alloc() : memref<64x77xf16>
   %several = memref.alloc() : memref<8x77xf16>
   %flat = memref.collapse_shape %several [[0, 1]] : memref<8x77xf16> into memref<616xf16>

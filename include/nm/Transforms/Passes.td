@@ -519,7 +519,8 @@ def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
     for several, as sequences and their tokens are, rows have all of these.
 
     A temporary that is passed on (to a function, or from a loop), or reshaped in
-    a way that padding would not allow, stays as it is.
+    a way that padding would not allow, stays as it is, and so does one of rows of
+    one element that no product takes.
 
     Before:
     ```mlir

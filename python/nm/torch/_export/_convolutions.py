@@ -32,7 +32,7 @@ def _convolution(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
         places = _Places.of(weight.shape[2:], stride, padding, dilation)
         padded = places.pad(c, x, 0)
     if groups == x.shape[1]:
-        return add_bias(c, _depthwise(c, padded, c.tensor(weight), places), bias)
+        return add_bias(c, _depthwise(c, padded, weight, places), bias)
     if groups == 1:
         return add_bias(c, _dense(c, padded, c.tensor(weight), c.shape, places), bias)
     if not isinstance(weight, Constant):
@@ -163,16 +163,22 @@ def _dense(c: Context, x: Tensor, weight: Tensor, shape: Sequence[Dim],
     return c.fn.convolve(name, x, weight, zeros, places.stride, places.dilation)
 
 
-def _depthwise(c: Context, x: Tensor, weight: Tensor, places: _Places) -> Tensor:
+def _depthwise(c: Context, x: Tensor, weight: Tensor | Constant, places: _Places) -> Tensor:
     """Each channel by itself. The last place runs innermost, where pixels are
     neighbours."""
     element = compute_type(x.element)
     channels = x.shape[1]
     many = c.shape[1] // channels
+    y, t = places.loops()
     # A channel with one output has its dimension alone, as a pool's channels have.
     outputs, loops = ([many], ["m"]) if many > 1 else ([], [])
-    grouped = c.fn.reshape(weight, [channels, *outputs, *places.taps])
-    y, t = places.loops()
+    if isinstance(weight, Constant) and many == 1:
+        # Neighbouring channels of a tap are one access where channels are last.
+        taps = weight.tensor.reshape(channels, *places.taps).movedim(0, -1).contiguous()
+        grouped, of_weight = c.tensor(Constant(f"{weight.key}.taps", taps)), [*t, "c"]
+    else:
+        grouped = c.fn.reshape(c.tensor(weight), [channels, *outputs, *places.taps])
+        of_weight = ["c", *loops, *t]
     zeros = c.fn.fill(0, [c.shape[0], channels, *outputs, *c.shape[2:]], element)
 
     def code(body: Body, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
@@ -180,7 +186,7 @@ def _depthwise(c: Context, x: Tensor, weight: Tensor, places: _Places) -> Tensor
 
     sums = c.fn.mapped(
         ["n", "c", *loops, *y[:-1], *t, y[-1]], t,
-        [(x, f"n, c, {places.maps()}"), (grouped, ", ".join(["c", *loops, *t]))],
+        [(x, f"n, c, {places.maps()}"), (grouped, ", ".join(of_weight))],
         zeros, ", ".join(["n", "c", *loops, *y]), code)
     return c.fn.reshape(sums, c.shape)
 
