@@ -237,10 +237,13 @@ static constexpr int64_t kMostPairParts = 4;
 
 /// Columns of blocks of 9 to 16 rows where nearly all multiprocessors have one
 /// such block, and would have two or one of 32 columns: 16 x 8192 x 8192 takes
-/// 11.4 us with 4 bits, 14.1 with 8 and 21.3 with 16, and 13.0, 14.9 and 25.4
-/// by blocks of 32 and 48 columns; with n = 11008 and 14336 and 4 bits, 11.6
-/// and 11.7, where others take 10.4 and 11.5 (one H200, 2026-11-30).
+/// 11.4 us with 4 bits, 14.1 with 8, 21.3 with f16 and 12.4 in i8, and 13.0,
+/// 14.9, 25.4 and 14.8 by blocks of 32 and 48 columns; with n = 11008 and 14336
+/// and 4 bits, 11.6 and 11.7, where others take 10.4 and 11.5 (one H200,
+/// 2026-11-30). With few tiles of k none was measured.
 static constexpr int64_t kWideColumns = 64, kWideRows = 16;
+/// Shared memory of a block that has room for three stages of them.
+static constexpr int64_t kWideShared = 200 << 10;
 
 /// Tiles of two steps a slice, of 16-bit weights, and what they take of their
 /// estimate where multiprocessors have one block each: no other block hides
@@ -266,13 +269,14 @@ static bool areLone(const GpuProduct &product, const GpuChip &chip) {
   return ceilDiv(product.n, kStreamColumns[0]) <= chip.multiprocessors;
 }
 
-/// Whether wide blocks have a multiprocessor each, and nearly all have one. Of
-/// 8-bit activations none was measured.
+/// Whether wide blocks have a multiprocessor each, and nearly all have one.
 static bool areWide(const GpuProduct &product, const GpuChip &chip) {
-  int64_t blocks = ceilDiv(product.n, kWideColumns);
-  return sparseBytes(product) == kMmaBytes && product.rows() > kMatrixRows &&
+  int64_t blocks = ceilDiv(product.n, kWideColumns),
+          tileRows = kStreamSlices[0] * sparseTileRows(product);
+  return chip.sharedPerBlock >= kWideShared && product.rows() > kMatrixRows &&
          product.rows() <= kWideRows && blocks <= chip.multiprocessors &&
-         16 * blocks > 15 * chip.multiprocessors;
+         16 * blocks > 15 * chip.multiprocessors &&
+         product.k >= kLeastLongTiles * tileRows;
 }
 
 /// With less than half of the multiprocessors, parts of k are blocks.
@@ -294,8 +298,10 @@ static bool hasLongTiles(const GpuProduct &product, const GpuChip &chip) {
 static std::vector<StreamShape> listStreamShapes(const GpuProduct &product,
                                                  const GpuChip &chip) {
   std::vector<StreamShape> shapes;
-  if (areWide(product, chip))
+  if (areWide(product, chip)) {
     shapes.push_back({kWideColumns, kStreamSlices[0], 1, kMinStreamStages});
+    return shapes;
+  }
   if (product.weightBits != 0) {
     shapes.push_back({kStreamColumns[0], kStreamSlices[0],
                       areLone(product, chip) ? kLongSteps : 1,

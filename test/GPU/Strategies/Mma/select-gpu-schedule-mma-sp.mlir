@@ -86,3 +86,13 @@ func.func @two_waves(%a: tensor<16x8192xf16>, %v: tensor<4096x8512xf16>, %i: ten
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<16x8192xf16>, tensor<4096x8512xf16>, tensor<4096x8512xi8>) outs(%c : tensor<16x8512xf16>) -> tensor<16x8512xf16>
   return %r : tensor<16x8512xf16>
 }
+
+// -----
+
+// Of 8-bit operands, too.
+// EXACT-LABEL: func.func @bytes_of_one_block_each
+// EXACT: schedule #nm.mma_sp<block = [16, 64, 1024], warp = [16, 64], stages = 3, split_k = 1, cluster_k = 1, slice_k = 8>
+func.func @bytes_of_one_block_each(%a: tensor<16x8192xi8>, %v: tensor<4096x8192xi8>, %i: tensor<4096x8192xi8>, %c: tensor<16x8192xi32>) -> tensor<16x8192xi32> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<16x8192xi8>, tensor<4096x8192xi8>, tensor<4096x8192xi8>) outs(%c : tensor<16x8192xi32>) -> tensor<16x8192xi32>
+  return %r : tensor<16x8192xi32>
+}
