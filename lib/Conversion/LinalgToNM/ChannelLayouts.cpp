@@ -180,7 +180,7 @@ private:
   void add(Value image, double share);
   void mark(BitVector &set, Value image);
   void addConvolution(linalg::LinalgOp op, bool detects);
-  void addSum(linalg::LinalgOp op);
+  void addWindows(linalg::LinalgOp op);
   void addTransposition(linalg::TransposeOp op);
   void addUsers();
 
@@ -278,15 +278,21 @@ void LayoutGroups::addConvolution(linalg::LinalgOp op, bool detects) {
     add(output, kMergedBatch);
 }
 
-/// Marks images over whose places `op` sums.
-void LayoutGroups::addSum(linalg::LinalgOp op) {
-  if (op.getNumReductionLoops() == 0)
-    return;
-  for (Value input : op.getDpsInputs())
+/// Marks images whose places `op` reduces, all or some along each dimension: a
+/// norm or a product of matrices in batches takes no images.
+void LayoutGroups::addWindows(linalg::LinalgOp op) {
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    ArrayRef<AffineExpr> dims = op.getMatchingIndexingMap(input).getResults();
     // A matrix of three dimensions is no image.
-    if (auto type = dyn_cast<RankedTensorType>(input.getType());
-        type && type.getRank() > 3)
-      mark(hasWindows, input);
+    if (dims.size() > 3 && llvm::all_of(llvm::enumerate(dims), [&](auto dim) {
+          return llvm::any_of(reduced, [&](unsigned loop) {
+                   return dim.value().isFunctionOfDim(loop);
+                 }) == (dim.index() > 1);
+        }))
+      mark(hasWindows, input->get());
+  }
 }
 
 /// Adds what `op` transposes from or to channels last, which needs no
@@ -317,7 +323,7 @@ LayoutGroups::LayoutGroups(func::FuncOp function, bool detects) {
     else if (auto transposition = dyn_cast<linalg::TransposeOp>(*op))
       addTransposition(transposition);
     else if (hasAnyLayout(op))
-      addSum(op);
+      addWindows(op);
   });
   addUsers();
 }

@@ -329,3 +329,49 @@ func.func @behind_planes(%x: tensor<2x10x10x16xf32>, %f: tensor<24x16x3x3xf32>, 
   %last = linalg.transpose ins(%p : tensor<2x24x4x4xf32>) outs(%el : tensor<2x4x4x24xf32>) permutation = [0, 2, 3, 1]
   return %last : tensor<2x4x4x24xf32>
 }
+
+// -----
+
+// A mean over places reads channels last; a norm of keys that are transposed for a
+// product stays.
+
+#all = affine_map<(a, b, c, d) -> (a, b, c, d)>
+#mean = affine_map<(a, b, c, d) -> (a, b)>
+#norm = affine_map<(a, b, c, d) -> (a, b, c)>
+
+// CHECK-LABEL: func.func @mean(
+// expected-remark @below {{1 images have their channels last}}
+func.func @mean(%x: tensor<2x7x7x24xf32>, %z: tensor<2x24xf32>) -> tensor<2x24xf32> {
+  %ex = tensor.empty() : tensor<2x24x7x7xf32>
+  %planes = linalg.transpose ins(%x : tensor<2x7x7x24xf32>) outs(%ex : tensor<2x24x7x7xf32>) permutation = [0, 3, 1, 2]
+  // CHECK-NOT: linalg.transpose
+  %r = linalg.generic {indexing_maps = [#all, #mean], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+    ins(%planes : tensor<2x24x7x7xf32>) outs(%z : tensor<2x24xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x24xf32>
+  return %r : tensor<2x24xf32>
+}
+
+// CHECK-LABEL: func.func @keys(
+// CHECK: linalg.transpose
+func.func @keys(%k: tensor<2x16x4x32xf32>, %z: tensor<2x16x4xf32>) -> (tensor<2x4x32x16xf32>, tensor<2x16x4xf32>) {
+  %e = tensor.empty() : tensor<2x16x4x32xf32>
+  %turned = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%k : tensor<2x16x4x32xf32>) outs(%e : tensor<2x16x4x32xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x16x4x32xf32>
+  %squares = linalg.generic {indexing_maps = [#all, #norm], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%turned : tensor<2x16x4x32xf32>) outs(%z : tensor<2x16x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.mulf %in, %in : f32
+    %1 = arith.addf %0, %out : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x16x4xf32>
+  %et = tensor.empty() : tensor<2x4x32x16xf32>
+  %t = linalg.transpose ins(%turned : tensor<2x16x4x32xf32>) outs(%et : tensor<2x4x32x16xf32>) permutation = [0, 2, 3, 1]
+  return %t, %squares : tensor<2x4x32x16xf32>, tensor<2x16x4xf32>
+}

@@ -186,7 +186,7 @@ def NMPutChannelsLast : Pass<"nm-put-channels-last", "::mlir::func::FuncOp"> {
       filters without a pattern, in f16 or bf16, of a multiple of 8 channels, but
       not 8, and 10^9 multiply-adds and more. Filters of other patterns count for
       planes, which their strategies read. A group without convolutions, of pools,
-      depthwise convolutions and sums over places, changes where an image is
+      depthwise convolutions and sums over all places, changes where an image is
       transposed from or to channels last.
     - **Convolutions.** Image and output may have different layouts, but for those of
       one tap without strides, which take the image whole.
