@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import nm
 import pytest
-import torch
-from conftest import ROOT
-from nm._module import TensorType
-from nm._pattern import read_pattern
+
+torch = pytest.importorskip("torch")
+from conftest import ROOT  # noqa: E402
+from nm._module import TensorType  # noqa: E402
+from nm._pattern import read_pattern  # noqa: E402
 
 
 @pytest.fixture(scope="module")
