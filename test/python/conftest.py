@@ -4,6 +4,8 @@ that is installed. A library that is not is skipped visibly."""
 import math
 import os
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,14 @@ def draw(rng):
                             **options).weight
 
     return Draw()
+
+
+def load_script(name):
+    """The module that the Python program scripts/`name` is."""
+    loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
+    module = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def reference(x, dense, axis, bias=None, activation=None, scale=None):

@@ -7,12 +7,10 @@ import re
 import statistics
 import subprocess
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 
 import nm
 import pytest
-from conftest import ROOT
+from conftest import ROOT, load_script
 
 # What was measured, with room for what is noise from day to day.
 # Of some products what is chosen was not measured; there are no more of them: blocks of
@@ -23,13 +21,6 @@ CASES = [("h200", [], 1.03, 1.10, 2),
          ("h200-tables", ["--tables"], 1.03, 1.10, 1),
          ("h200-drawn", [], 1.03, 1.10, 1),
          ("h100-tables", [], 1.03, 1.10, 3)]
-
-
-def load_regret():
-    loader = SourceFileLoader("regret", str(ROOT / "scripts" / "regret"))
-    regret = module_from_spec(spec_from_loader("regret", loader))
-    loader.exec_module(regret)
-    return regret
 
 
 @pytest.mark.parametrize("name, options, mean, worst, unknown", CASES)
@@ -61,7 +52,7 @@ def shipped_entries():
 
 
 def test_shipped_tables_hold_no_faster_schedule_back():
-    regret, compared = load_regret(), 0
+    regret, compared = load_script("regret"), 0
     for row, schedule, us in shipped_entries():
         text = nm.lower(regret.module_text(row), "schedule", "cuda:sm_90a", schedule_table="none")
         chosen = regret.of_product_alone(regret.schedule_in(text))
@@ -98,7 +89,7 @@ def dense_products(kind):
 
 @pytest.mark.parametrize("kind, mean, worst", DENSE)
 def test_cublas_is_estimated_as_it_was_measured(kind, mean, worst):
-    regret, errors = load_regret(), []
+    regret, errors = load_script("regret"), []
     for row, times in dense_products(kind):
         row.update(pattern_n="16", pattern_m="32", block_k="1", block_n="32")
         text = nm.lower(regret.module_text(row), "schedule", "cuda:sm_90a", schedule_table="none")

@@ -2,24 +2,20 @@
 
 import math
 import re
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from types import SimpleNamespace
 
 import nm
 import pytest
 
 torch = pytest.importorskip("torch")
-from conftest import ROOT  # noqa: E402
+from conftest import load_script  # noqa: E402
 from nm._module import TensorType  # noqa: E402
 from nm._pattern import read_pattern  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def script():
-    loader = SourceFileLoader("compare_modules", str(ROOT / "scripts" / "compare-modules"))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
+    module = load_script("compare-modules")
     module.DEVICE = "cpu"
     return module
 

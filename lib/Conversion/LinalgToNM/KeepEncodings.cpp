@@ -25,12 +25,9 @@ static void keepEncoding(tensor::ExpandShapeOp op) {
   std::optional<ConstantArray> array = ConstantArray::get(constant.getValue());
   if (!array)
     return;
-  constexpr size_t kAlignment = 64;
   OpBuilder builder(constant);
-  auto value = DenseResourceElementsAttr::get(
-      cast<RankedTensorType>(constant.getType()), "nm.encoded",
-      HeapAsmResourceBlob::allocateAndCopyWithAlign(
-          array->getBytes(), kAlignment, /*dataIsMutable=*/false));
+  TypedAttr value = getResourceConstant(
+      cast<RankedTensorType>(constant.getType()), array->getBytes());
   op.getSrcMutable().assign(
       arith::ConstantOp::create(builder, constant.getLoc(), value));
   if (constant->use_empty())

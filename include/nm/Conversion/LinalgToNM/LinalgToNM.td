@@ -237,7 +237,7 @@ def NMKeepEncodings : Pass<"nm-keep-encodings"> {
     ```
     After:
     ```mlir
-    %w = arith.constant dense_resource<nm.5d3e> : tensor<72x16xf32, #nm.encoding<2:4>>
+    %w = arith.constant dense_resource<nm.5D3E> : tensor<72x16xf32, #nm.encoding<2:4>>
     %f = tensor.expand_shape %w [[0, 1, 2], [3]] output_shape [3, 3, 8, 16]
       : tensor<72x16xf32, #nm.encoding<2:4>> into tensor<3x3x8x16xf32>
     ```

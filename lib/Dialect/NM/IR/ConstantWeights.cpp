@@ -168,13 +168,18 @@ static bool isSmall(RankedTensorType type, ArrayRef<char> bytes) {
 
 static constexpr size_t kAlignment = 64;
 
-TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
-  if (isSmall(type, bytes))
-    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+TypedAttr mlir::nm::getResourceConstant(RankedTensorType type,
+                                        ArrayRef<char> bytes) {
   return getResource(type, bytes, [&] {
     return HeapAsmResourceBlob::allocateAndCopyWithAlign(
         bytes, kAlignment, /*dataIsMutable=*/false);
   });
+}
+
+TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
+  return isSmall(type, bytes)
+             ? TypedAttr(DenseElementsAttr::getFromRawBuffer(type, bytes))
+             : getResourceConstant(type, bytes);
 }
 
 AsmResourceBlob mlir::nm::allocateConstant(size_t bytes) {

@@ -55,6 +55,10 @@ TypedAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
 AsmResourceBlob allocateConstant(size_t bytes);
 TypedAttr getConstant(RankedTensorType type, AsmResourceBlob blob);
 
+/// The attribute of a constant whose bytes are a resource, however few they
+/// are: no fold computes with it. Equal bytes are one resource.
+TypedAttr getResourceConstant(RankedTensorType type, ArrayRef<char> bytes);
+
 /// The elements of `arrays`, which differ in their last dimension at most, side
 /// by side along that: all of one array's after those of the one before; or
 /// `group` columns of each in turn, where all have a multiple of so many.
