@@ -140,8 +140,8 @@ enum PointwiseMode {
   kSelect = 601,
 };
 enum ReductionOperator { kReduceAdd = 0, kReduceMax = 3 };
-/// What an engine of cuDNN does to numbers. A set of notes has bit 1 << note
-/// for each of its notes.
+/// A property of the arithmetic of an engine of cuDNN, such as that it sums in
+/// less than f32. Of a set of notes, bit 1 << note says whether it has `note`.
 enum NumericalNote {
   kTensorCores = 0,
   kDownConvertsInputs = 1,

@@ -68,7 +68,8 @@ private:
   std::map<WindowPlace, std::set<int64_t>> used;
 };
 
-/// Those of an op's inputs that are memrefs and are read.
+/// The inputs of an op, of which a kernel loads those that are memrefs and are
+/// read.
 class WindowInputs {
 public:
   /// Makes their views, outside of the kernel, but for input `left`.

@@ -129,10 +129,11 @@ private:
   /// With k in the schedule's parts, and blocks that take turns.
   void estimateRoles();
   void considerPartsOfRoles(std::optional<GpuSchedule> &best);
-  /// What memory takes at the rate that kernels reach; of few rows estimates
-  /// have a factor of their own. 64 x 8192 x 8192 at 8:16, as 14:16 in groups
-  /// of four rows that overlap, took 37.4 us on an H200 (2026-11-28),
-  /// where 31.4 were estimated at memory's own rate, and dense weights 34.4.
+  /// The time in which the product's bytes pass memory, at the rate that
+  /// kernels reach; at memory's own rate for few rows, whose estimate is
+  /// multiplied by kMeasured. 64 x 8192 x 8192 at 8:16, as 14:16 in groups of
+  /// four rows that overlap, took 37.4 us on an H200 (2026-11-28), where 31.4
+  /// were estimated at memory's own rate, and dense weights 34.4.
   double memoryMicroseconds() const {
     return schedule.memoryFloor /
            (product.rows() > kFewRows ? chip.rates.reachedMemory : 1);
