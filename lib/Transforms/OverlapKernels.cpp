@@ -1,6 +1,7 @@
 //===- OverlapKernels.cpp - Start a kernel while another one ends ---------===//
 
 #include "nm/Schedule/GpuChip.h"
+#include "nm/Support/EarlyStart.h"
 #include "nm/Support/KernelObjects.h"
 #include "nm/Transforms/EarlyStarts.h"
 #include "nm/Transforms/Passes.h"
@@ -53,19 +54,30 @@ static bool has(Operation *op, bool (*isOne)(Operation *)) {
       .wasInterrupted();
 }
 
+/// The blocks of the kernel, where these are known.
+static std::optional<int64_t> countBlocks(gpu::GPUFuncOp kernel) {
+  std::optional<ArrayRef<int32_t>> grid = kernel.getKnownGridSize();
+  if (!grid)
+    return std::nullopt;
+  int64_t blocks = 1;
+  for (int32_t size : *grid)
+    blocks *= size;
+  return blocks;
+}
+
 /// Whether the runtime launches the kernel when the one before it is over
 /// anyway: see gainsFromEarlyStart. A kernel that prefetches may start early
 /// behind a kernel of few blocks, see gainsBehindFewBlocks.
 static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
-  if (has(kernel, isPrefetch))
-    return false;
-  std::optional<ArrayRef<int32_t>> grid = kernel.getKnownGridSize();
-  if (!grid)
-    return false;
-  int64_t blocks = 1;
-  for (int32_t size : *grid)
-    blocks *= size;
-  return blocks > earlyBlocks;
+  std::optional<int64_t> blocks = countBlocks(kernel);
+  return blocks && *blocks > earlyBlocks && !has(kernel, isPrefetch);
+}
+
+/// Whether the kernel leaves nearly all multiprocessors to others, as the norm
+/// of a row does.
+static bool hasFewBlocks(gpu::GPUFuncOp kernel, int64_t multiprocessors) {
+  std::optional<int64_t> blocks = countBlocks(kernel);
+  return blocks && ::nm::isOfFewBlocks(*blocks, multiprocessors);
 }
 
 /// Whether `op` may touch memory that the kernel before writes.
@@ -111,9 +123,24 @@ static void addMark(gpu::GPUFuncOp kernel, const char *mark) {
                          unsigned(NVVM::NVVMMemorySpace::Global));
 }
 
-static void overlap(gpu::GPUFuncOp kernel, bool waits) {
+/// Lets the next kernel start. No block of that one starts before all blocks of
+/// this one have come here, so none takes a place that a later wave of this
+/// kernel needs.
+static void letNextStart(OpBuilder &builder, gpu::GPUFuncOp kernel) {
+  NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
+                                 NVVM::GridDepActionKind::launch_dependents);
+}
+
+static void overlap(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
   OpBuilder builder(kernel.getContext());
+  bool waits = !isTooLarge(kernel, earlyBlocks);
+  // Behind a kernel of few blocks the next one prefetches while the kernel
+  // before this one still runs. Behind others it starts after the wait, so that
+  // one kernel at most waits beside the one that runs.
+  bool isFirst = waits && hasFewBlocks(kernel, earlyBlocks);
   builder.setInsertionPoint(&kernel.getBody().front(), findWait(kernel));
+  if (isFirst)
+    letNextStart(builder, kernel);
   if (waits) {
     NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
                                    NVVM::GridDepActionKind::wait);
@@ -121,12 +148,8 @@ static void overlap(gpu::GPUFuncOp kernel, bool waits) {
     if (isShort(kernel))
       addMark(kernel, ::nm::kShortMark);
   }
-  // At once, for it cannot come too early: no block of the next kernel starts
-  // before all of this one have come here, so none takes a place that a later
-  // wave of this kernel needs. After the wait, so that one kernel at most waits
-  // beside the one that runs.
-  NVVM::GriddepcontrolOp::create(builder, kernel.getLoc(),
-                                 NVVM::GridDepActionKind::launch_dependents);
+  if (!isFirst)
+    letNextStart(builder, kernel);
 }
 
 namespace {
@@ -138,7 +161,7 @@ struct NMOverlapKernels
       return;
     for (auto kernel : llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
       if (kernel.isKernel())
-        overlap(kernel, /*waits=*/!isTooLarge(kernel, *earlyBlocks));
+        overlap(kernel, *earlyBlocks);
   }
 };
 } // namespace

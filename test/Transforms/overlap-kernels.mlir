@@ -63,6 +63,18 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: nvvm.griddepcontrol wait
 
+// Behind few blocks the next kernel starts at once, and prefetches while the
+// kernel before both runs: 16 are few of 132, 17 are not.
+// CHECK: @nm_waits_few_blocks(
+// CHECK: gpu.func @few_blocks
+// CHECK: memref.load {{.*}} {nm.early_load}
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: memref.load
+// CHECK: gpu.func @more_blocks
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+
 // A function that kernels call is over with them.
 // CHECK-NOT: @nm_waits_called
 // CHECK: gpu.func @called
@@ -112,6 +124,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       %0 = nvgpu.device_async_copy %w[%i], %s[%i], 4 {nm.early_load} : memref<64xf32> to memref<8xf32, #gpu.address_space<workgroup>>
     }
     nvvm.cp.async.commit.group
+    gpu.return
+  }
+  gpu.func @few_blocks(%a: memref<64xf32>, %b: memref<64xf32>, %w: memref<64xf32>) kernel attributes {known_grid_size = array<i32: 8, 2, 1>} {
+    %i = gpu.thread_id x
+    %0 = memref.load %w[%i] {nm.early_load} : memref<64xf32>
+    %1 = memref.load %a[%i] : memref<64xf32>
+    memref.store %1, %b[%i] : memref<64xf32>
+    gpu.return
+  }
+  gpu.func @more_blocks() kernel attributes {known_grid_size = array<i32: 17, 1, 1>} {
     gpu.return
   }
   gpu.func @called(%a: memref<64xf32>, %x: f32, %i: index) {

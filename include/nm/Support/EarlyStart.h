@@ -20,6 +20,12 @@ constexpr bool gainsFromEarlyStart(int64_t blocks, int64_t multiprocessors) {
   return leavesHalf || takesAll;
 }
 
+/// Whether a kernel of so many blocks, as the norm of a few rows, leaves nearly
+/// all multiprocessors to others.
+constexpr bool isOfFewBlocks(int64_t blocks, int64_t multiprocessors) {
+  return 8 * blocks <= multiprocessors;
+}
+
 /// Whether a kernel of `blocks` blocks may gain from an early start behind a
 /// kernel of `before` blocks. Behind few blocks, as those of the norm of a few
 /// rows, a larger grid goes to the multiprocessors that it has without an early
@@ -27,7 +33,7 @@ constexpr bool gainsFromEarlyStart(int64_t blocks, int64_t multiprocessors) {
 constexpr bool gainsBehindFewBlocks(int64_t blocks, int64_t before,
                                     int64_t multiprocessors) {
   constexpr int64_t kBlocksOfMultiprocessor = 4;
-  return 8 * before <= multiprocessors &&
+  return isOfFewBlocks(before, multiprocessors) &&
          blocks <= kBlocksOfMultiprocessor * multiprocessors;
 }
 

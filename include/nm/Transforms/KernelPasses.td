@@ -142,7 +142,10 @@ def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
     Every kernel of a `gpu.module` whose targets are sm_90 or newer waits until
     the kernel before it in the stream is over, and then lets the next one start,
     which will wait in turn (PTX `griddepcontrol`). It does so before anything
-    but prefetches to L2 and loads of constants. A constant `nm_waits_<kernel>` tells the runtime that
+    but prefetches to L2 and loads of constants. A kernel whose blocks are at most
+    an eighth of the multiprocessors, as the norm of a row, lets the next one start
+    before it waits: weights of the product behind a norm are prefetched while the
+    product before the norm runs. A constant `nm_waits_<kernel>` tells the runtime that
     the kernel may be launched so. Kernels with more blocks than the chip has
     multiprocessors do not wait and bear no mark: the runtime launches them when
     all before them is over.
