@@ -1,12 +1,14 @@
 """Measures a step of decoding of Llama-3-8B's layers on one GPU.
 
 usage: measure_decoder.py [--layers N] [--width N] [--length N] [--csv FILE] [--target T]
+                          [--weights 2:4] [--alone]
 
 Weights are random and f16. A step is one token of one sequence with a cache of LENGTH
 places: PyTorch's model and the model with nm's layers, both by torch.compile, and
 decode of nm.torch.export_decoder. A time is the median of replayed CUDA graphs; on a
 CPU, of calls. The error is that of the shared object's logits beside those of the model
-with nm's layers.
+with nm's layers. With --alone the shared object is timed, and PyTorch's model is not
+compiled.
 """
 
 import argparse
@@ -135,10 +137,12 @@ def measure(pattern, model, args, folder, device):
     cache = tuple(torch.randn(shape.shape, device=device).half() / 8
                   for shape in exported.new_cache())
     layers.to(device)
-    torch._dynamo.reset()
-    step = torch.compile(Step(layers, args.length))
-    line = {"layers, compiled": median_of(lambda: step(tokens, positions, cache),
-                                          device == "cuda")}
+    step, line = Step(layers, args.length), {}
+    if not args.alone:
+        torch._dynamo.reset()
+        step = torch.compile(step)
+        line["layers, compiled"] = median_of(lambda: step(tokens, positions, cache),
+                                             device == "cuda")
     expected = step(tokens, positions, cache).float()
     begin = time.perf_counter()
     decoder = exported.compile(folder / "model.so", target=args.target)
@@ -157,15 +161,17 @@ def main():
     parser.add_argument("--length", type=int, default=1024)
     parser.add_argument("--target", default="cuda")
     parser.add_argument("--csv", help="write the table to this file")
+    parser.add_argument("--weights", action="append", choices=["dense", *PATTERNS])
+    parser.add_argument("--alone", action="store_true", help="time the shared object alone")
     args = parser.parse_args()
     torch.manual_seed(0)
     device = "cuda" if args.target.startswith("cuda") else "cpu"
     lines = []
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
         model = Model(args.layers, args.width).half().eval()
-        for name, pattern in {"dense": None, **PATTERNS}.items():
+        for name in args.weights or ["dense", *PATTERNS]:
             line = {"weights": name,
-                    **measure(pattern, model, args, Path(folder), device)}
+                    **measure(PATTERNS.get(name), model, args, Path(folder), device)}
             lines.append({key: f"{value:.4g}" if isinstance(value, float) else value
                           for key, value in line.items()})
             print(lines[-1], flush=True)

@@ -8,8 +8,10 @@ is that of nm's output beside PyTorch's with the same pruned weights.
 """
 
 import argparse
+import contextlib
 import copy
 import csv
+import fcntl
 import statistics
 import sys
 
@@ -100,6 +102,14 @@ class BERTBlock(ViTBlock):
 MODELS = {
     "Llama-3-8B": (LlamaBlock, 2, [(1, 2048), (1, 512), (64, 1), (16, 1), (1, 1)]),
     "ViT-L": (ViTBlock, 4, [(32, 197), (1, 197)])}
+
+
+@contextlib.contextmanager
+def held(path, kind):
+    """A lock on a file, which a process that ends lets go."""
+    with open(path, "w", encoding="utf-8") as file:
+        fcntl.flock(file, kind)
+        yield
 
 
 def captured(function):

@@ -13,7 +13,6 @@ When all have compiled, one process after the other times its three, which take 
 
 import argparse
 import concurrent.futures
-import contextlib
 import fcntl
 import multiprocessing
 import sys
@@ -30,6 +29,7 @@ from measure_blocks import (
     ViTBlock,
     captured,
     compiled,
+    held,
     pruned,
     times_of,
     write_csv,
@@ -40,14 +40,6 @@ from torch import nn
 CASES = [("Llama-3-8B", LlamaBlock, 1, (1, 512)), ("Llama-3-8B", LlamaBlock, 2, (1, 1)),
          ("Llama-3-8B", LlamaBlock, 1, (16, 1)), ("ViT-L", ViTBlock, 4, (8, 197)),
          ("BERT-large", BERTBlock, 4, (24, 128))]
-
-
-@contextlib.contextmanager
-def held(path, kind):
-    """A lock on a file, which a process that ends lets go."""
-    with open(path, "w", encoding="utf-8") as file:
-        fcntl.flock(file, kind)
-        yield
 
 
 @torch.no_grad()

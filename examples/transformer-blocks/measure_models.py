@@ -4,10 +4,11 @@ usage: measure_models.py [--csv FILE] [--model NAME] [--type f16] [--pattern 2:4
                          [--compiled] [--target cuda:sm_80] [--dynamic]
 
 Weights are random. A process for each model and type exports and compiles side by side
-with the others; then they take turns on the GPU. A time is the median of replayed CUDA
-graphs, PyTorch's of the model with dense weights, pruned as the shared object's are. The
-errors are those of the last hidden state beside the same model in float64. An error over
-TOLERANCES ends the program with status 1, after the other models.
+with the others. When all have, one process after the other times its models, while no
+other works on the GPU. A time is the median of replayed CUDA graphs, PyTorch's of the
+model with dense weights, pruned as the shared object's are. The errors are those of the
+last hidden state beside the same model in float64. An error over TOLERANCES ends the
+program with status 1, after the other models.
 
 With --target cuda:sm_80 a newer GPU runs the shared object, too: the driver compiles its
 PTX. With --dynamic a model is exported for any batch, and called with two.
@@ -25,7 +26,14 @@ from pathlib import Path
 import nm.torch
 import torch
 import transformers
-from measure_blocks import compiled, pruned, time_of, time_or_reason, write_csv
+from measure_blocks import (
+    compiled,
+    held,
+    pruned,
+    time_of,
+    time_or_reason,
+    write_csv,
+)
 from measure_compilation import TYPES, HiddenStates
 from transformers.pytorch_utils import Conv1D
 
@@ -100,22 +108,14 @@ def arguments(name, dtype, dynamic):
 
 
 @torch.no_grad()
-def measure(name, dtype, pattern, options, lock):
+def measure(name, dtype, pattern, options, locks):
     """A line of the table for each batch."""
-    torch.manual_seed(0)
-    model = HiddenStates(MODELS[name][0]()).cuda().to(TYPES[dtype]).eval()
-    example, inputs = arguments(name, dtype, options.dynamic)
-    dense = all_pruned(model, pattern)
-    layers = all_pruned(model, pattern)
-    nm.torch.sparsify(layers, pattern, example)
-    replaced = sum(isinstance(each, nm.torch.NMLinear) for each in layers.modules())
-    begin = time.perf_counter()
+    preparing = locks / "preparing"
     with tempfile.TemporaryDirectory() as folder:
-        exported = nm.torch.export(layers, example, dynamic_batch=options.dynamic).compile(
-            Path(folder) / "model.so", target=options.target)
-        seconds = time.perf_counter() - begin
-        with open(lock, "w", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with held(preparing, fcntl.LOCK_SH):
+            dense, exported, inputs, replaced, seconds = prepared(
+                name, dtype, pattern, options, locks, Path(folder))
+        with held(preparing, fcntl.LOCK_EX):  # when no process prepares or times
             found = [(time_of(lambda: dense(x)),
                       time_or_reason(lambda: compiled(dense), x) if options.compiled else "-",
                       time_or_reason(lambda: exported, x), dense(x), exported(x))
@@ -127,6 +127,23 @@ def measure(name, dtype, pattern, options, lock):
         pattern, options.target, replaced, f"{theirs:.1f}", inductor, ours,
         f"{relative(eager, want):.1e}", f"{relative(got, want):.1e}", f"{seconds:.1f}"]))
         for x, want, (theirs, inductor, ours, eager, got) in zip(inputs, wanted, found)]
+
+
+def prepared(name, dtype, pattern, options, locks, folder):
+    """The dense model, the shared object, what both are called with, how many layers are
+    sparse, and the seconds of export and compilation."""
+    torch.manual_seed(0)
+    model = HiddenStates(MODELS[name][0]()).cuda().to(TYPES[dtype]).eval()
+    example, inputs = arguments(name, dtype, options.dynamic)
+    layers = all_pruned(model, pattern)
+    with held(locks / "choosing", fcntl.LOCK_EX):  # layers are timed beside dense ones
+        nm.torch.sparsify(layers, pattern, example)
+    replaced = sum(isinstance(each, nm.torch.NMLinear) for each in layers.modules())
+    begin = time.perf_counter()
+    exported = nm.torch.export(layers, example, dynamic_batch=options.dynamic).compile(
+        folder / "model.so", target=options.target)
+    seconds = time.perf_counter() - begin
+    return all_pruned(model, pattern), exported, inputs, replaced, seconds
 
 
 def is_right(line):
@@ -151,9 +168,9 @@ def main():
              for pattern in args.pattern or ["2:4"] for name in args.model or MODELS]
     lines = {}
     context = multiprocessing.get_context("spawn")
-    with tempfile.NamedTemporaryFile() as lock, concurrent.futures.ProcessPoolExecutor(
+    with tempfile.TemporaryDirectory() as locks, concurrent.futures.ProcessPoolExecutor(
             args.jobs, context, max_tasks_per_child=1) as pool:
-        jobs = {pool.submit(measure, *case, args, lock.name): case
+        jobs = {pool.submit(measure, *case, args, Path(locks)): case
                 for case in cases}
         for job in concurrent.futures.as_completed(jobs):
             case = jobs[job]
