@@ -57,10 +57,9 @@ static Value loadAt(OpBuilder &builder, Location loc, Value address, Type type,
 }
 
 Value ClusterBuffer::loadFrom(OpBuilder &builder, Location loc, Value buffer,
-                              int64_t block, Type type, Value byte) {
-  Value number = arith::ConstantIntOp::create(builder, loc, block, 32);
+                              Value block, Type type, Value byte) {
   Value address =
-      getAddressOf(builder, loc, getOwnAddress(builder, loc, buffer), number);
+      getAddressOf(builder, loc, getOwnAddress(builder, loc, buffer), block);
   return loadAt(builder, loc, address, type, byte,
                 type.getIntOrFloatBitWidth() / 8);
 }

@@ -29,9 +29,9 @@ public:
   /// at once.
   SmallVector<Value> loadOthers(VectorType type, Value byte, int64_t alignment);
 
-  /// Loads from the buffer of block `block` of the cluster.
+  /// Loads from the buffer of block `block`, an i32, of the cluster.
   static Value loadFrom(OpBuilder &builder, Location loc, Value buffer,
-                        int64_t block, Type type, Value byte);
+                        Value block, Type type, Value byte);
 
 private:
   Value rank;

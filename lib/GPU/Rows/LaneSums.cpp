@@ -89,7 +89,7 @@ static Value shuffleWord(ThreadEmitter &e, Value word, int64_t offset) {
 }
 
 /// The value of the lane whose number differs by the bits of `offset`.
-Value LaneSums::shuffle(Value value, int64_t offset) {
+static Value shuffle(ThreadEmitter &e, Value value, int64_t offset) {
   Value word = toWord(e, value);
   Type i32 = e.builder.getI32Type(), i64 = e.builder.getI64Type();
   if (word.getType() == i32)
@@ -107,15 +107,15 @@ Value LaneSums::shuffle(Value value, int64_t offset) {
   return fromWord(e, e.either(low, shifted), value.getType());
 }
 
-/// Combines the values of each group of `count` lanes of a warp.
-Value LaneSums::addLanes(Operation *combiner, Value value, int64_t count) {
-  for (int64_t offset = 1; offset < count; offset *= 2)
-    value = combine(e.builder, e.loc, combiner, value, shuffle(value, offset));
+Value mlir::nm::combineLanes(ThreadEmitter &e, Combine combine, Value value,
+                             int64_t lanes) {
+  for (int64_t offset = 1; offset < lanes; offset *= 2)
+    value = combine(value, shuffle(e, value, offset));
   return value;
 }
 
 /// Combines the values of all warps of a row, of which each has one.
-Value LaneSums::addWarps(Operation *combiner, Value value) {
+Value LaneSums::addWarps(Combine combine, Value value) {
   Type type = value.getType();
   Value word = toWord(e, value);
   auto space = cast<MemRefType>(memory.getType()).getMemorySpace();
@@ -139,22 +139,23 @@ Value LaneSums::addWarps(Operation *combiner, Value value) {
   if (rows > 1)
     place = e.add(place, e.mul(e.div(warp, warps), warps));
   if (cluster > 1)
-    return addLanes(combiner, addBlocks(combiner, buffer, place, type), warps);
+    return combineLanes(e, combine, addBlocks(combine, buffer, place, type),
+                        warps);
   word = memref::LoadOp::create(e.builder, e.loc, buffer, place);
-  return addLanes(combiner, fromWord(e, word, type), warps);
+  return combineLanes(e, combine, fromWord(e, word, type), warps);
 }
 
 /// What the blocks of the cluster have at `place` of `buffer`, in their order,
 /// which is the same for all of them.
-Value LaneSums::addBlocks(Operation *combiner, Value buffer, Value place,
+Value LaneSums::addBlocks(Combine combine, Value buffer, Value place,
                           Type type) {
   auto parts = cast<MemRefType>(buffer.getType());
   Value byte = e.mul(place, parts.getElementTypeBitWidth() / 8), total;
   for (int64_t block = 0; block < cluster; ++block) {
-    Value word = ClusterBuffer::loadFrom(e.builder, e.loc, buffer, block,
+    Value word = ClusterBuffer::loadFrom(e.builder, e.loc, buffer, e.i32(block),
                                          parts.getElementType(), byte);
     Value part = fromWord(e, word, type);
-    total = total ? combine(e.builder, e.loc, combiner, total, part) : part;
+    total = total ? combine(total, part) : part;
   }
   return total;
 }
@@ -164,7 +165,13 @@ void LaneSums::finish() {
     ClusterBuffer::meet(e.builder, e.loc, cluster);
 }
 
+Value LaneSums::add(Combine combine, Value value) {
+  value = combineLanes(e, combine, value, std::min(lanes, kWarpSize));
+  return lanes > kWarpSize ? addWarps(combine, value) : value;
+}
+
 Value LaneSums::add(Operation *combiner, Value value) {
-  value = addLanes(combiner, value, std::min(lanes, kWarpSize));
-  return lanes > kWarpSize ? addWarps(combiner, value) : value;
+  return add([&](Value a,
+                 Value b) { return combine(e.builder, e.loc, combiner, a, b); },
+             value);
 }

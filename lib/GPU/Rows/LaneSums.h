@@ -16,6 +16,14 @@ Value combine(OpBuilder &builder, Location loc, Operation *combiner, Value a,
 Value combineElements(OpBuilder &builder, Location loc, Operation *combiner,
                       Value elements);
 
+/// What makes one value of two.
+using Combine = llvm::function_ref<Value(Value, Value)>;
+
+/// Combines the values of each `lanes` neighbouring lanes of a warp, such that
+/// each has the result.
+Value combineLanes(ThreadEmitter &e, Combine combine, Value value,
+                   int64_t lanes);
+
 /// Combines values of all threads of a row, always in the same order, such that
 /// each thread has the result.
 class LaneSums {
@@ -29,15 +37,14 @@ public:
   /// Bytes of shared memory that results take.
   static int64_t getBytes(int64_t lanes, int64_t results);
 
+  Value add(Combine combine, Value value);
   Value add(Operation *combiner, Value value);
   /// Keeps shared memory, which other blocks may still read, until they have.
   void finish();
 
 private:
-  Value shuffle(Value value, int64_t offset);
-  Value addLanes(Operation *combiner, Value value, int64_t lanes);
-  Value addWarps(Operation *combiner, Value value);
-  Value addBlocks(Operation *combiner, Value buffer, Value place, Type type);
+  Value addWarps(Combine combine, Value value);
+  Value addBlocks(Combine combine, Value buffer, Value place, Type type);
 
   ThreadEmitter e;
   int64_t lanes, rows, cluster;

@@ -57,7 +57,8 @@ static void cloneWidened(OpBuilder &builder, Operation &inner,
 
 SmallVector<Value> mlir::nm::inlineRowBody(OpBuilder &builder, const RowOp &row,
                                            ArrayRef<Value> arguments,
-                                           const RowPlace &place) {
+                                           const RowPlace &place,
+                                           ValueRange wanted) {
   if (!row.hasBody())
     return SmallVector<Value>(arguments.take_front());
   Block &body = row.getBody();
@@ -76,6 +77,10 @@ SmallVector<Value> mlir::nm::inlineRowBody(OpBuilder &builder, const RowOp &row,
       cloneWidened(builder, inner, mapping, place.width);
   }
   SmallVector<Value> results;
+  for (Value value : wanted)
+    results.push_back(mapping.lookupOrDefault(value));
+  if (!wanted.empty())
+    return results;
   for (auto [i, yielded] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
     Value result = yielded;

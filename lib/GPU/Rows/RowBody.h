@@ -20,11 +20,11 @@ Value widen(OpBuilder &builder, Location loc, Value value, int64_t width);
 
 /// Computes what the body of `row` yields of `arguments`, each of which is a
 /// scalar or a vector of the width: of reductions, what combiners add to the
-/// running results. What depends on scalars alone stays a scalar. Of an op that
-/// has no body, its first argument.
+/// running results; or else `wanted`, values of the body. What depends on
+/// scalars alone stays a scalar. Of an op that has no body, its first argument.
 SmallVector<Value> inlineRowBody(OpBuilder &builder, const RowOp &row,
                                  ArrayRef<Value> arguments,
-                                 const RowPlace &place);
+                                 const RowPlace &place, ValueRange wanted = {});
 
 } // namespace mlir::nm
 

@@ -9,6 +9,7 @@
 
 #include "GPU/Rows/RowGroup.h"
 
+#include "GPU/Rows/LargestOfRow.h"
 #include "GPU/Rows/RowShape.h"
 
 #include "nm/Dialect/NM/IR/MemoryAccesses.h"
@@ -19,7 +20,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Ops before and behind a group that may join it, and those of a group.
+/// Ops before and behind a group that may join it, and those of a group, but
+/// for ops that fill results and those that find one more largest element.
 static constexpr int64_t kReach = 48, kMaxOps = 24;
 
 //===----------------------------------------------------------------------===//
@@ -92,6 +94,7 @@ private:
   bool readsTransposedAsMade() const;
   bool tryOp(Operation *op);
   std::pair<int64_t, int64_t> getBounds() const;
+  int64_t countOps() const;
 
   RowGroup &group;
   SmallVector<Operation *> order;
@@ -129,8 +132,9 @@ bool GroupBuilder::isLinked(const RowOp &row) const {
 /// has them.
 bool GroupBuilder::hasSharedSizes(const RowOp &row) const {
   bool needsRows = llvm::is_contained(group.space.rows, ShapedType::kDynamic),
-       needsColumns = row.kind != RowOp::Scalar &&
-                      ShapedType::isDynamic(group.space.columns);
+       needsColumns =
+           (row.kind == RowOp::Elementwise || row.kind == RowOp::Reduction) &&
+           ShapedType::isDynamic(group.space.columns);
   if (!needsRows && !needsColumns)
     return true;
   for (const RowOp &member : group.ops)
@@ -258,6 +262,8 @@ bool GroupBuilder::tryOp(Operation *op) {
   // Nor does one thread of many know when the others have read its output.
   if (row->kind == RowOp::Scalar && !group.hasReduction() && isReadBefore(*row))
     return false;
+  if (row->kind == RowOp::Short && !group.hasReduction())
+    return false;
   RowGroup before = group;
   auto *place = llvm::find_if(group.ops, [&](const RowOp &member) {
     return op->isBeforeInBlock(member.op);
@@ -270,9 +276,16 @@ bool GroupBuilder::tryOp(Operation *op) {
   return false;
 }
 
+int64_t GroupBuilder::countOps() const {
+  return llvm::count_if(group.ops, [](const RowOp &row) {
+    return !isa<linalg::FillOp>(row.op) &&
+           (row.kind != RowOp::Reduction || !findBound(row));
+  });
+}
+
 void GroupBuilder::grow() {
   bool grows = true;
-  while (grows && group.ops.size() < size_t(kMaxOps)) {
+  while (grows && countOps() < kMaxOps) {
     grows = false;
     auto [begin, end] = getBounds();
     int64_t last = order.size() - 1;

@@ -1,21 +1,13 @@
 //===- RowKernel.cpp - The kernel of a group of ops -----------------------===//
 //
-// The ops of a group become passes over a row: one for each reduction, which
-// also computes and stores what the ops before it make of the row, and a last
-// one. Where a thread keeps its elements, passes are unrolled, and an element
-// is loaded or computed once. Otherwise a pass is a loop, in which elements
-// that an earlier pass has stored are loaded, and others are computed once
-// more.
+// Which rows and columns a thread has, and how it accesses memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GPU/Rows/RowKernel.h"
 
 #include "GPU/Copies/ClusterBuffer.h"
-#include "GPU/Expand/ThreadEmitter.h"
-#include "GPU/Rows/LaneSums.h"
-#include "GPU/Rows/RowBody.h"
-#include "GPU/Rows/TransposedTile.h"
+#include "GPU/Rows/RowPasses.h"
 #include "GPU/Tile/CreateLaunch.h"
 #include "GPU/Tile/SharedMemory.h"
 
@@ -25,104 +17,10 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace mlir::nm;
 
 using ::nm::kWarpSize;
-
-/// Elements of a thread that are loaded before they are needed.
-static constexpr int64_t kMaxAhead = 16;
-
-namespace {
-/// Elements of a memref as of one of the ops that write it, counted from one;
-/// 0 is what memory has.
-using Version = std::tuple<void *, size_t, const void *>;
-
-/// A thread's access of a row.
-struct Chunk {
-  Value column;
-  /// Null if the row certainly has the column.
-  Value exists;
-  std::map<Version, Value> elements;
-};
-
-class RowKernel {
-public:
-  RowKernel(OpBuilder &builder, Location loc, const RowGroup &group,
-            const RowShape &shape)
-      : builder(builder), loc(loc), e{builder, loc}, group(group),
-        shape(shape) {}
-
-  void launch();
-
-private:
-  using Carried = SmallVector<Value>;
-  using Pass = llvm::function_ref<Carried(Chunk &, Carried)>;
-
-  void countSizes();
-  void placeElement(Value block, Value thread);
-  void placeRow(Value block, Value thread);
-  void splitRow(Value row);
-  void makeChunks();
-  void loadAhead();
-  void runOps();
-  int64_t addTiles(int64_t firstByte);
-
-  SmallVector<Value> getIndices(const RowOperand &operand, Value column);
-  bool isWritten(const RowOperand &operand) const;
-  Value loadIf(Value exists, const RowOperand &operand, Type type,
-               llvm::function_ref<Value()> make);
-  void orderStores(const RowOperand &output);
-  Value load(const RowOperand &operand, Chunk &chunk);
-  Value loadElements(const RowOperand &operand, Chunk &chunk);
-  void store(const RowOperand &operand, Value elements, Value column);
-  Value getScalar(size_t index, const RowOperand &operand);
-  Value getElements(size_t index, const RowOperand &operand, Chunk &chunk);
-  SmallVector<Value> getArguments(size_t index, Chunk *chunk);
-  RowPlace getPlace(Chunk *chunk);
-
-  Carried overRow(Carried carried, Pass pass);
-  void compute(size_t index, Chunk &chunk);
-  void storeAll(size_t index, Chunk &chunk, bool toTiles, Value exists);
-  void computePending(Chunk &chunk);
-  void finishPending();
-  void runScalar(size_t index);
-  void runReduction(size_t index);
-  void storeScalar(size_t index, const RowOperand &output, Value value);
-
-  OpBuilder &builder;
-  Location loc;
-  ThreadEmitter e;
-  const RowGroup &group;
-  RowShape shape;
-  /// Of all loops; of the rows in all.
-  SmallVector<Value> sizes;
-  Value rows;
-  /// The thread's row: its indices, and whether it exists, or null.
-  SmallVector<Value> row;
-  Value rowExists, lane;
-  /// The block's first row, and the thread's row in the block.
-  Value firstRow, slot;
-  /// Of outputs that are stored transposed, and where each is in shared memory.
-  llvm::MapVector<Value, std::pair<TransposedTile, int64_t>> tiles;
-  SmallVector<Chunk> chunks;
-  std::map<Version, Value> scalars;
-  /// Elementwise ops that no pass has run yet, and those that one has, so that
-  /// memory has what they store.
-  SmallVector<size_t> pending;
-  SmallVector<bool> isDone;
-  std::optional<LaneSums> sums;
-};
-} // namespace
-
-static Version getVersion(const RowOperand &operand,
-                          std::optional<size_t> writer) {
-  // Elements that an op writes are read in the places where it wrote them.
-  return {operand.value.getAsOpaquePointer(), writer ? *writer + 1 : 0,
-          writer ? nullptr : operand.map.getAsOpaquePointer()};
-}
 
 //===----------------------------------------------------------------------===//
 // Threads
@@ -194,20 +92,23 @@ void RowKernel::placeRow(Value block, Value thread) {
   splitRow(e.toI32(number));
 }
 
+/// The thread's access `number` of a row whose length is known.
+Chunk RowKernel::makeChunk(int64_t number) {
+  int64_t step = shape.step();
+  Chunk chunk;
+  chunk.column = e.add(e.mul(lane, shape.width), number * step);
+  if ((number + 1) * step > group.space.columns) {
+    chunk.exists = e.less(chunk.column, sizes.back());
+    // What it loads instead, it does not use.
+    chunk.column = e.orZero(chunk.column, chunk.exists);
+  }
+  return chunk;
+}
+
 /// The accesses of a thread that keeps its elements.
 void RowKernel::makeChunks() {
-  int64_t columns = group.space.columns, step = shape.step();
-  Value first = e.mul(lane, shape.width);
-  for (int64_t i = 0; i < shape.chunks; ++i) {
-    Chunk chunk;
-    chunk.column = e.add(first, i * step);
-    if ((i + 1) * step > columns) {
-      chunk.exists = e.less(chunk.column, sizes.back());
-      // What it loads instead, it does not use.
-      chunk.column = e.orZero(chunk.column, chunk.exists);
-    }
-    chunks.push_back(chunk);
-  }
+  for (int64_t i = 0; i < shape.chunks; ++i)
+    chunks.push_back(makeChunk(i));
 }
 
 void RowKernel::launch() {
@@ -226,11 +127,13 @@ void RowKernel::launch() {
     Value groups = e.ceilDiv(rows, shape.rowMultiple);
     blocks =
         e.mul(groups, shape.rowMultiple / shape.rowsOfBlock * shape.cluster);
-    sharedBytes = addTiles(LaneSums::getBytes(shape.lanes, reductions));
+    sharedBytes =
+        addTiles(addLargest(LaneSums::getBytes(shape.lanes, reductions)));
   }
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
                                       sharedBytes, shape.cluster);
-  Value block = launch.getBlockIds().x, thread = launch.getThreadIds().x;
+  Value block = launch.getBlockIds().x;
+  thread = launch.getThreadIds().x;
   for (auto &[output, tile] : tiles)
     tile.first.begin(tile.second);
   if (shape.lanes == 0) {
@@ -415,180 +318,6 @@ RowPlace RowKernel::getPlace(Chunk *chunk) {
   RowPlace place{row, chunk ? shape.width : 1};
   place.indices.push_back(chunk ? chunk->column : Value());
   return place;
-}
-
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-/// Runs `pass` on all of the thread's chunks; it takes and returns what one
-/// hands to the next.
-RowKernel::Carried RowKernel::overRow(Carried carried, Pass pass) {
-  if (shape.chunks != 0) {
-    for (Chunk &chunk : chunks)
-      carried = pass(chunk, carried);
-    return carried;
-  }
-  auto loop = scf::ForOp::create(builder, loc, e.mul(lane, shape.width),
-                                 sizes.back(), e.index(shape.step()), carried);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Chunk chunk{loop.getInductionVar(), Value(), {}};
-  Carried next = pass(chunk, Carried(loop.getRegionIterArgs()));
-  // Of none, the loop has been made with its terminator.
-  if (!carried.empty())
-    scf::YieldOp::create(builder, loc, next);
-  return Carried(loop.getResults());
-}
-
-/// Makes the elements of op `index` in `chunk`.
-void RowKernel::compute(size_t index, Chunk &chunk) {
-  const RowOp &op = group.ops[index];
-  if (chunk.elements.count(getVersion(op.outputs.front(), index)))
-    return;
-  SmallVector<Value> results =
-      inlineRowBody(builder, op, getArguments(index, &chunk), getPlace(&chunk));
-  for (auto [output, result] : llvm::zip(op.outputs, results))
-    chunk.elements[getVersion(output, index)] = result;
-}
-
-/// Stores what op `index` made, to tiles or to memory, where `exists` holds. A
-/// tile has something in rows, too, that there are not.
-void RowKernel::storeAll(size_t index, Chunk &chunk, bool toTiles,
-                         Value exists) {
-  SmallVector<const RowOperand *> outputs;
-  for (const RowOperand &output : group.ops[index].outputs)
-    if (output.isTransposed == toTiles && group.isStored(index, output.value))
-      outputs.push_back(&output);
-  if (outputs.empty())
-    return;
-  e.onlyIf(exists, [&] {
-    for (const RowOperand *output : outputs)
-      store(*output, chunk.elements[getVersion(*output, index)], chunk.column);
-  });
-}
-
-/// Makes and stores the elements of the ops that wait for a pass.
-void RowKernel::computePending(Chunk &chunk) {
-  for (size_t index : pending) {
-    bool isStored =
-        llvm::any_of(group.ops[index].outputs, [&](const RowOperand &output) {
-          return group.isStored(index, output.value);
-        });
-    // Memory may be written before what is kept of it is read.
-    if (isStored || shape.chunks != 0)
-      compute(index, chunk);
-    if (!isStored)
-      continue;
-    storeAll(index, chunk, /*toTiles=*/true, chunk.exists);
-    storeAll(index, chunk, /*toTiles=*/false, e.both(chunk.exists, rowExists));
-  }
-}
-
-void RowKernel::finishPending() {
-  for (size_t index : pending)
-    isDone[index] = true;
-  pending.clear();
-}
-
-void RowKernel::storeScalar(size_t index, const RowOperand &output,
-                            Value value) {
-  scalars[getVersion(output, index)] = value;
-  if (!group.isStored(index, output.value))
-    return;
-  orderStores(output);
-  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        lane, e.index(0));
-  e.onlyIf(e.both(isFirst, rowExists), [&] {
-    memref::StoreOp::create(builder, loc, value, output.value,
-                            getIndices(output, Value()));
-  });
-}
-
-void RowKernel::runScalar(size_t index) {
-  const RowOp &op = group.ops[index];
-  SmallVector<Value> results = inlineRowBody(
-      builder, op, getArguments(index, nullptr), getPlace(nullptr));
-  for (auto [output, result] : llvm::zip(op.outputs, results))
-    storeScalar(index, output, result);
-}
-
-void RowKernel::runReduction(size_t index) {
-  const RowOp &op = group.ops[index];
-  // Outside of the loops.
-  SmallVector<Value> arguments = getArguments(index, nullptr);
-  Carried neutral;
-  for (Operation *combiner : op.combiners) {
-    Value value = arith::ConstantOp::create(
-        builder, loc, *arith::getNeutralElement(combiner));
-    neutral.push_back(widen(builder, loc, value, shape.width));
-  }
-  Carried parts = overRow(neutral, [&](Chunk &chunk, Carried carried) {
-    computePending(chunk);
-    SmallVector<Value> elements = inlineRowBody(
-        builder, op, getArguments(index, &chunk), getPlace(&chunk));
-    for (auto [i, element] : llvm::enumerate(elements)) {
-      element = widen(builder, loc, element, shape.width);
-      if (chunk.exists)
-        element = arith::SelectOp::create(builder, loc, chunk.exists, element,
-                                          neutral[i]);
-      carried[i] = combine(builder, loc, op.combiners[i], carried[i], element);
-    }
-    return carried;
-  });
-  finishPending();
-  for (auto [i, output] : llvm::enumerate(op.outputs)) {
-    Operation *combiner = op.combiners[i];
-    Value total =
-        sums->add(combiner, combineElements(builder, loc, combiner, parts[i]));
-    Value initial = arguments[op.inputs.size() + i];
-    storeScalar(index, output, combine(builder, loc, combiner, initial, total));
-  }
-}
-
-/// Has the loads of what no op writes under way before the first barrier.
-void RowKernel::loadAhead() {
-  for (auto [index, op] : llvm::enumerate(group.ops))
-    for (const RowOperand &operand : op.inputs) {
-      if (!operand.isRead || !operand.isMemref() ||
-          group.findWriter(group.ops.size(), operand.value))
-        continue;
-      if (!operand.hasColumns)
-        (void)getScalar(index, operand);
-      for (Chunk &chunk : chunks)
-        if (operand.hasColumns)
-          (void)getElements(index, operand, chunk);
-    }
-}
-
-void RowKernel::runOps() {
-  isDone.assign(group.ops.size(), false);
-  // Of no more than a thread has registers for.
-  if (shape.chunks * shape.width <= kMaxAhead)
-    loadAhead();
-  auto runPending = [&] {
-    if (pending.empty())
-      return;
-    overRow({}, [&](Chunk &chunk, Carried carried) {
-      computePending(chunk);
-      return carried;
-    });
-    finishPending();
-  };
-  for (auto [index, op] : llvm::enumerate(group.ops)) {
-    if (op.kind == RowOp::Elementwise) {
-      // Scalars outside of the loops.
-      (void)getArguments(index, nullptr);
-      pending.push_back(index);
-      if (shape.chunks != 0)
-        runPending();
-    } else if (op.kind == RowOp::Reduction) {
-      runReduction(index);
-    } else {
-      runScalar(index);
-    }
-  }
-  runPending();
 }
 
 void mlir::nm::launchRowKernel(OpBuilder &builder, Location loc,

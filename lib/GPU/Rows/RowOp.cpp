@@ -11,6 +11,8 @@ using namespace mlir::nm;
 
 /// Operands of one op beyond which a thread's registers do not suffice.
 static constexpr size_t kMaxOperands = 12;
+/// Elements that a Short op makes of a row: a thread makes one or a few.
+static constexpr int64_t kMaxShort = 64;
 
 //===----------------------------------------------------------------------===//
 // Bodies
@@ -132,16 +134,11 @@ getOperand(linalg::LinalgOp op, OpOperand &operand, const RowSpace &space) {
   return row;
 }
 
-/// Whether the loops of `op`, as far as sizes are known, are those of `space`.
-static bool hasSizes(linalg::LinalgOp op, const RowSpace &space) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  for (auto [loop, size] : llvm::enumerate(sizes)) {
-    int64_t expected =
-        loop < space.rows.size() ? space.rows[loop] : space.columns;
-    if (size != expected)
-      return false;
-  }
-  return true;
+/// Whether the loops of `op` over rows, as far as sizes are known, are those of
+/// `space`.
+static bool hasRowSizes(linalg::LinalgOp op, const RowSpace &space) {
+  return ArrayRef(op.getStaticLoopRanges()).take_front(space.rows.size()) ==
+         ArrayRef(space.rows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,6 +166,18 @@ static bool readsRows(const RowOp &row) {
   return llvm::any_of(row.inputs, [](const RowOperand &operand) {
     return operand.isMemref() && operand.hasColumns && operand.isOfRows;
   });
+}
+
+/// Whether a Short op reads nothing but what each row has one of, and writes
+/// without transposing.
+static bool readsRowsAlone(const RowOp &row) {
+  return llvm::none_of(row.inputs,
+                       [](const RowOperand &input) {
+                         return input.isRead && input.hasColumns;
+                       }) &&
+         llvm::none_of(row.outputs, [](const RowOperand &output) {
+           return output.isRead || output.isTransposed;
+         });
 }
 
 /// An op without a body of its own, which reads what has an element for all
@@ -267,9 +276,15 @@ std::optional<RowOp> RowOp::get(Operation *operation, const RowSpace &space) {
   if (!op)
     return std::nullopt;
   std::optional<Kind> kind = getKind(op, space.rows.size());
-  if (!kind || !op.hasPureBufferSemantics() ||
-      op->getNumOperands() > kMaxOperands || !hasSizes(op, space) ||
+  if (!kind || !op.hasPureBufferSemantics() || !hasRowSizes(op, space) ||
       !hasMappableBody(op))
+    return std::nullopt;
+  int64_t columns =
+      *kind == Scalar ? space.columns : op.getStaticLoopRanges().back();
+  if (*kind == Elementwise && columns != space.columns &&
+      !ShapedType::isDynamic(columns) && columns <= kMaxShort)
+    kind = Short;
+  else if (columns != space.columns || op->getNumOperands() > kMaxOperands)
     return std::nullopt;
   RowOp row{op, *kind, {}, {}, {}};
   for (OpOperand &operand : op->getOpOperands()) {
@@ -278,9 +293,12 @@ std::optional<RowOp> RowOp::get(Operation *operation, const RowSpace &space) {
       return std::nullopt;
     (op.isDpsInit(&operand) ? row.outputs : row.inputs).push_back(*found);
   }
+  bool makesColumns = *kind == Elementwise || *kind == Short;
   for (const RowOperand &output : row.outputs)
-    if (!output.isOfRows || output.hasColumns != (*kind == Elementwise))
+    if (!output.isOfRows || output.hasColumns != makesColumns)
       return std::nullopt;
+  if (*kind == Short && !readsRowsAlone(row))
+    return std::nullopt;
   if (*kind == Reduction && (!readsRows(row) || !findCombiners(row)))
     return std::nullopt;
   return row;

@@ -70,7 +70,9 @@ struct RowOp {
     /// Makes elements for a row of all its columns.
     Reduction,
     /// Makes elements for a row, without its columns.
-    Scalar
+    Scalar,
+    /// Makes a few elements for a row, without its columns, in other columns.
+    Short
   } kind;
   /// Inputs and outputs, as the op has them.
   SmallVector<RowOperand> inputs, outputs;
@@ -83,6 +85,10 @@ struct RowOp {
   /// What `op` does in `space`, if all of its loops are of it.
   static std::optional<RowOp> get(Operation *op, const RowSpace &space);
 
+  /// The elements that a Short op makes for a row.
+  int64_t countShort() const {
+    return cast<linalg::LinalgOp>(op).getStaticLoopRanges().back();
+  }
   bool hasBody() const { return !isa<SplitFloatsOp>(op); }
   Block &getBody() const { return *cast<linalg::LinalgOp>(op).getBlock(); }
   bool transposes() const {

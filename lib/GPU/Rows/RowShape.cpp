@@ -2,6 +2,7 @@
 
 #include "GPU/Rows/RowShape.h"
 
+#include "GPU/Rows/LargestOfRow.h"
 #include "GPU/Rows/TransposedTile.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
@@ -83,11 +84,14 @@ static int64_t getBytes(Value memref) {
 
 template <typename Fn>
 static void forEachRowOperand(const RowGroup &group, Fn visit) {
-  for (const RowOp &row : group.ops)
+  for (const RowOp &row : group.ops) {
+    if (row.kind == RowOp::Short)
+      continue;
     for (const SmallVector<RowOperand> &operands : {row.inputs, row.outputs})
       for (const RowOperand &operand : operands)
         if (operand.hasColumns && !group.isTemporary(operand.value))
           visit(operand);
+  }
 }
 
 /// The widest access of the narrowest elements, but no more of them than 16
@@ -220,11 +224,17 @@ std::optional<int64_t> mlir::nm::findTransposedRows(const RowGroup &group) {
   return hasSplits && fits(narrowest) ? std::optional(narrowest) : std::nullopt;
 }
 
-/// How many results a row is reduced to.
+/// How often the threads of a row meet for what it is reduced to, at least.
 static size_t countReductions(const RowGroup &group) {
   size_t count = 0;
-  for (const RowOp &row : group.ops)
-    count += row.kind == RowOp::Reduction ? row.combiners.size() : 0;
+  SmallVector<size_t> taken;
+  for (auto [index, row] : llvm::enumerate(group.ops)) {
+    if (row.kind != RowOp::Reduction || llvm::is_contained(taken, index))
+      continue;
+    if (auto found = findLargest(group, index))
+      taken.append(found->ops);
+    count += row.combiners.size();
+  }
   return count;
 }
 
@@ -248,6 +258,33 @@ static void shareByCluster(const RowGroup &group, RowShape &shape) {
   shape.cluster = std::min<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(space.columns, shape.lanes * kept)),
       kMaxCluster);
+}
+
+/// Whether a kernel of `group` passes over its rows once.
+static bool passesOnce(const RowGroup &group) {
+  return countReductions(group) == 1 &&
+         llvm::none_of(group.ops, [](const RowOp &row) {
+           return row.kind == RowOp::Elementwise;
+         });
+}
+
+/// Whether a kernel that passes over its rows once keeps nothing of them: rows
+/// that a cluster would share, if they are not few, which then have a block
+/// each; and where several largest elements are found, since the lanes of a
+/// warp read again what one of them had.
+static bool readsInLoop(const RowGroup &group, RowShape &shape) {
+  if (!passesOnce(group) || shape.lanes < kWarpSize)
+    return false;
+  std::optional<int64_t> rows = countRows(group.space);
+  if (shape.cluster > 1 && (!rows || *rows > kFewRows)) {
+    shape.lanes = kMaxThreads;
+    shape.cluster = 1;
+    return true;
+  }
+  for (size_t i = 0; i < group.ops.size(); ++i)
+    if (auto found = findLargest(group, i))
+      return found->count() > 1;
+  return false;
 }
 
 RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
@@ -275,8 +312,10 @@ RowShape mlir::nm::chooseShape(const RowGroup &group, int64_t width,
   shape.lanes = chooseLanes(group.space, width);
   if (hasClusters && shape.lanes == kMaxThreads)
     shareByCluster(group, shape);
+  bool loops = readsInLoop(group, shape);
   shape.rowsOfBlock = shape.lanes > kWarpSize ? 1 : kSharedBlock / shape.lanes;
   shape.rowMultiple = shape.rowsOfBlock;
-  shape.chunks = llvm::divideCeil(group.space.columns, shape.step());
+  shape.chunks =
+      loops ? 0 : llvm::divideCeil(group.space.columns, shape.step());
   return shape;
 }

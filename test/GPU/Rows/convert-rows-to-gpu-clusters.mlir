@@ -4,6 +4,9 @@
 // block, and rows that are few. Each block reads the sums of all warps, and stays
 // until the others have read its own.
 
+#rows = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (m)>
+
 module attributes {nm.chip = #nm.chip<"sm_90a">} {
   // CHECK-LABEL: func @long_rows
   // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c2{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c2000{{[_0-9]*}}, {{.*}}) threads({{.*}}) in (%{{.*}} = %c1024{{[_0-9]*}},
@@ -14,9 +17,15 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
   // CHECK: nvvm.cluster.arrive
   // CHECK: nvvm.cluster.wait
   // CHECK: gpu.terminator
-  func.func @long_rows(%x: memref<1000x40000xf32>, %y: memref<1000xf32>) {
+  func.func @long_rows(%x: memref<1000x40000xf32>, %y: memref<1000xf32>, %z: memref<1000x40000xf32>) {
     linalg.reduce { arith.addf } ins(%x : memref<1000x40000xf32>)
         outs(%y : memref<1000xf32>) dimensions = [1]
+    linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+        ins(%x, %y : memref<1000x40000xf32>, memref<1000xf32>) outs(%z : memref<1000x40000xf32>) {
+    ^bb0(%a: f32, %of_row: f32, %out: f32):
+      %below = arith.subf %a, %of_row : f32
+      linalg.yield %below : f32
+    }
     return
   }
 
@@ -43,9 +52,15 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
 
   // CHECK-LABEL: func @many_longer_rows
   // CHECK: gpu.launch clusters({{.*}}) in (%{{.*}} = %c8{{[_0-9]*}}, {{.*}}) blocks({{.*}}) in (%{{.*}} = %c2048{{[_0-9]*}}, {{.*}}) threads({{.*}}) in (%{{.*}} = %c512{{[_0-9]*}},
-  func.func @many_longer_rows(%x: memref<256x151936xf16>, %y: memref<256xf16>) {
+  func.func @many_longer_rows(%x: memref<256x151936xf16>, %y: memref<256xf16>, %z: memref<256x151936xf16>) {
     linalg.reduce { arith.maximumf } ins(%x : memref<256x151936xf16>)
         outs(%y : memref<256xf16>) dimensions = [1]
+    linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+        ins(%x, %y : memref<256x151936xf16>, memref<256xf16>) outs(%z : memref<256x151936xf16>) {
+    ^bb0(%a: f16, %of_row: f16, %out: f16):
+      %below = arith.subf %a, %of_row : f16
+      linalg.yield %below : f16
+    }
     return
   }
 

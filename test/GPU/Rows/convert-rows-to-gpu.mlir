@@ -133,7 +133,7 @@ func.func @softmax(%x: memref<1000000x64xf16>, %y: memref<1000000x64xf16>) {
 
 // CHECK-LABEL: func @long_rows
 // CHECK: gpu.launch {{.*}} in (%{{.*}} = %c3, {{.*}}threads({{.*}}) in (%{{.*}} = %c1024
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c40001 step %c1024 iter_args(%{{.*}} = %{{.*}}) -> (f32)
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c36864 step %c4096 iter_args(%{{.*}} = %{{.*}}) -> (f32)
 // CHECK: gpu.barrier
 // CHECK: scf.if
 // CHECK-NEXT: memref.store {{.*}} : memref<3xf32>

@@ -25,11 +25,28 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
       first use to their last, so that memory is read once; where the chip of the
       module has clusters, rows of up to 262144, of which each of 2, 4 or 8 blocks
       has a part. Longer ones, and those whose length is not known, are read again
-      for each reduction, and temporaries are computed again.
+      for each reduction, and temporaries are computed again. Rows that a cluster
+      would share, but of which there are more than 16, and which the kernel
+      passes over once, as an argmax does, have a block of 1024 threads each, which
+      has four accesses of a thread under way and keeps nothing.
+    - **Largest elements.** Reductions each of which finds the largest key below
+      the one before, as `torch.topk` is exported, are one pass. A key is an i64
+      with an element in its upper half and the complement of its column in the
+      lower half, so that no two are equal. Each thread finds its largest key.
+      Of 5, 9, 7 and 8, the largest keys of four groups of lanes, the third
+      largest, 7, is no more than the third largest of the row: only threads with
+      keys that are at least 7 look for more. Each warp lists such keys in their
+      order, and one warp merges the lists of the block, and those of a cluster.
+      The largest element and its first column, as `argmax` is exported, are one
+      pass with one exchange, too.
     - **Order.** Each thread combines its elements in their order, a warp by
       shuffles, and blocks by shared memory; always in the same order. Types
       stay those of the op. Combinations may be sums, products, least and
       greatest elements, and those of bits.
+
+    An elementwise op behind the reductions may also make up to 64 elements of a row
+    from what belongs to the row, as the values of a top 8: the row's first threads
+    store them.
 
     Elementwise ops on contiguous rows that no reduction takes are kernels whose
     threads have one access each.

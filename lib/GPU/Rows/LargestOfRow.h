@@ -1,0 +1,44 @@
+//===- LargestOfRow.h - Ops that find largest elements ----------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_ROWS_LARGESTOFROW_H
+#define NM_LIB_GPU_ROWS_LARGESTOFROW_H
+
+#include "GPU/Rows/RowGroup.h"
+
+namespace mlir::nm {
+
+/// Reductions of a group that find a row's largest elements, in one of two
+/// forms, of which of 5, 7, 7 and two elements:
+///
+/// - Keys, in i64, with an element in the upper half and the complement of its
+///   column in the lower half. The first op finds the largest, 7 in column 1,
+///   and each other one the largest below what the op before it found, 7 in
+///   column 2. The first one may have such a bound, too.
+/// - The largest element, 7, which only the second op reads, and the first
+///   column that has it, 1. A NaN is larger than numbers.
+struct LargestOfRow {
+  /// Where the reductions stand in the group.
+  SmallVector<size_t> ops;
+  /// The element that is compared, in the body of the first op: an integer of
+  /// at most 32 bits, or a float.
+  Value element;
+  /// Whether the ops have the second form.
+  bool findsColumn = false;
+  /// Whether the first op has a bound.
+  bool isBounded = false;
+
+  /// The keys that are found.
+  int64_t count() const { return findsColumn ? 1 : ops.size(); }
+};
+
+/// The reductions of `group` from op `first` on that find largest elements, if
+/// it starts some.
+std::optional<LargestOfRow> findLargest(const RowGroup &group, size_t first);
+
+/// The input of reduction `op`, of the first form, that keys are less than;
+/// null if it has none.
+const RowOperand *findBound(const RowOp &op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_ROWS_LARGESTOFROW_H
