@@ -254,6 +254,7 @@ static DictionaryAttr getFieldsOfPacking(Attribute attribute) {
       .add("tile_rows", packing.getTileRows())
       .add("splits", packing.getSplits())
       .add("lane_words", packing.getLaneWords())
+      .add("bits", packing.getBits())
       .take();
 }
 

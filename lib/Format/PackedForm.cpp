@@ -6,6 +6,7 @@
 #include "Shares.h"
 #include "WindowScan.h"
 
+#include "nm/Format/QuantizedSquares.h"
 #include "nm/Format/SplitFloats.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ Status PanelPacking::verify(const Pattern &pattern) const {
                  " columns that is a multiple or a divisor of the block's " +
                  std::to_string(pattern.bn) + ", but got " +
                  std::to_string(panel)};
+  if (isQuantized())
+    return verifyQuantized(pattern);
   if (chunkColumns < 1 || panel % chunkColumns != 0)
     return Error{"expected the columns of a chunk to divide the panel's " +
                  std::to_string(panel) + ", but got " +
@@ -106,6 +109,28 @@ Status PanelPacking::verifyLaneWords(const Pattern &pattern) const {
   return Status::success();
 }
 
+Status PanelPacking::verifyQuantized(const Pattern &pattern) const {
+  if (bits != 4 && bits != 8)
+    return Error{"expected quantized values of 4 or 8 bits, but got " +
+                 std::to_string(bits)};
+  if (panel < kSquare || (panel & (panel - 1)) != 0)
+    return Error{
+        "expected panels of 16, 32, 64, ... columns for bits, but got " +
+        str()};
+  PanelPacking wanted{panel, indexBits, chunkRows};
+  wanted.bits = bits;
+  if ((chunkRows != kSquare && chunkRows != 2) || *this != wanted)
+    return Error{"expected chunk_rows of 2 or 16, and no chunk_columns, "
+                 "index_rows, col_info, tile_rows, splits or lane_words, for "
+                 "bits, but got " +
+                 str()};
+  if (chunkRows == 2 && pattern.keptRows() % 2 != 0)
+    return Error{"expected windows that keep an even number of rows for bits "
+                 "with chunk_rows = 2, but got " +
+                 pattern.str()};
+  return verifyIndexBits(pattern);
+}
+
 Status PanelPacking::verifyColInfo(const Pattern &pattern) const {
   if (colInfo < 0 || colInfo > kMaxBlock || colInfo % panel != 0)
     return Error{"expected col_info of at most " + std::to_string(kMaxBlock) +
@@ -143,10 +168,14 @@ std::string PanelPacking::str() const {
     text += ", tile_rows = " + std::to_string(tileRows);
   append("splits", splits);
   append("lane_words", laneWords);
+  if (isQuantized())
+    text += ", bits = " + std::to_string(bits);
   return text;
 }
 
 int64_t PanelPacking::windowStep(const Pattern &pattern) const {
+  if (isQuantized())
+    return squareWindows(pattern);
   if (tileRows != 0)
     return tileRows / std::gcd(tileRows, pattern.keptRows());
   return indexRows / std::gcd(indexRows, pattern.n);
@@ -257,8 +286,69 @@ static void unpackSplits(const uint16_t *packed, const PanelPacking &packing,
              });
 }
 
+/// Calls `fn(condensed, byte, shift)` for every value of some panels that is no
+/// padding: its number among the condensed ones, and where its lowest bit is.
+template <typename Fn>
+static void forEachQuantized(const Pattern &pattern,
+                             const PanelPacking &packing, int64_t k, int64_t n,
+                             PanelRange range, Fn fn) {
+  QuantizedSquares squares(packing, pattern);
+  int64_t rows = pattern.condensedRows(k), columns = pattern.paddedColumns(n);
+  auto [unused, count, bytes] = packing.valueShape(pattern, k, n);
+  int64_t perByte = squares.valuesOfByte();
+  for (int64_t p = range.first; p < range.end; ++p) {
+    int64_t inside = std::min(packing.panel, columns - p * packing.panel);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < inside; ++c) {
+        auto [square, value] = squares.offsetOf<int64_t>({r, c});
+        fn(r * columns + p * packing.panel + c,
+           (p * count + square) * bytes + value / perByte,
+           value % perByte * packing.bits);
+      }
+  }
+}
+
+/// What is added to a quantized value.
+static int64_t biasOf(const PanelPacking &packing) {
+  return int64_t(1) << (packing.bits - 1);
+}
+
+/// What fills up is zero.
+static void packQuantized(const CondensedView &from,
+                          const PanelPacking &packing, uint8_t *packed) {
+  auto *values = static_cast<const uint8_t *>(from.values);
+  int64_t bias = biasOf(packing), mask = 2 * bias - 1;
+  auto shape = packing.valueShape(from.pattern, from.k, from.n);
+  int64_t size = shape[1] * shape[2];
+  auto zeros =
+      static_cast<uint8_t>(packing.bits == 4 ? bias << 4 | bias : bias);
+  packPanels(packed, shape, shape[0], [&](PanelRange range) {
+    std::fill(packed + range.first * size, packed + range.end * size, zeros);
+    forEachQuantized(from.pattern, packing, from.k, from.n, range,
+                     [&](int64_t from, int64_t byte, int64_t shift) {
+                       int64_t kept = packed[byte] & ~(mask << shift),
+                               biased = (values[from] + bias) & mask;
+                       packed[byte] =
+                           static_cast<uint8_t>(kept | biased << shift);
+                     });
+  });
+}
+
+static void unpackQuantized(const uint8_t *packed, const PanelPacking &packing,
+                            const Pattern &pattern, int64_t k, int64_t n,
+                            uint8_t *values) {
+  int64_t bias = biasOf(packing);
+  forEachQuantized(pattern, packing, k, n, allPanels(pattern, packing, n),
+                   [&](int64_t to, int64_t byte, int64_t shift) {
+                     values[to] = static_cast<uint8_t>(
+                         (packed[byte] >> shift & (2 * bias - 1)) - bias);
+                   });
+}
+
 void nm::packValues(const CondensedView &from, const PanelPacking &packing,
                     void *packed) {
+  if (packing.isQuantized())
+    return packQuantized(from, packing, static_cast<uint8_t *>(packed));
   if (packing.splits > 1)
     return packSplits(from, packing, static_cast<uint16_t *>(packed));
   dispatchWord(from.type, [&](auto word) {
@@ -279,6 +369,9 @@ void nm::packValues(const CondensedView &from, const PanelPacking &packing,
 void nm::unpackValues(const void *packed, const PanelPacking &packing,
                       const Pattern &pattern, ElementType type, int64_t k,
                       int64_t n, void *values) {
+  if (packing.isQuantized())
+    return unpackQuantized(static_cast<const uint8_t *>(packed), packing,
+                           pattern, k, n, static_cast<uint8_t *>(values));
   if (packing.splits > 1)
     return unpackSplits(static_cast<const uint16_t *>(packed), packing, pattern,
                         k, n, static_cast<float *>(values));

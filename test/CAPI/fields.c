@@ -179,6 +179,7 @@ static const char *const kAttributes[] = {
     "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, splits = 3>",
     "#nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, "
     "lane_words = 3>",
+    "#nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>",
     "#nm.sparse_operand<wgmma>",
     "#nm.sparse_operand<mma, bits = 4>",
     "#nm.sparse_operand<wgmma_pairs, splits = 3>",

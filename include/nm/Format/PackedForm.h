@@ -58,6 +58,14 @@
 // group lane*L + u stands at place u*4 + lane; index rows stand likewise. Of L
 // = 3, the groups are in the order 0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11.
 //
+// Quantized weights of B = bits bits, 4 or 8, are bytes before. Of each the low
+// bits are stored, with 2^(B-1) added, so that none is negative, in the order
+// of mma.sync's fragments: squares of 16 kept rows of a panel, [panels x
+// squares x 2*P*B] bytes. QuantizedSquares.h has their places. V = 16 has
+// squares of rows as they follow one another, and V = 2 of two rows of each of
+// eight windows; the last windows are filled up to whole squares. Indices are
+// as of V = 1.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_FORMAT_PACKEDFORM_H
@@ -70,6 +78,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 namespace nm {
@@ -92,11 +101,15 @@ struct PanelPacking {
   /// L, the groups of four rows that a lane has side by side; 1 for rows in
   /// their order.
   int64_t laneWords = 1;
+  /// B, the bits of a quantized weight; 0 for weights as they are.
+  int64_t bits = 0;
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
   /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
   /// also that they are of whole panels, of bytes and shorter than a window;
-  /// of bitmaps, that D is whole windows of at most kMaxBits units.
+  /// of bitmaps, that D is whole windows of at most kMaxBits units; of
+  /// quantized weights, that P is a power of two and at least 16, V is 16, or 2
+  /// where windows keep an even number of rows, and there is nothing else.
   Status verify(const Pattern &pattern) const;
 
   /// The fields as #nm.packing has them: `panel = 32, index_bits = 5, ...`.
@@ -143,9 +156,29 @@ struct PanelPacking {
   }
   /// w' / V, the rows of chunks of weights with `units` unit rows.
   int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
+    if (isQuantized())
+      return (units + squareWindows(pattern) * pattern.n - 1) /
+             (squareWindows(pattern) * pattern.n) * squaresOfStep(pattern);
     if (tileRows != 0)
       return (units * pattern.bk + tileRows - 1) / tileRows * storedTileRows();
     return indexRowsOf(pattern, units) * indexRows * pattern.bk / chunkRows;
+  }
+  /// The elements of a row of chunks of one panel; bytes of quantized weights.
+  int64_t chunkRowElements() const {
+    return isQuantized() ? panel * kSquare * bits / 8 : panel * chunkRows;
+  }
+  bool isQuantized() const { return bits != 0; }
+  /// Rows and columns of a square of quantized weights, and the windows that V
+  /// = 2 takes two rows of each of.
+  static constexpr int64_t kSquare = 16, kRunWindows = 8;
+  /// The fewest windows that are whole squares, and their squares.
+  int64_t squareWindows(const Pattern &pattern) const {
+    return chunkRows == kSquare
+               ? kSquare / std::gcd(kSquare, pattern.keptRows())
+               : kRunWindows;
+  }
+  int64_t squaresOfStep(const Pattern &pattern) const {
+    return squareWindows(pattern) * pattern.keptRows() / kSquare;
   }
   /// H', the rows that a tile is filled up to.
   int64_t filledTileRows() const {
@@ -231,11 +264,11 @@ struct PanelPacking {
   int64_t panels(const Pattern &pattern, int64_t n) const {
     return (pattern.paddedColumns(n) + panel - 1) / panel;
   }
-  /// [panels, w'/V, P*V], in elements.
+  /// [panels, w'/V, P*V], in elements; of quantized weights, bytes of squares.
   std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
     return {panels(pattern, n), chunkRowsOf(pattern, pattern.unitRows(k)),
-            panel * chunkRows};
+            chunkRowElements()};
   }
   /// [panels, u', s], in bytes; with lists, those of whole tiles. The lists
   /// have the same shape.
@@ -259,7 +292,7 @@ struct PanelPacking {
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
            indexRows == other.indexRows && colInfo == other.colInfo &&
            tileRows == other.tileRows && splits == other.splits &&
-           laneWords == other.laneWords;
+           laneWords == other.laneWords && bits == other.bits;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
 
@@ -279,11 +312,12 @@ private:
   Status verifyTileRows(const Pattern &pattern) const;
   Status verifySplits() const;
   Status verifyLaneWords(const Pattern &pattern) const;
+  Status verifyQuantized(const Pattern &pattern) const;
 };
 
 /// Writes the packed values of `from` to `packed`, valueShape elements of
 /// storedType. `packing` must satisfy verify, and `from` be f32 if it has
-/// splits.
+/// splits, and bytes if it is quantized.
 void packValues(const CondensedView &from, const PanelPacking &packing,
                 void *packed);
 /// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits

@@ -5,12 +5,14 @@
 #include "BitmapStringsLoops.h"
 #include "ColInfoLoops.h"
 #include "EllLoops.h"
+#include "QuantizedLoops.h"
 #include "SparseOperandLoops.h"
 #include "UnstructuredLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 #include "nm/Format/BitmapStrings.h"
+#include "nm/Format/QuantizedSquares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -176,6 +178,8 @@ Value PanelAccess::rows() {
     return emitter.size(values, 0);
   Value stored = emitter.size(values, 1);
   ::nm::PanelPacking panel = packing.getPacking();
+  if (panel.isQuantized())
+    return emitter.mul(emitter.size(indices, 1), pattern.bk);
   if (panel.tileRows != 0)
     return emitter.mul(emitter.div(stored, panel.storedTileRows()),
                        panel.tileRows);
@@ -188,6 +192,15 @@ Value PanelAccess::value(Value row, Value column) {
   int64_t panel = packing.getPanel(), rows = packing.getChunkRows(),
           columns = packing.getChunkColumns();
   Value inPanel = emitter.rem(column, panel);
+  if (packing.getBits() != 0) {
+    ::nm::QuantizedSquares squares(packing.getPacking(), pattern);
+    auto [square, value] =
+        squares.offsetOf<EmittedIndex>({{&emitter, row}, {&emitter, inPanel}});
+    return loadQuantized(
+        emitter, values,
+        {emitter.div(column, panel), square.value, value.value},
+        packing.getBits());
+  }
   if (packing.getTileRows() != 0) {
     auto [line, place] = placeInTiles(emitter, packing.getPacking(),
                                       areBytes(values), row, inPanel);

@@ -5,12 +5,14 @@
 #include "EllLoops.h"
 #include "LoopWeightAccess.h"
 #include "Patterns.h"
+#include "QuantizedLoops.h"
 #include "SparseOperandLoops.h"
 #include "UnstructuredLoops.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 #include "nm/Format/BitmapStrings.h"
+#include "nm/Format/QuantizedSquares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -26,7 +28,10 @@ public:
         packing(cast<PackingAttr>(op.getPacking()).getPacking()) {}
 
   void emit() {
-    packing.tileRows != 0 ? packTiles() : packValues();
+    if (packing.isQuantized())
+      packQuantized();
+    else
+      packing.tileRows != 0 ? packTiles() : packValues();
     if (packing.hasLists())
       emitIndicesAndLists(emitter, op);
     else
@@ -49,6 +54,27 @@ private:
               emitter.add(emitter.mul(position[0], packing.panel), inPanel);
           Value element = emitter.loadOrZero(op.getValues(), {row, column});
           emitter.store(element, op.getPackedValues(), position);
+        });
+  }
+
+  /// Bytes, of each of which the values are packed, or the zeros that fill up.
+  void packQuantized() {
+    ::nm::QuantizedSquares squares(packing, pattern);
+    int64_t perByte = squares.valuesOfByte();
+    emitter.forEachTask(
+        emitter.sizes(op.getPackedValues()), [&](ValueRange position) {
+          SmallVector<Value> values;
+          for (int64_t i = 0; i < perByte; ++i) {
+            Value value = emitter.add(emitter.mul(position[2], perByte), i);
+            auto [row, inPanel] = squares.elementOf<EmittedIndex>(
+                {{&emitter, position[1]}, {&emitter, value}});
+            Value column = emitter.add(emitter.mul(position[0], packing.panel),
+                                       inPanel.value);
+            values.push_back(
+                emitter.loadOrZero(op.getValues(), {row.value, column}));
+          }
+          emitter.store(emitQuantizedByte(emitter, values, packing.bits),
+                        op.getPackedValues(), position);
         });
   }
 

@@ -2,6 +2,8 @@
 
 #include "SparseOperandLoops.h"
 
+#include "QuantizedLoops.h"
+
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/SplitFloatEmitter.h"
 
@@ -49,17 +51,7 @@ Value SparseOperandAccess::value(Value row, Value column) {
   SmallVector<Value> place = placeOf(row, column);
   if (!operand.isQuantized())
     return emitter.load(values, place);
-  Value position = place[2];
-  int64_t perByte = operand.valuesOfByte();
-  Value byte = emitter.toIndex(emitter.load(
-      values, {place[0], place[1], emitter.div(position, perByte)}));
-  Value shift = emitter.mul(emitter.rem(position, perByte), operand.storedBits);
-  Value field =
-      emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift);
-  Value biased = emitter.rem(field, 2 * operand.bias());
-  return arith::IndexCastOp::create(
-      emitter.builder, emitter.loc, emitter.builder.getI8Type(),
-      emitter.sub(biased, emitter.index(operand.bias())));
+  return loadQuantized(emitter, values, place, operand.storedBits);
 }
 
 Value SparseOperandAccess::kOf(Value row, Value column) {
@@ -256,17 +248,11 @@ void SparseOperandLoops::packSplits(ValueRange at) {
 /// The quantized values of the byte at `at`.
 Value SparseOperandLoops::packByte(ValueRange at) {
   int64_t perByte = operand.valuesOfByte();
-  Value byte;
-  for (int64_t i = 0; i < perByte; ++i) {
-    Value value = packValue(at, emitter.add(emitter.mul(at[2], perByte), i));
-    // Of a negative one the low bits are wanted, as an index without a sign.
-    Value biased = emitter.add(emitter.toIndex(value), operand.bias());
-    Value field = emitter.mul(emitter.rem(biased, 2 * operand.bias()),
-                              int64_t(1) << i * operand.storedBits);
-    byte = byte ? emitter.add(byte, field) : field;
-  }
-  return arith::IndexCastUIOp::create(emitter.builder, emitter.loc,
-                                      emitter.builder.getI8Type(), byte);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < perByte; ++i)
+    values.push_back(
+        packValue(at, emitter.add(emitter.mul(at[2], perByte), i)));
+  return emitQuantizedByte(emitter, values, operand.storedBits);
 }
 
 void SparseOperandLoops::packValues() {

@@ -8,6 +8,7 @@
 #include "nm/GPU/Stage/OperandDemands.h"
 #include "nm/GPU/Strategies/Warpgroup/WarpgroupRoles.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -71,6 +72,19 @@ StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {
   if (PackedFormAttrInterface form = op.getPackingAttr())
     return form.getStorageShape(pattern, shape.values[0], shape.values[1]);
   return shape;
+}
+
+SmallVector<int64_t> mlir::nm::getShapeOfScales(SpMMOp op,
+                                                const GpuTile &tile) {
+  int64_t group = op.getQuantizationAttr().getGroup();
+  return {int64_t(llvm::divideCeil(tile.k, group)), tile.n};
+}
+
+MemRefType mlir::nm::getPlainWorkgroupType(ArrayRef<int64_t> shape,
+                                           Type element) {
+  auto layout = StridedLayoutAttr::get(element.getContext(), /*offset=*/0,
+                                       computeStrides(shape));
+  return getWorkgroupType(shape, element, layout);
 }
 
 Value mlir::nm::castOpen(OpBuilder &builder, Location loc, Value operand,
@@ -190,9 +204,13 @@ SpMMOp OperandStaging::replace(Value group, ArrayRef<Value> operands,
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   stageStores(builder, staged);
+  SmallVector<Value> read =
+      llvm::filter_to_vector(operands.take_front(buffers), [](Value operand) {
+        return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+            cast<MemRefType>(operand.getType()));
+      });
   if (isa<scf::ForOp>(op->getParentOp()))
-    ReleaseOp::create(builder, op.getLoc(), SyncScope::Block,
-                      operands.take_front(buffers));
+    ReleaseOp::create(builder, op.getLoc(), SyncScope::Block, read);
   op.erase();
   return staged;
 }

@@ -27,6 +27,13 @@ LogicalResult verifyRowsOfA(SpMMOp op, const ::nm::GpuChip &chip);
 /// The shapes of the weights of a tile that is whole.
 StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);
 
+/// The shape of the scales of a tile of quantized weights, of its groups of k
+/// and its columns.
+SmallVector<int64_t> getShapeOfScales(SpMMOp op, const GpuTile &tile);
+
+/// A buffer in workgroup memory, row-major.
+MemRefType getPlainWorkgroupType(ArrayRef<int64_t> shape, Type element);
+
 /// `operand`, which stays where it is, in a type that says by its sizes what it
 /// has of a tile of shape `whole`, which staged operands have.
 Value castOpen(OpBuilder &builder, Location loc, Value operand,
@@ -112,8 +119,8 @@ protected:
   /// Replaces the op by the product of its staged tiles, `operands` in its
   /// order, behind the wait for `group`; without `asyncProxy`, what arrived
   /// there needs no fence before wgmma reads it. C leaves through the
-  /// schedule's store buffers. The next tile is copied over the first `buffers`
-  /// of the operands, once no one reads them.
+  /// schedule's store buffers. The next tile is copied over those of the first
+  /// `buffers` operands that are in workgroup memory, once no one reads them.
   SpMMOp replace(Value group, ArrayRef<Value> operands, size_t buffers,
                  bool asyncProxy = false);
 

@@ -48,7 +48,7 @@ func.func @many(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xi8>, %i: tensor
 
 // -----
 
-// REMARK: weights of 8 bits are dequantized before the product, at each call: strategy mma_sp expected scales of groups of 32, 64, 128 or 256 rows of k, or of all, for quantized weights, but got groups of 48
+// REMARK: weights of 8 bits are dequantized before the product, at each call: strategy mma_sync expected units of a multiple of 8 columns, but got 1; strategy mma_sp expected scales of groups of 32, 64, 128 or 256 rows of k, or of all, for quantized weights, but got groups of 48
 // CHECK-LABEL: func.func @group
 // CHECK: nm.spmm <2:4> schedule #nm.{{.*}} quantization <bits = 8, group = 48>
 func.func @group(%a: tensor<16x96xf16>, %v: tensor<48x64xi8>, %i: tensor<48x64xi8>, %s: tensor<2x64xf16>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
@@ -59,13 +59,25 @@ func.func @group(%a: tensor<16x96xf16>, %v: tensor<48x64xi8>, %i: tensor<48x64xi
 
 // -----
 
-// REMARK: strategy mma_sp expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 8:32, block = 1x32 may keep 4
+// Columns that share their rows are converted for mma.sync.
 // CHECK-LABEL: func.func @vectors
-// CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.{{.*}} quantization <bits = 4, group = 32>
+// CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.mma_sync<{{.*}}bits = 4, {{.*}}chunk_rows = {{2|16}}>> quantization <bits = 4, group = 32>
+// CHECK-SAME: weights stay in 4 bits, which registers convert
 func.func @vectors(%a: tensor<16x96xf16>, %v: tensor<24x64xi8>, %i: tensor<24x2xi8>, %s: tensor<3x64xf16>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %r = nm.spmm <8:32, block = 1x32> quantization <bits = 4, group = 32> ins(%a, %v, %i : tensor<16x96xf16>, tensor<24x64xi8>, tensor<24x2xi8>)
     scales(%s : tensor<3x64xf16>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %r : tensor<16x64xf32>
+}
+
+// -----
+
+// REMARK: weights of 8 bits are dequantized before the product, at each call: strategy mma_sync expected at most 64 rows of A for quantized weights, but got 128; strategy mma_sp expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 8:32, block = 1x32 may keep 4
+// CHECK-LABEL: func.func @many_of_vectors
+// CHECK: nm.spmm <8:32, block = 1x32> {{.*}}schedule #nm.{{.*}} quantization <bits = 8, group = 32>
+func.func @many_of_vectors(%a: tensor<128x96xf16>, %v: tensor<24x64xi8>, %i: tensor<24x2xi8>, %s: tensor<3x64xf16>, %c: tensor<128x64xf32>) -> tensor<128x64xf32> {
+  %r = nm.spmm <8:32, block = 1x32> quantization <bits = 8, group = 32> ins(%a, %v, %i : tensor<128x96xf16>, tensor<24x64xi8>, tensor<24x2xi8>)
+    scales(%s : tensor<3x64xf16>) outs(%c : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %r : tensor<128x64xf32>
 }
 
 // -----

@@ -7,9 +7,9 @@
 // CHECK: %[[FIRST:.*]] = memref.load %{{.*}} : memref<1x16xf16>
 // CHECK: %[[SECOND:.*]] = memref.load %{{.*}} : memref<1x16xf16>
 // CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x1x256xi8{{.*}}, vector<4xi8>
+// CHECK: %[[BOTH:.*]] = vector.broadcast %[[FIRST]] : f16 to vector<2xf16>
 // CHECK: llvm.inline_asm "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n" %{{.*}}, %c983055_i32, %c1677747200_i32, %c234_i32
 // CHECK: arith.subf %{{.*}}, %{{.*}} : vector<2xf16>
-// CHECK: %[[BOTH:.*]] = vector.broadcast %[[FIRST]] : f16 to vector<2xf16>
 // CHECK: arith.mulf %{{.*}}, %[[BOTH]] : vector<2xf16>
 // CHECK: llvm.inline_asm "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n" %{{.*}}, %c15728880_i32
 // CHECK: vector.fma %{{.*}} : vector<2xf16>
@@ -68,6 +68,25 @@ func.func @two_stages(%a: memref<64x128xf16>, %v: memref<4x2x256xi8>, %i: memref
     nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 4> schedule #nm.mma_sp<block = [64, 64, 128], warp = [64, 16], stages = 2, bits = 4> quantization <bits = 4, group = 128>
       ins(%a, %v, %i : memref<64x128xf16>, memref<4x2x256xi8>, memref<4x2x128xi8>)
       scales(%s : memref<1x64xf16>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// Of columns that share their rows, a lane's eight values of 16 kept rows are one
+// word for each 16 columns. The rows are of two windows, each of a group of its
+// own.
+// CHECK-LABEL: func.func @vectors
+// CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<1x1x256xi8{{.*}}, vector<8xi8>
+// CHECK-COUNT-4: memref.load %{{.*}} : memref<2x32xf16
+// CHECK: llvm.inline_asm "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n" %{{.*}}, %c983055_i32, %c1677747200_i32, %c234_i32
+// CHECK: arith.subf %{{.*}}, %{{.*}} : vector<2xf16>
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+func.func @vectors(%a: memref<16x64xf16>, %v: memref<1x1x256xi8>, %i: memref<1x16x1xi8>, %s: memref<2x32xf16>, %c: memref<16x32xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4> schedule #nm.mma_sync<block = [16, 32, 64], warp = [16, 32], bits = 4, packing = <panel = 32, index_bits = 8, chunk_rows = 16>> quantization <bits = 4, group = 32>
+      ins(%a, %v, %i : memref<16x64xf16>, memref<1x1x256xi8>, memref<1x16x1xi8>)
+      scales(%s : memref<2x32xf16>) outs(%c : memref<16x32xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }

@@ -187,7 +187,8 @@ Result<GpuSchedule> selectMmaSyncSchedule(const GpuProduct &product,
 /// power of two in a unit's columns that fits the block's, and in chunks, which
 /// lanes load to registers, where windows keep an even number of rows, tiles
 /// have a multiple of eight of them, and blocks have many rows; those of few
-/// want more of the weights in flight than registers hold.
+/// want more of the weights in flight than registers hold. Quantized weights,
+/// of `tile.bits`, have panels that fit the warp's columns, and squares.
 PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
                                   const GpuSchedule &tile);
 /// Whether the packing has such chunks.

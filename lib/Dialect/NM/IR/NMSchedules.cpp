@@ -93,6 +93,8 @@ void ParameterList::add(StringRef name, PackingAttr packing) {
     inner.add("splits", std::optional(packing.getSplits()));
   if (packing.getLaneWords() != 1)
     inner.add("lane_words", std::optional(packing.getLaneWords()));
+  if (packing.getBits() != 0)
+    inner.add("bits", std::optional(packing.getBits()));
   list.set(name, inner.take());
 }
 
@@ -299,7 +301,12 @@ MmaScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
                                       ? ::nm::SparseOperand::Order::WgmmaPairs
                                       : ::nm::SparseOperand::Order::Mma,
                                   getBits().value_or(0), /*splits=*/1);
-  return getFormWithLists(*this, pattern);
+  PackingAttr form = getFormWithLists(*this, pattern);
+  if (!form || !getBits())
+    return form;
+  ::nm::PanelPacking packing = form.getPacking();
+  packing.bits = *getBits();
+  return PackingAttr::get(getContext(), packing);
 }
 
 LogicalResult MmaScheduleAttr::verifyPattern(EmitError emitError,

@@ -1,5 +1,6 @@
 //===- PanelPackedForm.cpp - #nm.packing, weights in panels ---------------===//
 
+#include "Quantization.h"
 #include "StorageTiling.h"
 
 #include "nm/Format/PackedForm.h"
@@ -15,8 +16,8 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t chunkRows, int64_t chunkColumns,
                                   int64_t indexRows, int64_t colInfo,
                                   int64_t tileRows, int64_t splits,
-                                  int64_t laneWords) {
-  // (C1) to (C7); what depends on the pattern is checked where both meet.
+                                  int64_t laneWords, int64_t bits) {
+  // (C1) to (C8); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
@@ -42,7 +43,7 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (laneWords < 1 || laneWords > ::nm::kMaxBlock)
     return emitError() << "expected lane_words in 1.." << ::nm::kMaxBlock
                        << ", but got " << laneWords;
-  return success();
+  return bits == 0 ? success() : verifyQuantizedBits(emitError, bits);
 }
 
 LogicalResult
@@ -50,6 +51,10 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
                            const ::nm::Pattern &pattern, Type element) const {
   if (::nm::Status status = getPacking().verify(pattern); !status)
     return emitError() << status.error().message;
+  // (C8).
+  if (getBits() != 0 && element && !element.isSignlessInteger(8))
+    return emitError() << "expected quantized weights of i8 for " << getBits()
+                       << " bits, but got " << element;
   // (C6): before they are packed, and behind.
   if (getSplits() > 1) {
     if (!element || element.isF32() || element.isBF16())
@@ -90,7 +95,7 @@ StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
   });
   int64_t indexPanels = mapSize(
       panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
-  StorageShape shape{{panels, chunkRows, panel.panel * panel.chunkRows},
+  StorageShape shape{{panels, chunkRows, panel.chunkRowElements()},
                      {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
   if (panel.hasLists())
     shape.lists = shape.indices;
@@ -120,15 +125,18 @@ StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
   OpFoldResult zero = builder.getIndexAttr(0);
   StorageRegion region;
   region.values.append(panels);
-  if (panel.tileRows != 0)
+  if (panel.isQuantized())
+    region.values.append(
+        scale(k, panel.squareWindows(pattern) * pattern.windowRows(),
+              panel.squaresOfStep(pattern)));
+  else if (panel.tileRows != 0)
     region.values.append(
         scale(scale(k, pattern.windowRows(), pattern.keptRows()),
               panel.tileRows, panel.storedTileRows()));
   else
     region.values.append(
         scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
-  region.values.append(
-      {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
+  region.values.append({zero, builder.getIndexAttr(panel.chunkRowElements())});
   // The indices of a tile that has lists are filled up.
   if (int64_t ofTile = panel.panelsOfTile())
     panels = scale(panels, ofTile, ofTile);

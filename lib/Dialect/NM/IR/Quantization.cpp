@@ -41,6 +41,17 @@ QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // Verification
 //===----------------------------------------------------------------------===//
 
+/// The bits of quantized weights that registers convert, of a packed form; 0
+/// for others.
+static int64_t getStoredBits(PackedFormAttrInterface form) {
+  if (auto panels = dyn_cast<PackingAttr>(form))
+    return panels.getBits();
+  auto operand = dyn_cast<SparseOperandAttr>(form);
+  bool isOfMma =
+      operand && operand.getOrder() == ::nm::SparseOperand::Order::Mma;
+  return isOfMma ? operand.getBits() : 0;
+}
+
 /// (Q1): the types of A and the values, and their packed form.
 static LogicalResult verifyValues(SparseProductOpInterface op, int64_t bits) {
   Type a = op.getAType().getElementType(),
@@ -52,16 +63,12 @@ static LogicalResult verifyValues(SparseProductOpInterface op, int64_t bits) {
   if (!values.isSignlessInteger(8))
     return op->emitOpError()
            << "expected quantized values of i8, but got " << values;
-  if (!op.getPackingAttr())
-    return success();
-  auto form = dyn_cast<SparseOperandAttr>(op.getPackingAttr());
-  if (form && form.getOrder() == ::nm::SparseOperand::Order::Mma &&
-      form.getBits() == bits)
+  if (!op.getPackingAttr() || getStoredBits(op.getPackingAttr()) == bits)
     return success();
   return op->emitOpError()
          << "expected values of " << bits
-         << " bits to be condensed, or packed as "
-            "#nm.sparse_operand<mma> of so many bits, but got "
+         << " bits to be condensed, or packed as #nm.sparse_operand<mma> or "
+            "#nm.packing of so many bits, but got "
          << op.getPackingAttr();
 }
 
@@ -75,34 +82,44 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
   BlockTiling tiling = schedule.getTiling();
   if (tiling.bits != quantization.getBits())
     return op->emitOpError()
-           << "expected a schedule of strategy loops, or of mma_sp with bits = "
+           << "expected a schedule of strategy loops, or of mma_sp or mma_sync "
+              "with bits = "
            << quantization.getBits() << ", for quantized weights, but got "
            << schedule;
-  if (!tiling.hasBlock() || ShapedType::isDynamic(op.getStaticK()))
+  PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
+  if (!tiling.hasBlock() || !form || ShapedType::isDynamic(op.getStaticK()))
     return success();
   int64_t group = quantization.getGroup(), k = op.getStaticK(),
-          rows = tiling.blockK, slices = tiling.sliceK,
-          inSlice = llvm::alignTo(rows, slices * 64) / slices;
+          slices = tiling.sliceK,
+          rows = llvm::alignTo(tiling.blockK,
+                               slices * form.getRowStep(op.getPattern())),
+          inSlice = rows / slices;
+  // One mma.sp has rows of one group.
   constexpr int64_t kInstruction = 32;
-  if (group >= k || (group % kInstruction == 0 && rows % group == 0 &&
-                     (inSlice % group == 0 || group % inSlice == 0)))
+  int64_t least = isa<SparseOperandAttr>(form) ? kInstruction : 1;
+  if (group >= k ||
+      (group % least == 0 && tiling.blockK % group == 0 && rows % group == 0 &&
+       (inSlice % group == 0 || group % inSlice == 0)))
     return success();
   return op->emitOpError()
          << "expected a block's k to be a multiple of the group of " << group
-         << " rows that share a scale, a multiple of " << kInstruction
+         << " rows that share a scale, a multiple of " << least
          << ", and that of a slice a multiple or a divisor of it, but got "
-         << rows << " rows in " << slices << " slices";
+         << tiling.blockK << " rows in " << slices << " slices";
 }
 
 LogicalResult mlir::nm::verifyQuantization(SparseProductOpInterface op) {
   QuantizationAttr quantization = op.getQuantizationAttr();
-  auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
   if (!quantization) {
     if (op.getScales())
       return op->emitOpError() << "expected no scales of weights without a "
                                   "quantization, but got "
                                << op.getScales().getType();
-    if (!form || form.getBits() == 0)
+    PackedFormAttrInterface form = op.getPackingAttr();
+    auto operand = dyn_cast_if_present<SparseOperandAttr>(form);
+    auto panels = dyn_cast_if_present<PackingAttr>(form);
+    if ((!operand || operand.getBits() == 0) &&
+        (!panels || panels.getBits() == 0))
       return success();
     return op->emitOpError()
            << "expected a quantization for weights packed as " << form;

@@ -60,6 +60,10 @@ LogicalResult mlir::nm::verifyCopy(EmitError emitError, CopyKind copy,
 
 LogicalResult mlir::nm::verifyUnlistedPacking(EmitError emitError,
                                               PackingAttr packing) {
+  if (packing.getBits() != 0)
+    return emitError() << "expected a packing without bits, which follow from "
+                          "those of the schedule, but got "
+                       << packing;
   if (packing.getColInfo() == 0)
     return success();
   return emitError() << "expected a packing without col_info, which follows "

@@ -29,8 +29,8 @@ public:
 
   /// The values of register `number` of a lane, as floats.
   Value convert(ArrayRef<Value> words, int64_t number);
-  /// `pair` times element `row` of `scales`, as a word.
-  Value scale(Value pair, Value scales, int64_t row);
+  /// `pair` times `scales`, as a word.
+  Value scale(Value pair, Value scales);
 
 private:
   bool isF16() const { return type.getElementType().isF16(); }
@@ -141,26 +141,33 @@ Value PairEmitter::convert(ArrayRef<Value> words, int64_t number) {
                    : convertBytesBF16(word, shift);
 }
 
-Value PairEmitter::scale(Value pair, Value scales, int64_t row) {
-  OpBuilder &builder = emitter.builder;
-  Value both = vector::BroadcastOp::create(builder, emitter.loc, type,
-                                           emitter.extract(scales, row));
+Value PairEmitter::scale(Value pair, Value scales) {
   // Adding -0.0 leaves every product as it is, zeros of either sign included.
-  Value product =
-      isF16()
-          ? arith::MulFOp::create(builder, emitter.loc, pair, both).getResult()
-          : multiplyAdd(pair, both, splat(-0.0));
+  Value product = isF16() ? arith::MulFOp::create(emitter.builder, emitter.loc,
+                                                  pair, scales)
+                                .getResult()
+                          : multiplyAdd(pair, scales, splat(-0.0));
   return toWord(product);
+}
+
+RegisterScales mlir::nm::scaleRows(ThreadEmitter &emitter, Type type,
+                                   Value scales) {
+  RegisterScales result;
+  // Registers 0 and 2 are of the lane's first row, 1 and 3 of its second.
+  for (size_t number = 0; number < result.size(); ++number)
+    result[number] = vector::BroadcastOp::create(
+        emitter.builder, emitter.loc, VectorType::get(2, type),
+        emitter.extract(scales, int64_t(number) % 2));
+  return result;
 }
 
 SquareWords mlir::nm::dequantizeWords(ThreadEmitter &emitter, Type type,
                                       int64_t bits, ArrayRef<Value> words,
-                                      Value scales) {
+                                      const RegisterScales &scales) {
   PairEmitter pairs(emitter, type, bits);
   SquareWords result;
-  // Registers 0 and 2 are of the lane's first row, 1 and 3 of its second.
   for (size_t number = 0; number < result.size(); ++number)
-    result[number] = pairs.scale(pairs.convert(words, int64_t(number)), scales,
-                                 int64_t(number) % 2);
+    result[number] =
+        pairs.scale(pairs.convert(words, int64_t(number)), scales[number]);
   return result;
 }

@@ -7,12 +7,20 @@
 
 namespace mlir::nm {
 
+/// The scales of the pairs of weights that a lane's four registers of an
+/// instruction have.
+using RegisterScales = std::array<Value, 4>;
+
+/// Those of `scales`, two elements of `type`, which are of the first and of the
+/// second of the rows that the lane has.
+RegisterScales scaleRows(ThreadEmitter &emitter, Type type, Value scales);
+
 /// The words of f16 or bf16, `type`, of a lane's eight weights of an
 /// instruction, whose quantized values of `bits` bits are `words`, one or two
-/// i32, in the order of SparseOperand::slotOf. `scales`, two elements, are of
-/// the first and the second of the rows that the lane has.
+/// i32, in the order of SparseOperand::slotOf.
 SquareWords dequantizeWords(ThreadEmitter &emitter, Type type, int64_t bits,
-                            ArrayRef<Value> words, Value scales);
+                            ArrayRef<Value> words,
+                            const RegisterScales &scales);
 
 } // namespace mlir::nm
 

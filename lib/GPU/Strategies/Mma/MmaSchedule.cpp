@@ -105,6 +105,7 @@ public:
     return true;
   }
 
+  bool convertsWeights() const override { return true; }
   bool tellsLayoutsApart() const override { return true; }
   bool readsImages() const override { return true; }
   bool readsChannelsLast() const override { return true; }
@@ -135,8 +136,11 @@ private:
     SparseProductOpInterface op = request.op;
     ::nm::Pattern pattern = op.getPattern();
     GpuSchedule tile = chosen;
-    tile.blockK = std::min<int64_t>(
-        tile.blockK, llvm::alignTo(op.getStaticK(), pattern.windowRows()));
+    tile.bits = request.product.weightBits;
+    // Parts of a k that is shorter than a tile have tiles of that many rows.
+    if (tile.splitK == 1)
+      tile.blockK = std::min<int64_t>(
+          tile.blockK, llvm::alignTo(op.getStaticK(), pattern.windowRows()));
     chosen.packing = ::nm::chooseMmaSyncPacking(pattern, tile);
     return ::nm::Status::success();
   }
@@ -145,7 +149,11 @@ private:
                 ::nm::ScheduleFields &fields) const override {
     const ::nm::GpuProduct &product = request.product;
     const ::nm::Pattern &pattern = product.pattern;
-    int64_t step = fields.packing.windowStep(pattern) * pattern.windowRows();
+    // The schedule has no bits where the op's weights are dequantized before.
+    fields.bits = product.weightBits;
+    ::nm::PanelPacking packing = fields.packing;
+    packing.bits = fields.bits;
+    int64_t step = packing.windowStep(pattern) * pattern.windowRows();
     int64_t tileRows = countTileRows(fields, product.k, step);
     bool isTransposed = !product.isMMajor &&
                         !staysRowMajor(product.isMMajor, fields.pack, tileRows);

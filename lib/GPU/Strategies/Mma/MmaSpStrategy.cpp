@@ -159,8 +159,9 @@ SmallVector<Value> MmaSpExpansion::getWeights(ThreadEmitter &emitter,
     return SmallVector<Value>(words);
   int64_t metadata = blocks() * steps();
   Value scales = prefetched[metadata + block * scalesOfSlice() + scaleOf(half)];
-  SquareWords weights = dequantizeWords(emitter, types.element,
-                                        quantization.getBits(), words, scales);
+  SquareWords weights =
+      dequantizeWords(emitter, types.element, quantization.getBits(), words,
+                      scaleRows(emitter, types.element, scales));
   return SmallVector<Value>(weights.begin(), weights.end());
 }
 

@@ -149,9 +149,9 @@ WarpgroupExpansionOfMma::expand(OpBuilder &builder,
   Value a = getActivations(emitter, op);
   SmallVector<Value> result(sums);
   for (auto [half, stored] : llvm::zip(halves, values)) {
-    SquareWords weights =
-        dequantizeWords(emitter, types.element, quantization.getBits(), stored,
-                        scales[size_t(scaleOf(half))]);
+    SquareWords weights = dequantizeWords(
+        emitter, types.element, quantization.getBits(), stored,
+        scaleRows(emitter, types.element, scales[size_t(scaleOf(half))]));
     NVVM::WgmmaFenceAlignedOp::create(builder, loc);
     multiply(emitter, weights, advanceActivations(emitter, a, rowOf(half)),
              metadata[size_t(half.step)], half.number, result);

@@ -4,7 +4,10 @@
 #define NM_LIB_GPU_STRATEGIES_MMA_MMASYNCEXPANSION_H
 
 #include "GPU/Expand/WarpExpansion.h"
+#include "GPU/Strategies/Mma/DequantizeWords.h"
 #include "GPU/Strategies/Simt/KeptOrder.h"
+
+#include <map>
 
 namespace mlir::nm {
 
@@ -82,6 +85,17 @@ private:
                            RowOfStep &row, int64_t m) const;
   SmallVector<SquareWords> loadWeights(ThreadEmitter &emitter, Value elements,
                                        const MmaStep &step);
+  SmallVector<SquareWords> loadQuantized(ThreadEmitter &emitter, SpMMOp op,
+                                         const MmaStep &step);
+  std::optional<int64_t> numberOfGroup(int64_t square) const;
+  RegisterScales loadScales(ThreadEmitter &emitter, Value scales,
+                            int64_t square, int64_t column) const;
+  const RegisterScales &getScales(ThreadEmitter &emitter, Value scales,
+                                  int64_t square, int64_t column);
+  /// The rows of k of a tile that share a scale; a group may have more.
+  int64_t groupOfTile() const {
+    return std::min(quantization.getGroup(), tile.k);
+  }
   void multiplySquare(ThreadEmitter &emitter, const MmaStep &step, int64_t m,
                       const MmaStepOperands &operands,
                       MutableArrayRef<Value> sums);
@@ -96,16 +110,24 @@ private:
   bool isMMajor;
   ::nm::TileLayout orderOfA;
   ::nm::PanelPacking packing;
-  /// Columns of a panel, which have one unit.
+  /// How weights are stored; null for themselves.
+  QuantizationAttr quantization;
+  /// Columns of a panel, which have one unit, or of quantized weights two of 8
+  /// columns.
   int64_t panel;
   KeptOrder order;
   /// Whether lanes load their weights to registers.
   bool isInPlace;
-  /// The order of staged weights; none where lanes load them to registers.
+  /// The order of staged weights; none where lanes load them to registers, or
+  /// convert them.
   ::nm::TileLayout orderOfValues;
   /// Columns of the warp's that have one unit.
   int64_t unitColumns;
   bool areWeightsRows;
+
+  /// The scales that a tile's squares have taken so far, by what they depend on
+  /// along k, and by their column.
+  std::map<std::pair<int64_t, int64_t>, RegisterScales> takenScales;
 
   /// What `prefetch` made last to load single positions or chunks.
   SmallVector<Operation *> loadsAhead;

@@ -68,12 +68,12 @@ static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
 /// Rows of a row-major A up to which lanes gather its elements; more are
 /// transposed before.
 static constexpr int64_t kMaxRowMajorRows = 16;
-/// The longest tiles of those, registers of a thread beside its sums, and
-/// clocks that a warp's gather and product of a kept row takes a
-/// multiprocessor, a word of A and one of the weights (11.6 us in all for 8:32
-/// of 32 columns at 4096 x 11008).
-static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48,
-                         kWordsOfRow = 2;
+/// The longest tiles of those, and of quantized weights, which are fewer bytes,
+/// registers of a thread beside its sums, and clocks that a warp's gather and
+/// product of a kept row takes a multiprocessor, a word of A and one of the
+/// weights (11.6 us in all for 8:32 of 32 columns at 4096 x 11008).
+static constexpr int64_t kMaxStreamTileRows = 512, kMaxQuantizedTileRows = 1024,
+                         kStreamRegisters = 48, kWordsOfRow = 2;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -89,6 +89,17 @@ PanelPacking nm::chooseMmaSyncPacking(const Pattern &pattern,
   packing.indexBits = 8;
   // Of a slice.
   int64_t windows = ceilDiv(tile.blockK, pattern.windowRows() * tile.sliceK);
+  if (tile.bits != 0) {
+    packing.bits = tile.bits;
+    packing.panel = std::max(kMatrixSide, panelOf(pattern, tile.warpN));
+    packing.chunkRows = kMatrixSide;
+    windows = alignTo(windows, packing.squareWindows(pattern));
+    if (windows % kWindows == 0)
+      packing.chunkRows = 2;
+    // The schedule says how many there are.
+    packing.bits = 0;
+    return packing;
+  }
   int64_t power = pattern.n & -pattern.n;
   if (windows % kWindows == 0 && pattern.bk == 1 && power > 1 && !tile.pack &&
       tile.blockM >= kFewBlockRows) {
@@ -102,6 +113,42 @@ bool nm::hasMmaSyncFragments(const PanelPacking &packing) {
   return (packing.chunkRows == 2 || packing.chunkRows == 4) &&
          packing.chunkColumns == 1 && packing.indexRows <= 16 &&
          packing.indexRows % packing.chunkRows == 0;
+}
+
+/// Bytes of the scales that a tile of quantized weights has.
+static int64_t bytesOfScales(const GpuProduct &product,
+                             const GpuSchedule &tile) {
+  return product.weightBits == 0 ? 0
+                                 : ceilDiv(tile.blockK, product.scaleGroup) *
+                                       tile.blockN * kMmaBytes;
+}
+
+/// The clocks in which a multiprocessor's four schedulers issue what converts
+/// 16 x 16 quantized weights (DequantizeWords.cpp); 0 where they are not.
+static double convertedSquareClocks(const GpuProduct &product) {
+  constexpr int64_t kSchedulers = 4;
+  constexpr int64_t kOfFour = 13, kOfBytes = 14, kOfBytesBF16 = 44;
+  if (product.weightBits == 0)
+    return 0;
+  int64_t instructions = product.weightBits == 4             ? kOfFour
+                         : product.type == ElementType::BF16 ? kOfBytesBF16
+                                                             : kOfBytes;
+  return double(instructions) / kSchedulers;
+}
+
+/// Whether tiles start with groups of rows that share a scale, slices are of
+/// whole groups or parts of one, and squares of quantized weights are whole.
+static bool fitsGroups(const GpuProduct &product, const GpuSchedule &tile) {
+  if (product.weightBits == 0)
+    return true;
+  PanelPacking packing = tile.packing;
+  packing.bits = product.weightBits;
+  int64_t group = product.scaleGroup, slice = tile.blockK / tile.sliceK,
+          step = packing.windowStep(product.pattern) *
+                 product.pattern.windowRows();
+  return slice % step == 0 &&
+         (group >= product.k || (tile.blockK % group == 0 &&
+                                 (slice % group == 0 || group % slice == 0)));
 }
 
 namespace {
@@ -123,10 +170,12 @@ public:
   }
 
   int64_t sharedBytes() const override {
-    int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kMmaBytes;
+    int64_t weights =
+        isInPlace() ? 0 : kept * tile.blockN * product.bitsOfWeight() / 8;
     return tile.stages *
            (countBufferBytes(stagedRows * tile.blockM * kMmaBytes) +
-            countBufferBytes(weights));
+            countBufferBytes(weights) +
+            countBufferBytes(bytesOfScales(product, tile)));
   }
   int64_t residentBlocks() const override;
   double microseconds() const override {
@@ -164,7 +213,13 @@ private:
     return double(kMmaBytes) * double(stagedRows * tile.blockM);
   }
   double bytesOfWeights() const {
-    return double(kMmaBytes) * double(kept * tile.blockN);
+    return double(product.bitsOfWeight() * kept * tile.blockN) / 8 +
+           double(bytesOfScales(product, tile));
+  }
+  /// The clocks in which a tile's weights are converted.
+  double convertClocks() const {
+    return double(warps() * squares() * tile.warpN / kMatrixSide) *
+           convertedSquareClocks(product);
   }
   double tileClocks(int64_t blocks) const override;
 
@@ -198,10 +253,12 @@ double Estimate::multiplyClocks() const {
 }
 
 double Estimate::sharedClocks() const {
-  int64_t units = std::max<int64_t>(1, tile.warpN / tile.packing.panel);
-  double loads =
-      double((units * tile.warpM + tile.warpN) / kMatrixSide * kMatricesBytes) /
-      chip.rates.shared;
+  int64_t units = std::max<int64_t>(
+      1, tile.warpN / std::min(tile.packing.panel, product.pattern.bn));
+  double matrices = double(units * tile.warpM) +
+                    double(tile.warpN * product.bitsOfWeight()) / 16;
+  double loads = matrices / double(kMatrixSide) * double(kMatricesBytes) /
+                 chip.rates.shared;
   double copied = bytesOfA() * double(isByElements() ? kElementsOfWord : 1) +
                   (isInPlace() ? 0 : bytesOfWeights());
   return double(warps() * squares()) * loads + copied / chip.rates.shared;
@@ -259,7 +316,8 @@ double Estimate::tileClocks(int64_t blocks) const {
   // Blocks hide each other's waits, as do a scheduler's warps.
   double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
   double waits = chip.rates.barrier + kNotHidden * std::min(multiply, shared);
-  return double(blocks) * bound + 2 * waits / warpsOfScheduler;
+  return double(blocks) * (bound + convertClocks()) +
+         2 * waits / warpsOfScheduler;
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,7 +386,10 @@ void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
   const Pattern &pattern = product.pattern;
   GpuSchedule tile = shape.makeSchedule(SourceKind::MmaGathered,
                                         windows * pattern.windowRows());
+  tile.bits = product.weightBits;
   tile.packing = chooseMmaSyncPacking(pattern, tile);
+  if (!fitsGroups(product, tile))
+    return;
   setFloorsOf(tile);
   PanelPacking lists;
   lists.panel = tile.packing.panel;
@@ -336,7 +397,7 @@ void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
   // Panels that are narrower than a unit make it a unit of their columns.
   Pattern narrowed = pattern;
   narrowed.bn = std::min(narrowed.bn, lists.panel);
-  bool canPack = bool(lists.verify(narrowed));
+  bool canPack = product.weightBits == 0 && bool(lists.verify(narrowed));
   for (bool packs : {false, true}) {
     if (packs ? product.rowPacking == RowPacking::Never || !canPack
               : product.rowPacking == RowPacking::Always)
@@ -382,8 +443,11 @@ void Search::setFloorsOf(GpuSchedule &tile) const {
   const Pattern &pattern = product.pattern;
   double kept = double(pattern.condensedRows(product.k)), n = double(product.n);
   // Weights, and an index of a byte for each unit.
-  double weightBytes =
-      kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
+  double weightBytes = double(product.bitsOfWeight()) / 8 * kept * n +
+                       kept / double(pattern.bk) * n / double(pattern.bn);
+  if (product.weightBits != 0)
+    weightBytes +=
+        kMmaBytes * n * double(ceilDiv(product.k, product.scaleGroup));
   setLeastTimes(product, chip, chip.rates.mma, kept, weightBytes, tile);
 }
 
@@ -398,17 +462,24 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   MmaTileShape shape{kMatrixSide, columns, kMatrixSide, columns};
   GpuSchedule tile = shape.makeSchedule(SourceKind::MmaGathered, rows);
   tile.sliceK = slices;
+  tile.bits = product.weightBits;
   tile.packing = chooseMmaSyncPacking(pattern, tile);
+  if (!fitsGroups(product, tile))
+    return std::nullopt;
   setFloorsOf(tile);
   int64_t kept = slices * windows * pattern.keptRows();
-  int64_t units = columns / std::min(columns, tile.packing.panel);
+  int64_t units = columns / std::min({columns, tile.packing.panel, pattern.bn});
   StreamTile parts;
   parts.activationBytes = kMatrixSide * rows * kMmaBytes;
-  parts.valueBytes = kept * columns * kMmaBytes;
-  parts.indexBytes = kept / pattern.bk * units;
+  parts.valueBytes = kept * columns * product.bitsOfWeight() / 8;
+  parts.copiedIndexBytes = bytesOfScales(product, tile);
+  parts.indexBytes = kept / pattern.bk * units + parts.copiedIndexBytes;
   parts.registers = shape.sumsOfThread() + kStreamRegisters;
-  parts.clocks = double(kWordsOfRow * kMatrixSide * slices * units) *
-                 double(ceilDiv(windows * pattern.keptRows(), kMatrixSide));
+  parts.clocks =
+      double(slices) *
+      double(ceilDiv(windows * pattern.keptRows(), kMatrixSide)) *
+      (double(kWordsOfRow * kMatrixSide * units) +
+       double(columns / kMatrixSide) * convertedSquareClocks(product));
   if (windows * pattern.keptRows() % kMatrixSide != 0)
     parts.waits = kTileBarrier;
   if (!shape.hasRegisters(pattern.condensedRows(product.k)))
@@ -423,15 +494,38 @@ std::optional<GpuSchedule> Search::runStream() const {
   std::optional<GpuSchedule> best;
   for (int64_t slices : {8, 4, 2, 1})
     for (int64_t windows : {1, 2, 4, 8}) {
-      int64_t rows = slices * windows * product.pattern.windowRows();
+      int64_t rows = slices * windows * product.pattern.windowRows(),
+              most = product.weightBits == 0 ? kMaxStreamTileRows
+                                             : kMaxQuantizedTileRows;
       // One tile may be longer than k, not more of them.
-      if (rows > kMaxStreamTileRows && slices * windows > 1)
+      if (rows > most && slices * windows > 1)
         continue;
       std::optional<GpuSchedule> found = streamTile(slices, windows);
       if (found && (!best || found->microseconds < best->microseconds))
         best = found;
     }
   return best;
+}
+
+/// Rows of A up to which quantized weights are converted in registers; for
+/// more, a kernel that does so before is a small part of the product.
+static constexpr int64_t kMostQuantizedRows = 64;
+
+/// Why it does not have quantized weights of the product, if so.
+static std::optional<std::string> whyNotQuantized(const GpuProduct &product) {
+  const Pattern &pattern = product.pattern;
+  if (product.hasImage)
+    return "activations in memory for quantized weights, but got an image";
+  if (product.rows() > kMostQuantizedRows)
+    return "at most " + std::to_string(kMostQuantizedRows) +
+           " rows of A for quantized weights, but got " +
+           std::to_string(product.rows());
+  if (pattern.keptRows() % 2 != 0 ||
+      (pattern.bn != kMatrixSide / 2 && pattern.bn % kMatrixSide != 0))
+    return "windows that keep an even number of rows, in units of 8 or a "
+           "multiple of 16 columns, for quantized weights, but got " +
+           pattern.str();
+  return std::nullopt;
 }
 
 /// Why the strategy does not have the product, if so.
@@ -444,6 +538,9 @@ static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.pattern.bn % 8 != 0)
     return "units of a multiple of 8 columns, but got " +
            std::to_string(product.pattern.bn);
+  if (product.weightBits != 0)
+    if (std::optional<std::string> reason = whyNotQuantized(product))
+      return reason;
   if (!product.isMMajor && product.rows() > kMaxRowMajorRows)
     return "activations whose m are contiguous, or at most " +
            std::to_string(kMaxRowMajorRows) + " rows of them, but got " +

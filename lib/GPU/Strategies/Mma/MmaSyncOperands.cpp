@@ -105,12 +105,37 @@ static LogicalResult verifyTypes(SpMMOp op) {
          << element;
 }
 
+/// Checks the packed form of quantized weights, whose squares take rows in the
+/// order that KeptOrder has for so many windows.
+static LogicalResult verifyQuantizedForm(SpMMOp op, const GpuTile &tile) {
+  PackingAttr packing = op.getPanelPacking();
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  int64_t panel = packing.getPanel(),
+          windows = tile.k / pattern.windowRows() / tile.sliceK,
+          rows = windows % kWindows == 0 ? 2 : kSquare;
+  if (packing.getIndexBits() == 8 && packing.getChunkRows() == rows &&
+      pattern.keptRows() % 2 == 0 && pattern.bn % kMatrix == 0 &&
+      panel <= std::max(pattern.bn, kSquare) && tile.warpN % panel == 0)
+    return success();
+  return op.emitOpError()
+         << "expected packing with index_bits = 8, chunk_rows = " << rows
+         << " for slices of " << windows
+         << " windows that keep an even number of rows, and panels of 16, 32, "
+            "64, ... columns of one unit, or two of 8 columns, that divide a "
+            "warp's "
+         << tile.warpN
+         << ", for quantized weights in strategy mma_sync, but got " << packing
+         << " of " << op.getPatternAttr();
+}
+
 static LogicalResult verifyForm(SpMMOp op, const GpuTile &tile) {
   PackingAttr packing = op.getPanelPacking();
   int64_t units = op.getPattern().getPattern().bn;
   if (!packing)
     return op.emitOpError()
            << "expected weights packed in panels for strategy mma_sync";
+  if (packing.getBits() != 0)
+    return verifyQuantizedForm(op, tile);
   bool isInPlace = readsWeightsInPlace(packing);
   if (packing.getIndexBits() != 8 ||
       (!packing.getPacking().isRowWise() && !isInPlace) ||

@@ -27,11 +27,14 @@ private:
 
   MemRefType getBufferType(ArrayRef<int64_t> shape, int64_t windowRows = 1) {
     return getWorkgroupType(
-        shape, getElement(),
+        shape, getElementTypeOrSelf(op.getA()),
         getMatrixLayout(op.getContext(), shape, windowRows));
   }
   MemRefType typeOfA();
   MemRefType typeOfValues();
+  MemRefType typeOfQuantized();
+  MemRefType typeOfScales();
+  bool isQuantized() { return bool(op.getQuantizationAttr()); }
   int64_t countWindows() {
     return tile.k / op.getPattern().getPattern().windowRows();
   }
@@ -75,13 +78,26 @@ MemRefType Staging::typeOfValues() {
   return getBufferType(shape, sharesLines() ? kept & -kept : 1);
 }
 
+/// Quantized values, of which lanes load words side by side.
+MemRefType Staging::typeOfQuantized() {
+  return getPlainWorkgroupType(getWeights().values, builder.getI8Type());
+}
+
+/// The scales of a tile's groups of k, and columns.
+MemRefType Staging::typeOfScales() {
+  return getPlainWorkgroupType(getShapeOfScales(op, tile),
+                               getElementTypeOrSelf(op.getScales()));
+}
+
 LogicalResult Staging::verify(const ::nm::GpuChip &) {
   return failed(verifyMmaSyncTile(op, tile)) ? failure() : takeRows();
 }
 
 OperandStaging::Buffers Staging::listBuffers() {
   Buffers buffers = {countRows(), tile.m, {typeOfA()}};
-  if (!readsInPlace())
+  if (isQuantized())
+    buffers.ofStage.append({typeOfQuantized(), typeOfScales()});
+  else if (!readsInPlace())
     buffers.ofStage.push_back(typeOfValues());
   return buffers;
 }
@@ -91,13 +107,18 @@ void Staging::emit() {
   Value a =
       copyToNew(op.getA(), typeOfA(), !op.getTransposeA() && !isRowMajor, rows);
   StorageShape weights = getWeights();
-  Value values = readsInPlace()
-                     ? castOpen(builder, loc, op.getValues(), weights.values)
-                     : copyToNew(op.getValues(), typeOfValues());
+  Value values =
+      readsInPlace()
+          ? castOpen(builder, loc, op.getValues(), weights.values)
+          : copyToNew(op.getValues(),
+                      isQuantized() ? typeOfQuantized() : typeOfValues());
   SmallVector<Value> operands = {
-      a, values, castOpen(builder, loc, op.getIndices(), weights.indices),
-      castOutput(builder, op, tile)};
-  size_t buffers = readsInPlace() ? 1 : 2;
+      a, values, castOpen(builder, loc, op.getIndices(), weights.indices)};
+  // Fewer at the end of k and n.
+  if (isQuantized())
+    operands.push_back(copyToNew(op.getScales(), typeOfScales()));
+  size_t buffers = operands.size();
+  operands.push_back(castOutput(builder, op, tile));
   replaceListed(finish(), operands, buffers, /*isMMajor=*/!isRowMajor);
 }
 

@@ -5,7 +5,8 @@
 // side by side: the weights' kept rows as they are, and of A's tile, for each
 // unit of weights, the rows that its indices name. Each lane names one row, so
 // that the gather costs no more than a dense operand. Of a row-major A, which
-// has few rows, lanes load single elements: see MmaSyncGather.cpp.
+// has few rows, lanes load single elements: see MmaSyncGather.cpp. Quantized
+// weights lanes load as they are, and convert: see MmaSyncQuantized.cpp.
 //
 // The 16 rows of a product are columns of the weights where C is transposed,
 // and rows of A where it is not, so that a lane's sums are neighbours in C. Of
@@ -15,18 +16,21 @@
 
 #include "GPU/Strategies/Mma/MmaSyncExpansion.h"
 
+#include "GPU/Stage/StagedOperands.h"
+
 #include "nm/GPU/Strategies/Mma/MmaSyncOperands.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
 /// The order of weights that are staged; none where lanes load them to
-/// registers.
+/// registers, or convert them.
 static ::nm::TileLayout getOrderOfValues(SpMMOp op) {
-  if (readsWeightsInPlace(op.getPanelPacking()))
+  if (readsWeightsInPlace(op.getPanelPacking()) || op.getQuantizationAttr())
     return {};
   return *getMatrixOrder(cast<MemRefType>(op.getValues().getType()));
 }
@@ -38,13 +42,14 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
       isMMajor(op.getTransposeA()),
       orderOfA(*getMatrixOrder(cast<MemRefType>(op.getA().getType()))),
-      packing(op.getPanelPacking().getPacking()), panel(packing.panel),
+      packing(op.getPanelPacking().getPacking()),
+      quantization(op.getQuantizationAttr()), panel(packing.panel),
       order(pattern,
             cast<MemRefType>(op.getA().getType()).getDimSize(op.getKDimOfA()) /
                 pattern.windowRows() / tile.sliceK),
       isInPlace(readsWeightsInPlace(op.getPanelPacking())),
       orderOfValues(getOrderOfValues(op)),
-      unitColumns(std::min(panel, tile.warpN)),
+      unitColumns(std::min({panel, pattern.bn, tile.warpN})),
       areWeightsRows(op.getTransposeC() && unitColumns % kSquareSide == 0) {}
 
 SmallVector<MmaStep> MmaSyncExpansion::getSteps() const {
@@ -131,8 +136,9 @@ MmaSyncExpansion::Loader::loadWeights(const MmaStep &step) {
   bool sharesSquare = step.unit * expansion.unitColumns % kSquareSide != 0;
   if (sharesSquare)
     return ofSquare;
-  ofSquare = expansion.isInPlace
-                 ? expansion.takeWeights(emitter, chunks, step)
+  ofSquare = expansion.isInPlace ? expansion.takeWeights(emitter, chunks, step)
+             : expansion.quantization
+                 ? expansion.loadQuantized(emitter, op, step)
                  : expansion.loadWeights(emitter, weights, step);
   for (SquareWords &words : ofSquare)
     clearRows(emitter, *expansion.lane, expansion.roleOfWeights(),
@@ -221,12 +227,15 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
                 emitter,
                 op,
                 flattenBuffer(emitter, op.getA()),
-                isInPlace ? Value() : flattenBuffer(emitter, op.getValues()),
+                isInPlace || quantization
+                    ? Value()
+                    : flattenBuffer(emitter, op.getValues()),
                 SmallVector<Value>(
                     ArrayRef<Value>(prefetched).drop_front(countPositions())),
                 {},
                 {}};
   copyAddresses.clear();
+  takenScales.clear();
   SmallVector<Value> sums(carried.take_front(countSums()));
   SmallVector<MmaStep> steps = getSteps();
   MmaStep step = steps.back();
@@ -276,7 +285,7 @@ void MmaSyncExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
 //===----------------------------------------------------------------------===//
 
 /// Whether the tiles have the order of words that ldmatrix reads without
-/// conflicts.
+/// conflicts, and quantized weights and their scales are row-major.
 static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
   auto isStaged = [&](Value operand, int64_t columns) {
     auto type = cast<MemRefType>(operand.getType());
@@ -284,10 +293,20 @@ static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
            type.getShape().back() == columns && columns % kMatrixSide == 0 &&
            getMatrixOrder(type);
   };
+  auto isPlain = [](Value operand, ArrayRef<int64_t> shape) {
+    auto type = cast<MemRefType>(operand.getType());
+    return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) &&
+           type.getShape() == shape &&
+           type.getStridesAndOffset().first == computeStrides(shape);
+  };
   PackingAttr packing = op.getPanelPacking();
-  if (isStaged(op.getA(), op.getTransposeA() ? tile.m : tile.k) &&
-      (readsWeightsInPlace(packing) ||
-       isStaged(op.getValues(), packing.getPanel())))
+  bool areWeights =
+      op.getQuantizationAttr()
+          ? isPlain(op.getValues(), getWeightShape(op, tile).values) &&
+                isPlain(op.getScales(), getShapeOfScales(op, tile))
+          : readsWeightsInPlace(packing) ||
+                isStaged(op.getValues(), packing.getPanel());
+  if (isStaged(op.getA(), op.getTransposeA() ? tile.m : tile.k) && areWeights)
     return success();
   return op.emitOpError() << "expected swizzled operands in workgroup memory, "
                              "as nm-stage-shared-memory makes them";

@@ -72,10 +72,13 @@ SmallVector<Value> MmaSyncExpansion::loadPositions(ThreadEmitter &emitter,
                              emitter.div(row.number, pattern.bk));
     // A partial tile lacks windows, of which A's rows are zeros.
     unit = clampToDim(emitter, indices, 1, emitter.toIndex(unit), units);
-    positions.push_back(
-        memref::LoadOp::create(emitter.builder, emitter.loc, indices,
-                               ValueRange{findPanel(emitter, indices, column),
-                                          unit, emitter.index(0)}));
+    Value ofPanel = emitter.index(0);
+    if (panel > pattern.bn)
+      ofPanel =
+          emitter.toIndex(emitter.div(emitter.rem(column, panel), pattern.bn));
+    positions.push_back(memref::LoadOp::create(
+        emitter.builder, emitter.loc, indices,
+        ValueRange{findPanel(emitter, indices, column), unit, ofPanel}));
   }
   return positions;
 }

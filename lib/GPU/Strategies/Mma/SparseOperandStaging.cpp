@@ -7,7 +7,6 @@
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -29,24 +28,15 @@ private:
   LogicalResult verifyBulkCopies();
   MemRefType typeOfA() { return getActivationBuffer(op, tile); }
   MemRefType typeOfValues() {
-    return getBuffer(getWeights().values, getElement());
+    return getPlainWorkgroupType(getWeights().values, getElement());
   }
   MemRefType typeOfMetadata() {
-    return getBuffer(getWeights().indices, builder.getI8Type());
+    return getPlainWorkgroupType(getWeights().indices, builder.getI8Type());
   }
   bool stagesScales() { return options.hasMetadata && op.getScales(); }
-  /// The scales that a tile has: of its groups of k, and its columns.
-  SmallVector<int64_t> shapeOfScales() {
-    int64_t group = op.getQuantizationAttr().getGroup();
-    return {int64_t(llvm::divideCeil(tile.k, group)), tile.n};
-  }
   MemRefType typeOfScales() {
-    return getBuffer(shapeOfScales(), getElementTypeOrSelf(op.getScales()));
-  }
-  MemRefType getBuffer(ArrayRef<int64_t> shape, Type element) {
-    auto layout = StridedLayoutAttr::get(builder.getContext(), /*offset=*/0,
-                                         computeStrides(shape));
-    return getWorkgroupType(shape, element, layout);
+    return getPlainWorkgroupType(getShapeOfScales(op, tile),
+                                 getElementTypeOrSelf(op.getScales()));
   }
 
   Value toWholeSteps(Value weights);
@@ -134,9 +124,9 @@ void Staging::emit() {
   SmallVector<Value> operands = {a, values, indices};
   // Fewer at the end of k and n.
   if (Value scales = op.getScales())
-    operands.push_back(stagesScales()
-                           ? copyToNew(scales, typeOfScales())
-                           : castOpen(builder, loc, scales, shapeOfScales()));
+    operands.push_back(stagesScales() ? copyToNew(scales, typeOfScales())
+                                      : castOpen(builder, loc, scales,
+                                                 getShapeOfScales(op, tile)));
   size_t buffers = (options.hasMetadata ? 3 : 2) + size_t(stagesScales());
   operands.push_back(castOutput(builder, op, tile));
   // Bulk copies write through wgmma's own proxy.

@@ -89,3 +89,17 @@ func.func @large(%a: memref<256x256xf16>, %v: memref<4x128x32xf16>, %i: memref<4
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Slices of eight windows take two rows of each.
+func.func @quantized(%a: memref<256x16xf16>, %v: memref<1x4x256xi8>, %i: memref<1x64x1xi8>, %s: memref<2x32xf16>, %c: memref<16x32xf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected packing with index_bits = 8, chunk_rows = 2 for slices of 8 windows that keep an even number of rows, and panels of 16, 32, 64, ... columns of one unit, or two of 8 columns, that divide a warp's 32, for quantized weights in strategy mma_sync, but got #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>}}
+    nm.spmm <8:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>
+      schedule #nm.mma_sync<block = [16, 32, 256], warp = [16, 32], bits = 4, packing = <panel = 32, index_bits = 8, chunk_rows = 16>> quantization <bits = 4, group = 128>
+      ins(%a, %v, %i : memref<256x16xf16>, memref<1x4x256xi8>, memref<1x64x1xi8>)
+      scales(%s : memref<2x32xf16>) outs(%c : memref<16x32xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

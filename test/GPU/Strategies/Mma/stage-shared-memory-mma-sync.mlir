@@ -118,3 +118,23 @@ func.func @odd_windows(%a: memref<192x32xbf16>, %v: memref<8x96x16xbf16>, %i: me
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Quantized weights lie as they are, and their scales beside them.
+// CHECK-LABEL: func.func @quantized
+// CHECK-SAME: %[[A:[^:]*]]: memref<16x256xf16>, %[[V:[^:]*]]: memref<1x4x256xi8>, %[[I:[^:]*]]: memref<1x64x1xi8>, %[[S:[^:]*]]: memref<2x32xf16>
+// CHECK: nm.copy <direct> %[[V]] to %[[VS:[^ ]*]] : memref<1x4x256xi8> to memref<1x4x256xi8, strided<[1024, 256, 1]>, #gpu.address_space<workgroup>>
+// CHECK: nm.copy <direct> %[[S]] to %[[SS:[^ ]*]] : memref<2x32xf16> to memref<2x32xf16, strided<[32, 1]>, #gpu.address_space<workgroup>>
+// CHECK: nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>
+// CHECK-SAME: ins(%{{.*}}, %[[VS]], %[[I]]
+// CHECK-SAME: scales(%[[SS]]
+func.func @quantized(%a: memref<16x256xf16>, %v: memref<1x4x256xi8>, %i: memref<1x64x1xi8>, %s: memref<2x32xf16>, %c: memref<16x32xf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>
+      schedule #nm.mma_sync<block = [16, 32, 256], warp = [16, 32], slice_k = 4, bits = 4, packing = <panel = 32, index_bits = 8, chunk_rows = 16>> quantization <bits = 4, group = 128>
+      ins(%a, %v, %i : memref<16x256xf16>, memref<1x4x256xi8>, memref<1x64x1xi8>)
+      scales(%s : memref<2x32xf16>) outs(%c : memref<16x32xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

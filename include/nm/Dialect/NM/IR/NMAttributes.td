@@ -141,6 +141,15 @@ def NM_PackingAttr
     threads take at a time stands side by side: of L = 3, groups 0, 3, 6, 9, then
     1, 4, 7, 10, then 2, 5, 8, 11. Index rows, of four rows each, stand likewise.
 
+    With `bits` of 4 or 8, values are quantized (`#nm.quantization`), so many bits
+    each, with 2^(bits-1) added so that none is negative, for strategy mma_sync.
+    A panel has a square for each 16 kept rows, `[⌈ñ/panel⌉ × w'/16 ×
+    2·panel·bits]` bytes, in which the values of a lane's fragments of mma.sync
+    (PTX ISA, "Matrix Fragments for mma.m16n8k16") stand side by side. `chunk_rows
+    = 16` has squares of rows that follow one another, and `chunk_rows = 2` of two
+    rows of each of eight windows; w' is w, rounded up to windows that are whole
+    squares. include/nm/Format/QuantizedSquares.h has the layout to the bit.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1; or index_bits is 0, M
@@ -157,6 +166,10 @@ def NM_PackingAttr
       weights are f32 before they are packed and bf16 behind.
     * (C7) 1 ≤ lane_words ≤ 65536; with more than 1, bk = 1, index_rows = 4, and
       tile_rows is a multiple of 16·lane_words.
+    * (C8) `bits` is 4 or 8, or left out. With it, values are i8, panel is a power
+      of two and at least 16, chunk_rows is 16, or 2 where N·bk is even, and
+      chunk_columns, index_rows, col_info, tile_rows, splits and lane_words are
+      left out; (C3) does not hold for chunk_rows.
 
     ```mlir
     #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
@@ -166,6 +179,7 @@ def NM_PackingAttr
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
     #nm.packing<panel = 32, index_bits = 0, chunk_rows = 8, index_rows = 32>
+    #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, bits = 4>
     ```
   }];
   let parameters = (ins
@@ -176,14 +190,16 @@ def NM_PackingAttr
     DefaultValuedParameter<"int64_t", "0">:$col_info,
     DefaultValuedParameter<"int64_t", "0">:$tile_rows,
     DefaultValuedParameter<"int64_t", "1">:$splits,
-    DefaultValuedParameter<"int64_t", "1">:$lane_words);
+    DefaultValuedParameter<"int64_t", "1">:$lane_words,
+    DefaultValuedParameter<"int64_t", "0">:$bits);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
                    packing.chunkColumns, packing.indexRows, packing.colInfo,
-                   packing.tileRows, packing.splits, packing.laneWords);
+                   packing.tileRows, packing.splits, packing.laneWords,
+                   packing.bits);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -191,7 +207,7 @@ def NM_PackingAttr
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
               getIndexRows(), getColInfo(), getTileRows(), getSplits(),
-              getLaneWords()};
+              getLaneWords(), getBits()};
     }
   }];
 }

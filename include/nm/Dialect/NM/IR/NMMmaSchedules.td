@@ -26,9 +26,9 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     The mnemonic says where an operand comes from: `#nm.mma_sync` gathers rows of
     A, of `#nm.mma_sp` the weights are a sparse operand, `#nm.mma_bitmap` expands
     weights in registers, and `#nm.mma_image` has a part of an image in shared
-    memory. `#nm.mma_sync` has no `bits` and `pairs`; `#nm.mma_sp` no `pack` and
-    `packing`; `#nm.mma_bitmap` none of these; and `#nm.mma_image` `packing` alone
-    of these, and no `split_k`, `cluster_k`, `promote`, `late_loads` and `pad_a`.
+    memory. `#nm.mma_sync` has no `pairs`; `#nm.mma_sp` no `pack` and `packing`;
+    `#nm.mma_bitmap` none of these and no `bits`; and `#nm.mma_image` `packing`
+    alone of these, and no `split_k`, `cluster_k`, `promote`, `late_loads` and `pad_a`.
 
     #### `#nm.mma_sync`: exact gather
 
@@ -42,6 +42,11 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     that the weights take, with panels of one unit's columns, and `pack` and
     `late_loads` and `pad_a` as in `#nm.simt`. What is left out is as there, too.
 
+    `bits` is that of the `quantization` of the product, if it has one: weights
+    stay so many bits in memory, and are converted in registers. `packing` has
+    `chunk_rows` of 2 where slices have multiples of eight windows, else of 16,
+    and the packed form gets `bits`; there is no `pack`.
+
     With `promote = true`, long sums keep their precision: a lane adds 64 kept
     rows, a chain, to sums that start at zero, and then the chain's sums to
     promoted sums, which take as many registers. What rounding leaves out of
@@ -54,6 +59,8 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
     ```mlir
     #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
                  packing = <panel = 32, index_bits = 8>>
+    #nm.mma_sync<block = [16, 32, 512], warp = [16, 32], stages = 4, slice_k = 8,
+                 bits = 4, packing = <panel = 32, index_bits = 8, chunk_rows = 16>>
     ```
 
     #### `#nm.mma_sp`: weights that the tensor cores skip the zeros of
@@ -172,7 +179,7 @@ def NM_MmaScheduleAttr : NM_SourcedScheduleAttr<"Mma", "mma"> {
                         NM_Flag:$promote, NM_Flag:$late_loads,
                         NM_Padding:$pad_a, NM_UnlistedPacking:$packing);
   let sources = [
-    NM_SourceOf<"MmaGathered", ["bits", "pairs"]>,
+    NM_SourceOf<"MmaGathered", ["pairs"]>,
     NM_SourceOf<"MmaSparse", ["pack", "packing"]>,
     NM_SourceOf<"MmaBitmap", ["bits", "pairs", "pack", "packing"]>,
     NM_SourceOf<"MmaImage", ["split_k", "cluster_k", "bits", "pairs", "pack",

@@ -333,13 +333,14 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
 
     Constraints of quantized weights:
     * (Q1) A is f16 or bf16, and the values are i8, a byte each where they are
-      condensed. With `packing`, that is an `#nm.sparse_operand<mma>` of as
-      many bits, and values are its bytes.
+      condensed. With `packing`, that is an `#nm.sparse_operand<mma>` or an
+      `#nm.packing` of as many bits, and values are its bytes.
     * (Q2) the scales have A's element type and the shape [⌈k/group⌉ × n].
     * (Q3) group is a multiple of the window's M·bk rows.
-    * (Q4) a schedule is `#nm.loops`, or `#nm.mma_sp` with as many bits. In that,
-      group is a multiple of 32 and divides k of the block, and k of a slice is
-      a multiple or a divisor of it; or group is at least k. Or, until they are
+    * (Q4) a schedule is `#nm.loops`, or `#nm.mma_sp` or `#nm.mma_sync` with as
+      many bits. In these, group divides k of the block, and k of a slice is a
+      multiple or a divisor of it, and in `#nm.mma_sp` group is a multiple of 32;
+      or group is at least k. Or, until they are
       packed, it is any whose packed form quantized values can have, too:
       `nm-pack-weights` then dequantizes them, and no quantization is left.
 
