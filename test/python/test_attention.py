@@ -195,6 +195,21 @@ def test_few_rows_of_few_keys(target, keys):
 
 @pytest.mark.parametrize("target", ["sim:sm_80", "sim:sm_90a"])
 @pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("heads,tiles", [(1, 1), (3, 2), (2, 3), (5, 4), (90, 3)])
+def test_order_of_causal_blocks(target, known, heads, tiles):
+    """Blocks of all heads whose rows see the most keys begin together where sizes are
+    known, and up to 264 blocks go back from the middle on; 90 x 3 are more."""
+    case = Case(np.random.default_rng([SEED, 600, heads, tiles]), kernel=True)
+    case.batches, case.groups, case.causal = "h", "", True
+    case.sizes.update({"h": heads, "m": 64 * tiles - 5, "n": 64 * tiles, "d": 16, "e": 16})
+    case.unknown, case.mask, case.lengths = set() if known else {"m"}, "", ""
+    case.loops = {"q": list("hmd"), "k": list("hnd"), "v": list("hne"), "o": list("hme")}
+    case.arrays = {name: case.draw(case.loops[name]) for name in "qkv"}
+    check(case, target)
+
+
+@pytest.mark.parametrize("target", ["sim:sm_80", "sim:sm_90a"])
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("number", range(6))
 def test_rows_whose_keys_blocks_share(target, number, known):
     """Tiles of rows of so few heads that their keys are parts: with a mask, lengths, some

@@ -80,6 +80,8 @@ private:
         loc, e.sub(e.add(a, b), e.constant(b, 1)), b);
   }
   Value countParts();
+  bool takesHeadsInTurns();
+  Value findTile(Value turn, Value count);
   void placeBlock(Value block);
   void placeRows();
   void findKeys();
@@ -171,16 +173,52 @@ Value AttentionKernel::splitKeys() {
   return arith::MaxUIOp::create(builder, loc, count, one);
 }
 
+/// Blocks of several heads whose rows see the most keys begin together: keys
+/// and values of all heads are in the second-level cache.
+bool AttentionKernel::takesHeadsInTurns() {
+  constexpr int64_t kMostBytes = int64_t(32) << 20, kElementBytes = 2;
+  const AttentionLoops &loops = place.loops;
+  std::optional<int64_t> heads = place.countStatic(loops.batches),
+                         keys = place.countStatic(loops.keys);
+  int64_t columns = place.getDepth() + place.getWidth();
+  return place.op.getCausal() && heads && keys &&
+         *heads * *keys * columns * kElementBytes <= kMostBytes;
+}
+
+/// The tile of the rows that see the most keys for block `number`'s turn 0, and
+/// so on. Where all blocks run at once, two on a multiprocessor, the second
+/// half of the turns goes the other way: 8 tiles take 7 0, 6 1, 5 2 and 4 3,
+/// and not 7 3, 6 2, 5 1 and 4 0.
+Value AttentionKernel::findTile(Value turn, Value count) {
+  Value tile = e.sub(e.sub(count, e.i32(1)), turn);
+  std::optional<int64_t> tiles = getConstantIntValue(blockTiles),
+                         heads = place.countStatic(place.loops.batches);
+  if (!takesHeadsInTurns() || !tiles || getConstantIntValue(splits) != 1 ||
+      *tiles * *heads > kBlocksAtOnce)
+    return tile;
+  Value half = e.i32(llvm::divideCeil(*tiles, 2));
+  return arith::SelectOp::create(builder, loc, e.less(turn, half), tile,
+                                 e.sub(turn, half));
+}
+
 void AttentionKernel::placeBlock(Value block) {
-  Value number = e.toI32(block), count = e.toI32(blockTiles);
-  Value tile = arith::RemUIOp::create(builder, loc, number, count);
-  number = arith::DivUIOp::create(builder, loc, number, count);
-  Value heads = e.toI32(place.heads);
-  head = arith::RemUIOp::create(builder, loc, number, heads);
-  split = arith::DivUIOp::create(builder, loc, number, heads);
-  // Blocks whose rows see the most keys begin first.
-  if (place.op.getCausal())
-    tile = e.sub(e.sub(count, e.i32(1)), tile);
+  Value number = e.toI32(block), tiles = e.toI32(blockTiles),
+        heads = e.toI32(place.heads);
+  auto take = [&](Value count) -> Value {
+    Value taken = arith::RemUIOp::create(builder, loc, number, count);
+    number = arith::DivUIOp::create(builder, loc, number, count);
+    return taken;
+  };
+  Value turn;
+  if (takesHeadsInTurns()) {
+    head = take(heads);
+    turn = take(tiles);
+  } else {
+    turn = take(tiles);
+    head = take(heads);
+  }
+  split = number;
+  Value tile = place.op.getCausal() ? findTile(turn, tiles) : turn;
   rows.first = e.mul(tile, getBlockRows());
 }
 

@@ -7,7 +7,17 @@
 // CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 12 : index
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 32768 : i32
-// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[BLOCKS]], {{.*}}) threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+// CHECK: gpu.launch blocks(%[[BLOCK:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %[[BLOCKS]], {{.*}}) threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+// Blocks of both heads with the last rows are first, and from the fourth tile on
+// those with the first rows.
+// CHECK:   %[[NUMBER:.*]] = arith.index_castui %[[BLOCK]]
+// CHECK:   %[[HEAD:.*]] = arith.remui %[[NUMBER]], %c2_i32
+// CHECK:   %[[REST:.*]] = arith.divui %[[NUMBER]], %c2_i32
+// CHECK:   %[[TURN:.*]] = arith.remui %[[REST]], %c6_i32
+// CHECK:   %[[BACK:.*]] = arith.subi %c5_i32, %[[TURN]]
+// CHECK:   %[[IS_BACK:.*]] = arith.cmpi ult, %[[TURN]], %c3_i32
+// CHECK:   %[[FORTH:.*]] = arith.subi %[[TURN]], %c3_i32
+// CHECK:   arith.select %[[IS_BACK]], %[[BACK]], %[[FORTH]]
 // CHECK:   vector.load {{.*}} {alignment = 4 : i64} : memref<2x4x96x64xf16>, vector<2xf16>
 // CHECK:   nvgpu.device_async_copy {{.*}}, 8, %{{.*}} {bypassL1}
 // CHECK:   scf.for
