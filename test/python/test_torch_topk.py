@@ -90,6 +90,7 @@ DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.int32]
 #: Rows and lengths, by what has a row on a chip with clusters.
 SHARES = {
     "part of a warp": ([300], [3, 12, 24]), "warp": ([40], [27, 31]),
+    "one of many warps": ([150], [2900, 4095]),
     "block": ([2, 30], [700, 1032, 4097]), "cluster": ([1, 3], [40001, 152064]),
     "one of many blocks": ([17, 20], [33000, 40001])}
 
@@ -130,11 +131,11 @@ WAYS = {
 @pytest.mark.parametrize("finds,target", list(WAYS))
 def test_drawn_rows(finds, target):
     taken = set()
-    for i, (rows, lengths) in enumerate(SHARES.values()):
+    for i, (share, (rows, lengths)) in enumerate(SHARES.items()):
         rng = np.random.default_rng([SEED, i])
         shape = int(rng.choice(rows)), int(rng.choice(lengths))
         dtype = DTYPES[rng.integers(len(DTYPES))]
-        count = int(min(rng.choice([2, 8, 17, 40]), shape[1]))
+        count = int(min(rng.choice([2, 3, 8] if "warp" in share else [2, 8, 17, 40]), shape[1]))
         model = (Top(count, -1, bool(rng.integers(2))) if finds == "top" else Argmax()).eval()
         place = f"NM_TEST_SEED={SEED}, draw {i}: {finds} {count} of {shape}, {dtype}"
         compiled = nm.torch.export(model, rows_of(rng, shape, dtype)).compile(

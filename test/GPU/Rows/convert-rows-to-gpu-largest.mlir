@@ -236,7 +236,7 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
 
   // The largest element, which nothing else reads, and its first column are one
   // pass.
-  // REMARK: linalg.generic and 3 ops around it are one kernel: 512 threads for each row, accesses of 8 elements, rows kept in registers, 1 largest element found by one pass
+  // REMARK: linalg.generic and 3 ops around it are one kernel: 128 threads for each row, accesses of 8 elements, rows kept in registers, 1 largest element found by one pass
   // CHECK-LABEL: func @column_of_largest
   // CHECK: arith.addf {{.*}} : vector<8xf16>
   // CHECK: gpu.barrier
@@ -305,6 +305,62 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
       linalg.yield %twice : f16
     }
     memref.dealloc %y : memref<512xf16>
+    return
+  }
+
+  // A warp finds a few elements of one of many rows without a barrier.
+  // REMARK: linalg.generic and 3 ops around it are one kernel: 32 threads for each row, accesses of 8 elements, rows read for each reduction, 2 largest
+  // CHECK-LABEL: func @two_largest_of_many
+  // CHECK-NOT: gpu.barrier
+  // CHECK: return
+  func.func @two_largest_of_many(%x: memref<2048x4096xf16>, %first: memref<2048xi64>, %second: memref<2048xi64>) {
+    %none = arith.constant -9223372036854775808 : i64
+    %low = arith.constant 4294967295 : i64
+    %c32 = arith.constant 32 : i64
+    %c31 = arith.constant 31 : i32
+    %last = arith.constant 2147483647 : i32
+    linalg.fill ins(%none : i64) outs(%first : memref<2048xi64>)
+    linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%x : memref<2048x4096xf16>) outs(%first : memref<2048xi64>) {
+    ^bb0(%a: f16, %most: i64):
+      %wide = arith.extf %a : f16 to f32
+      %bits = arith.bitcast %wide : f32 to i32
+      %is_nan = arith.cmpf une, %a, %a : f16
+      %sign = arith.shrsi %bits, %c31 : i32
+      %lower = arith.andi %sign, %last : i32
+      %turned = arith.xori %bits, %lower : i32
+      %order = arith.select %is_nan, %last, %turned : i32
+      %extended = arith.extsi %order : i32 to i64
+      %upper = arith.shli %extended, %c32 : i64
+      %column = linalg.index 1 : index
+      %place = arith.index_cast %column : index to i64
+      %complement = arith.xori %place, %low : i64
+      %key = arith.ori %upper, %complement : i64
+      %next = arith.maxsi %key, %most : i64
+      linalg.yield %next : i64
+    }
+    linalg.fill ins(%none : i64) outs(%second : memref<2048xi64>)
+    linalg.generic {indexing_maps = [#rows, #row, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%x, %first : memref<2048x4096xf16>, memref<2048xi64>) outs(%second : memref<2048xi64>) {
+    ^bb0(%a: f16, %bound: i64, %most: i64):
+      %wide = arith.extf %a : f16 to f32
+      %bits = arith.bitcast %wide : f32 to i32
+      %is_nan = arith.cmpf une, %a, %a : f16
+      %sign = arith.shrsi %bits, %c31 : i32
+      %lower = arith.andi %sign, %last : i32
+      %turned = arith.xori %bits, %lower : i32
+      %order = arith.select %is_nan, %last, %turned : i32
+      %extended = arith.extsi %order : i32 to i64
+      %upper = arith.shli %extended, %c32 : i64
+      %column = linalg.index 1 : index
+      %place = arith.index_cast %column : index to i64
+      %complement = arith.xori %place, %low : i64
+      %key = arith.ori %upper, %complement : i64
+      %is_below = arith.cmpi slt, %key, %bound : i64
+      %other = arith.select %is_below, %key, %none : i64
+      %next = arith.maxsi %other, %most : i64
+      linalg.yield %next : i64
+    }
     return
   }
 }
