@@ -150,10 +150,8 @@ static bool isLoop(Operation *op) {
   bool isOfKind = isa<scf::ForallOp, linalg::LinalgOp>(op) ||
                   (isa_and_present<mlir::nm::NMDialect>(op->getDialect()) &&
                    isa<DestinationStyleOpInterface>(op));
-  // Patches that are in no memory cannot be passed.
-  auto isMemory = [](Value value) {
-    return !value.getDefiningOp<mlir::nm::PatchesOp>();
-  };
+  // A matrix that is in no memory cannot be passed.
+  auto isMemory = [](Value value) { return !mlir::nm::isInNoMemory(value); };
   return isOfKind && op->getNumResults() == 0 &&
          llvm::all_of(op->getOperands(), isMemory) &&
          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);

@@ -8,6 +8,7 @@
 #include "GPU/Copies/BulkCopies.h"
 
 #include "GPU/Copies/PixelTensor.h"
+#include "GPU/Copies/RepeatedRowTensor.h"
 #include "GPU/Copies/RowList.h"
 
 #include "nm/GPU/Tile/GpuTile.h"
@@ -69,7 +70,11 @@ private:
   Value countCopiedBytes();
   void copyParts(Value slot);
   void copyBoxes(Value slot);
-  void copyBox(Value slot, int64_t row, int64_t column);
+  Value getPlace(Value slot, int64_t row, int64_t column);
+  void emitBox(int64_t row, int64_t column, function_ref<void()> copy);
+  void copyRepeatedBoxes(Value slot);
+  void copyFrom(Value map, Value to, const PixelTensor::Operands &operands);
+  SmallVector<Value> locate(int64_t row, int64_t column);
   Value createMap(bool isSwizzled);
   PixelTensor::Operands locateBox(int64_t row, int64_t column);
   /// The place in the block, which is one in its cluster, too; PTX before 8.6
@@ -90,6 +95,8 @@ private:
   std::optional<TensorAddress> place;
   /// The image, where the tensor are patches of one.
   std::optional<PixelTensor> pixels;
+  /// The A, where the tensor are rows of it that are repeated.
+  std::optional<RepeatedRowTensor> repeated;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
   /// The first column of the source that each box of listed units is of, or the
@@ -185,8 +192,18 @@ LogicalResult BulkCopy::findBoxes() {
            << "expected the patches of an image whose last "
               "dimension are channels, "
            << boxColumns << " or a multiple, for tensor copies";
+  repeated = RepeatedRowTensor::find(place->tensor);
+  if (repeated && rows % ::nm::WindowTiles::kRows != 0)
+    return op.emitOpError()
+           << "expected a tile of whole " << ::nm::WindowTiles::kRows
+           << " repeated rows, but got " << type;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(blocks);
+  if (repeated) {
+    boxRows = ::nm::WindowTiles::kRows;
+    repeated->createMaps(emitter, boxColumns, isSwizzled);
+    return success();
+  }
   map = createMap(isSwizzled);
   return success();
 }
@@ -262,34 +279,37 @@ Value BulkCopy::countCopiedBytes() {
   return emitter.toI32(emitter.mul(partialBoxes, ofBox));
 }
 
-void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
+void BulkCopy::copyFrom(Value map, Value to,
+                        const PixelTensor::Operands &operands) {
   Value address = TensorMapAddressOp::create(
       rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
       map);
-  MemRefType type = typeOf(op.getDestination());
-  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  int64_t offset =
-      (column * rows + row * boxColumns) * getElementBytes(op.getSource());
-  PixelTensor::Operands operands = locateBox(row, column);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
-      operands.coordinates, barrier, operands.offsets,
+      rewriter, emitter.loc, inCluster(to), address, operands.coordinates,
+      barrier, operands.offsets,
       /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
       pixels ? NVVM::TMALoadMode::IM2COL : NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false, /*group=*/NVVM::CTAGroupKindAttr(),
       /*predicate=*/Value());
 }
 
-/// The coordinates of the box from `row` and `column` of the tile on.
-PixelTensor::Operands BulkCopy::locateBox(int64_t row, int64_t column) {
+/// The place in the tensor of the box from `row` and `column` of the tile on.
+SmallVector<Value> BulkCopy::locate(int64_t row, int64_t column) {
   SmallVector<Value> at = place->at;
   int64_t ofColumns = place->dims.back(), ofRows = place->dims.front();
   at[ofColumns] = emitter.add(at[ofColumns], getColumn(column));
   if (row != 0)
     at[ofRows] = emitter.add(at[ofRows], row);
+  return at;
+}
+
+/// Its coordinates.
+PixelTensor::Operands BulkCopy::locateBox(int64_t row, int64_t column) {
+  SmallVector<Value> at = locate(row, column);
   if (pixels) {
     // No box begins behind the last place.
-    int64_t places = typeOf(place->tensor).getDimSize(unsigned(ofRows));
+    int64_t ofRows = place->dims.front(),
+            places = typeOf(place->tensor).getDimSize(unsigned(ofRows));
     if (row != 0 && typeOf(op.getSource()).isDynamicDim(0))
       at[ofRows] = emitter.least(at[ofRows], emitter.index(places - 1));
     return pixels->locate(emitter, at);
@@ -301,21 +321,53 @@ PixelTensor::Operands BulkCopy::locateBox(int64_t row, int64_t column) {
   return operands;
 }
 
-void BulkCopy::copyBoxes(Value slot) {
+/// Where in the slot the box from `row` and `column` of the tile on goes.
+Value BulkCopy::getPlace(Value slot, int64_t row, int64_t column) {
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  return emitter.add(slot, (column * rows + row * boxColumns) *
+                               getElementBytes(op.getSource()));
+}
+
+/// Emits what `copy` emits for the box from `row` and `column` of the tile on,
+/// under a condition where the tensor may have no such box.
+void BulkCopy::emitBox(int64_t row, int64_t column, function_ref<void()> copy) {
   bool areColumnsPartial =
-      partialBoxes && int64_t(*op.getUnfilled()) + 1 == type.getRank();
+      partialBoxes &&
+      int64_t(*op.getUnfilled()) + 1 == typeOf(op.getDestination()).getRank();
+  int64_t number = areColumnsPartial ? column / boxColumns : row / boxRows;
+  if (!partialBoxes || number == 0)
+    return copy();
+  emitter.onlyIf(emitter.less(emitter.index(number), partialBoxes), copy);
+}
+
+/// One tile of repeated rows after the other.
+void BulkCopy::copyRepeatedBoxes(Value slot) {
+  ArrayRef<int64_t> shape = typeOf(op.getDestination()).getShape();
+  for (int64_t row = 0; row < shape.front(); row += boxRows)
+    repeated->emitCopies(
+        emitter, locate(row, 0),
+        [&](Value map, ArrayRef<Value> coordinates, int64_t inTile) {
+          for (int64_t column = 0; column < shape.back(); column += boxColumns)
+            emitBox(row, column, [&] {
+              SmallVector<Value> at(coordinates);
+              at.front() = emitter.toI32(locate(row, column).back());
+              copyFrom(map, getPlace(slot, row + inTile, column), {at, {}});
+            });
+        });
+}
+
+void BulkCopy::copyBoxes(Value slot) {
+  if (repeated)
+    return copyRepeatedBoxes(slot);
+  MemRefType type = typeOf(op.getDestination());
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
   for (int64_t column = 0; column < type.getShape().back();
        column += boxColumns)
-    for (int64_t row = 0; row < rows; row += boxRows) {
-      int64_t number = areColumnsPartial ? column / boxColumns : row / boxRows;
-      if (!partialBoxes || number == 0)
-        copyBox(slot, row, column);
-      else
-        emitter.onlyIf(emitter.less(emitter.index(number), partialBoxes),
-                       [&] { copyBox(slot, row, column); });
-    }
+    for (int64_t row = 0; row < rows; row += boxRows)
+      emitBox(row, column, [&] {
+        copyFrom(map, getPlace(slot, row, column), locateBox(row, column));
+      });
 }
 
 LogicalResult BulkCopy::expand() {

@@ -116,8 +116,12 @@ void Enumeration::addOfWeights(Alternative own) {
       list.push_back(*wider);
   // A strategy that is given has groups of the operands as they are.
   if (!options.given || own.operands == Operands::AsTheyAre)
-    if (std::optional<Alternative> groups = overlapGroups(query, own))
+    if (std::optional<Alternative> groups = overlapGroups(query, own)) {
       list.push_back(*groups);
+      if (std::optional<Alternative> copied =
+              repeatInCopies(query, own, *groups))
+        list.push_back(*copied);
+    }
 }
 
 std::string Enumeration::whyNotLibrary(double estimate) {
@@ -319,6 +323,8 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
     op = widenOperands(rewriter, op, alternative.product.isMMajor);
   if (alternative.weights == Weights::Overlapping)
     overlapWindows(rewriter, op, alternative.pattern);
+  if (alternative.weights == Weights::RepeatedByCopies)
+    repeatByCopies(rewriter, op, alternative.pattern);
   if (isRemade || (alternative.isDense() && !isDense(op)))
     makeDense(op, alternative.pattern);
   // Of a column, what is not zero is kept, wherever that is.
@@ -337,9 +343,13 @@ mlir::nm::applyAlternative(RewriterBase &rewriter, SparseProductOpInterface op,
 std::string Alternative::getName() const {
   static constexpr StringRef ofOperands[] = {"", "widened", "in registers",
                                              "dequantized"};
-  static constexpr StringRef ofWeights[] = {"own",          "coarsened",
-                                            "packed dense", "overlapping",
-                                            "dense",        "convolution"};
+  static constexpr StringRef ofWeights[] = {"own",
+                                            "coarsened",
+                                            "packed dense",
+                                            "overlapping",
+                                            "overlapping in copies",
+                                            "dense",
+                                            "convolution"};
   std::string name = ofOperands[int(operands)].str();
   if (operands == Operands::Widened)
     name += product.isMMajor ? " m-major" : " row-major";

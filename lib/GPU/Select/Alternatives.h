@@ -30,6 +30,7 @@ struct Alternative {
     Coarsened,
     PackedDense,
     Overlapping,
+    RepeatedByCopies,
     Dense,
     Convolution
   };
@@ -142,6 +143,18 @@ void choosePackedDense(const AlternativesQuery &query, const Alternative &own,
 /// zeros may be among them.
 std::optional<Alternative> overlapGroups(const AlternativesQuery &query,
                                          const Alternative &own);
+
+/// The product of `groups`, which is that of overlapGroups, whose tensor copies
+/// repeat rows of an m-major A in 16 bits, so that no kernel does before it.
+/// None where tensor copies cannot take the A that is asked about.
+std::optional<Alternative> repeatInCopies(const AlternativesQuery &query,
+                                          const Alternative &own,
+                                          const Alternative &groups);
+
+/// Makes `op`, on tensors, the product of 2:4 of repeatInCopies, of weights
+/// that are compressed to `kept` before.
+void repeatByCopies(RewriterBase &rewriter, SparseProductOpInterface op,
+                    const ::nm::Pattern &kept);
 
 /// Makes `op`, on tensors, the product of 2:4, of weights that are compressed
 /// to `kept` before.

@@ -7,8 +7,9 @@
 // That is 4/3 of the rows of k for M = 6, 3/2 for M = 8, and twice as many at
 // most. On an H200 at 4096 cubed, 2:4 takes 0.67 of the time of the dense
 // product in f16, 0.74 in f8 and 0.66 in split floats, and the kernel that
-// repeats rows of f16 about 24 us, so that 4:6 of f32 is what gains by it
-// (2026-11-28).
+// repeats rows of f16 about 24 us (2026-11-28), so that 4:6 gains by it in f32,
+// and in 16 bits where tensor copies repeat the rows of an m-major A: 162 us,
+// and 183 dense (2026-11-30).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +17,15 @@
 #include "GPU/Select/GpuModels.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "nm/GPU/Stage/OperandDemands.h"
+#include "nm/GPU/Stage/RowBytes.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/RepeatRows.h"
-#include "nm/Format/SparseOperand.h"
+#include "nm/Format/WindowTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -124,6 +127,69 @@ mlir::nm::overlapGroups(const AlternativesQuery &query,
         ": estimated " + describeTime(repetition) + " for an A that has these";
   }
   return groups;
+}
+
+/// Whether tensor copies can repeat rows of the A that is asked about.
+static bool canRepeatInCopies(AlternativesQuery query,
+                              const ::nm::GpuProduct &product) {
+  int64_t bytes = ::nm::elementSize(product.type);
+  bool hasRows = product.isMMajor && product.m != ::nm::GpuProduct::kUnknown &&
+                 product.m * bytes % ::nm::kBulkRowBytes == 0;
+  if (!hasRows || product.splits != 1 || bytes != 2 ||
+      product.patchMicroseconds > 0)
+    return false;
+  return query.form != ActivationForm::AsIs ||
+         hasRowsAt(query.op.getA(), ::nm::kBulkRowBytes);
+}
+
+/// The schedule of `product`, whose k are repeated rows.
+static ::nm::Result<ScheduleChoice>
+chooseRepeating(const AlternativesQuery &query,
+                const ::nm::GpuProduct &product) {
+  const GpuStrategy &strategy = getWgmmaSpStrategy();
+  ScheduleAttrInterface given = query.options.given;
+  if (given && findGpuStrategy(given) != &strategy)
+    return ::nm::Error{"tensor copies repeat rows for strategy wgmma_sp alone"};
+  ::nm::Result<ScheduleChoice> found =
+      strategy.choose({query.op, product, query.chip, given});
+  if (!found || !found->schedule)
+    return found;
+  // A schedule that is given in part may have no tensor copies, or tiles of
+  // several steps, which are whole.
+  if (!strategy.copiesPixels(found->schedule) ||
+      product.k % found->schedule.getTiling().blockK != 0)
+    return ::nm::Error{"wgmma_sp: no tensor copies of whole tiles of A"};
+  return found;
+}
+
+std::optional<Alternative>
+mlir::nm::repeatInCopies(const AlternativesQuery &query, const Alternative &own,
+                         const Alternative &groups) {
+  const ::nm::GpuProduct &product = own.product;
+  if (!canRepeatInCopies(query, product))
+    return std::nullopt;
+  ::nm::WindowTiles tiles{{groups.pattern.m}, product.k};
+  // Rows that tiles have twice have zeros among their weights.
+  bool addsZeros = tiles.rowsOfWindows() != product.k;
+  if (product.avoidsPrunedWeights && addsZeros)
+    return std::nullopt;
+  Alternative copied = own;
+  copied.weights = Alternative::Weights::RepeatedByCopies;
+  copied.packs = true;
+  copied.pattern = groups.pattern;
+  copied.product.pattern = groups.product.pattern;
+  copied.product.k = tiles.rows();
+  copied.product.hasPixels = true;
+  copied.product.imageElements = product.allRows() * product.k;
+  copied.choice = chooseRepeating(query, copied.product);
+  copied.steps += "; windows of " + copied.pattern.str() +
+                  " along k = " + std::to_string(product.k) +
+                  " are taken to be groups of four rows that overlap, which "
+                  "tensor copies repeat: " +
+                  std::to_string(copied.product.k) + " rows in all";
+  if (addsZeros && copied.pattern == product.pattern)
+    copied.steps += "; " + kDenseMeetsNonFinite.str();
+  return copied;
 }
 
 //===----------------------------------------------------------------------===//

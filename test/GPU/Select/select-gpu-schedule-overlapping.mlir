@@ -81,3 +81,28 @@ func.func @bytes(%a: tensor<64x8192xf16>, %v: tensor<4096x8192xf16> {nm.values_o
   %r = nm.spmm <8:16> ins(%a, %v, %i : tensor<64x8192xf16>, tensor<4096x8192xf16>, tensor<4096x8192xi8>) outs(%c : tensor<64x8192xf16>) -> tensor<64x8192xf16>
   return %r : tensor<64x8192xf16>
 }
+
+// -----
+
+// Tensor copies repeat rows of an m-major A in 16 bits: 42 times two tiles of 16
+// windows, and two tiles that have 32 rows of k twice.
+// REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which tensor copies repeat: 5504 rows in all; pruned weights then turn infinite and NaN activations into NaN, which dense-fallback=false prevents; schedule
+// CHECK-LABEL: func.func @m_major
+// CHECK-SAME: %[[A:.*]]: tensor<4096x4096xf16>, %[[V:.*]]: tensor<2732x4096xf16> {{.*}}, %[[I:.*]]: tensor<2732x4096xi8>
+// CHECK-NOT: nm.windows
+// CHECK: %[[REPEATED:.*]] = nm.repeated_rows windows 6 %[[A]] : tensor<4096x4096xf16> -> tensor<5504x4096xf16>
+// CHECK: %[[VALUES:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2752x4096xf16>)
+// CHECK: tensor.extract %[[V]]
+// CHECK: %[[INDICES:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2752x4096xi8>)
+// CHECK: tensor.extract %[[I]]
+// CHECK: nm.spmm <2:4> transpose_a schedule #nm.wgmma_sp<{{.*}}producers = 4{{.*}}> ins(%[[REPEATED]], %[[VALUES]], %[[INDICES]] :
+// PACKED-LABEL: func.func @m_major.pack
+// PACKED: linalg.generic
+// PACKED: nm.pack <2:4> #nm.sparse_operand<
+// PACKED-LABEL: func.func @m_major(
+// PACKED-NOT: linalg.generic
+// PACKED: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<
+func.func @m_major(%a: tensor<4096x4096xf16>, %v: tensor<2732x4096xf16> {nm.values_of = 1 : i64}, %i: tensor<2732x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <4:6> transpose_a ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2732x4096xf16>, tensor<2732x4096xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}

@@ -6,6 +6,7 @@
 #include "nm/Format/Bitmap.h"
 #include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
+#include "nm/Format/WindowTiles.h"
 #include "nm/GPU/Select/GpuSchedule.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
@@ -343,6 +344,24 @@ static void limitToTensorCopies(ModelCase &drawn, const GroupKind &kind,
   drawn.dynamic = false;
 }
 
+/// Tensor copies repeat rows of an m-major A. Two of the turns have all windows
+/// in tiles of 16, and some behind the last of these.
+static void limitToRepeatedRows(ModelCase &drawn, int64_t turn,
+                                Random &random) {
+  constexpr int64_t kLeastRows = 48, kMostRows = 300;
+  if (drawn.activationLoops.back() == drawn.kLoop())
+    std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
+  if (turn > 1)
+    return;
+  int64_t windowRows =
+      drawn.pattern.m % 2 == 0 ? drawn.pattern.m : 2 * drawn.pattern.m;
+  int64_t together = WindowTiles::kWindows * windowRows;
+  drawn.k = together * random.integer(1, 2);
+  if (turn == 1)
+    drawn.k += random.integer(1, together - 1);
+  drawn.leading.back() = random.integer(kLeastRows, kMostRows);
+}
+
 /// Operands as they come, or A and C column-major in their last two dimensions.
 static void drawLoops(ModelCase &drawn, bool isTransposed, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
@@ -461,6 +480,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
+  if (kind.has(kTensorCopies) && kind.has(kOverlapping))
+    limitToRepeatedRows(drawn, turn, random);
   if (kind.has(kTensorCopies))
     limitToTensorCopies(drawn, kind, random);
   // Nor do threads that select turn C.

@@ -271,6 +271,8 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kOverlapping | kCopiesRows},
       {"overlapping-wgmma-sp-splits", "wgmma_sp", "", ElementType::F32, 200, 64,
        kOverlapping},
+      {"overlapping-wgmma-sp-copies", "wgmma_sp", "", ElementType::BF16, 300,
+       64, kOverlapping | kTensorCopies},
       {"overlapping-wgmma-sp-i8", "wgmma_sp", "", ElementType::I8, 300, 64,
        kOverlapping | kCopiesRows},
       {"overlapping-mma-sp", "mma_sp", "", ElementType::BF16, 200, 64,

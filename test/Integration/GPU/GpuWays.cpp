@@ -152,8 +152,17 @@ static std::vector<std::string> describeWidened(const ModelCase &product) {
   return ways;
 }
 
+std::optional<WindowTiles> nm::test::findWindowTiles(const ModelCase &product,
+                                                     const OpInfo &op) {
+  if (op.reason.find("which tensor copies repeat") == std::string::npos)
+    return std::nullopt;
+  int64_t m = product.pattern.m;
+  return WindowTiles{{m % 2 == 0 ? m : 2 * m}, product.k};
+}
+
 /// Describes what groups of rows that overlap were made of.
-static std::vector<std::string> describeOverlapping(const ModelCase &product) {
+static std::vector<std::string> describeOverlapping(const ModelCase &product,
+                                                    const OpInfo &op) {
   const Pattern &pattern = product.pattern;
   std::vector<std::string> ways = {std::string(elementName(product.type))};
   if (pattern.m % 2 != 0)
@@ -166,6 +175,14 @@ static std::vector<std::string> describeOverlapping(const ModelCase &product) {
     ways.emplace_back("column-major A");
   for (const std::string &way : describeForm(product))
     ways.push_back(way);
+  if (std::optional<WindowTiles> tiles = findWindowTiles(product, op)) {
+    if (tiles->tilesOfWindows() != 0)
+      ways.emplace_back("copies repeat rows of windows");
+    if (tiles->rowsOfWindows() != product.k)
+      ways.emplace_back("copies take rows twice");
+    else
+      ways.emplace_back("copies repeat all rows");
+  }
   return ways;
 }
 
@@ -283,7 +300,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (op.strategy == "mma_bitmap")
     add(product.pattern.bk * product.pattern.bn == 1 ? "elements" : "units");
   if (isSparse && !fitsSparseOperand(product.pattern))
-    for (const std::string &way : describeOverlapping(product))
+    for (const std::string &way : describeOverlapping(product, op))
       add("groups that overlap, " + way);
   if (op.strategy != "simt" && op.strategy != "gemv" &&
       op.strategy != "mma_sync" && op.strategy != "wgmma" &&

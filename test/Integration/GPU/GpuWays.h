@@ -12,10 +12,12 @@
 
 #include "../CPU/ModelCase.h"
 
+#include "nm/Format/WindowTiles.h"
 #include "nm/Runtime/Manifest.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,10 @@ using WayCounts = std::map<std::string, int64_t>;
 
 /// Whether operands of 8 bits were widened to f16.
 bool isWidened(const ModelCase &product, const OpInfo &op);
+
+/// The tiles of its A, where tensor copies repeat rows of groups that overlap.
+std::optional<WindowTiles> findWindowTiles(const ModelCase &product,
+                                           const OpInfo &op);
 
 /// The ways that `product` took, whose op has the record `op`.
 std::vector<std::string> describeWays(const ModelCase &product,

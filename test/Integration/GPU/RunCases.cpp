@@ -150,13 +150,17 @@ static bool hasNonFinite(const Tensor &tensor) {
 /// Whether zeros that fill up a sparse operand, or that lanes put in place of
 /// pruned weights, meet activations. Those of its
 /// groups can be told apart in split floats, and those of windows that are cut
-/// into groups which overlap cannot.
+/// into groups which overlap cannot. Rows that tiles have twice have weights as
+/// if these were dense.
 static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
   const Pattern &pattern = product.pattern;
   if (record.strategy == "mma_bitmap")
     return pattern.n != pattern.m;
   if (record.strategy != "mma_sp" && record.strategy != "wgmma_sp")
     return false;
+  if (std::optional<WindowTiles> tiles = findWindowTiles(product, record);
+      tiles && tiles->rowsOfWindows() != product.k)
+    return true;
   if (!fitsSparseOperand(pattern))
     return pattern.m % 2 != 0 || pattern.n != pattern.m - 2;
   return product.type != ElementType::F32 && fillsUpSparseOperand(pattern);

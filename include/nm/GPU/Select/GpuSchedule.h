@@ -84,12 +84,13 @@ struct GpuProduct {
   int64_t batch = 1;
   /// Whether threads could read the image that A [k x m] are patches of.
   bool hasImage = false;
-  /// Whether tensor copies could take the rows of A [m x k], which are patches,
-  /// from their image.
+  /// Whether tensor copies could take the rows of A from elsewhere: those of A
+  /// [m x k], which are patches, from their image, and those of A [k x m] that
+  /// windows repeat from one that has each once.
   bool hasPixels = false;
   /// Whether a kernel puts that image's channels last before.
   bool isImageTransposed = false;
-  /// The image's elements.
+  /// The elements of the image, or of what has each row once.
   int64_t imageElements = 0;
   /// Whether its channels are neighbours in memory, rather than its pixels.
   bool hasChannelsLast = false;

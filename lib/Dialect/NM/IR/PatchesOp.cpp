@@ -416,7 +416,13 @@ static void eraseDeadViews(Operation *op) {
     op->erase();
 }
 
+bool mlir::nm::isInNoMemory(Value value) {
+  return isa_and_present<PatchesOp, RepeatedRowsOp>(value.getDefiningOp());
+}
+
 void mlir::nm::erasePatches(Operation *root) {
   for (auto op : collectOps<PatchesOp>(root))
+    eraseDeadViews(op);
+  for (auto op : collectOps<RepeatedRowsOp>(root))
     eraseDeadViews(op);
 }

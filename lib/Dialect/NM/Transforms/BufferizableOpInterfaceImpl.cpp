@@ -13,6 +13,8 @@
 
 using namespace mlir;
 using namespace mlir::bufferization;
+using mlir::nm::PatchesOp;
+using mlir::nm::RepeatedRowsOp;
 
 FailureOr<SmallVector<Value>>
 mlir::nm::getBuffers(Operation *op, RewriterBase &rewriter,
@@ -65,10 +67,11 @@ struct DestinationOpInterface
   }
 };
 
-/// Patches are a view of their image, which they do not copy.
-struct PatchesOpInterface
-    : BufferizableOpInterface::ExternalModel<PatchesOpInterface,
-                                             mlir::nm::PatchesOp> {
+/// A matrix that is in no memory is a view of the tensor that it reads, which
+/// it does not copy.
+template <typename ConcreteModel, typename OpTy>
+struct ViewOpInterface
+    : BufferizableOpInterface::ExternalModel<ConcreteModel, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return true;
@@ -86,35 +89,49 @@ struct PatchesOpInterface
   getBufferType(Operation *op, Value, const BufferizationOptions &options,
                 const BufferizationState &state,
                 SmallVector<Value> &invocations) const {
-    auto patches = cast<mlir::nm::PatchesOp>(op);
-    FailureOr<BufferLikeType> image = bufferization::getBufferType(
-        patches.getImage(), options, state, invocations);
-    if (failed(image))
+    FailureOr<BufferLikeType> source = bufferization::getBufferType(
+        op->getOperand(0), options, state, invocations);
+    if (failed(source))
       return failure();
-    return cast<BufferLikeType>(getMatrixBuffer(patches, Type(*image)));
+    return cast<BufferLikeType>(
+        ConcreteModel::getMatrixBuffer(cast<OpTy>(op), Type(*source)));
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto patches = cast<mlir::nm::PatchesOp>(op);
-    FailureOr<Value> image =
-        getBuffer(rewriter, patches.getImage(), options, state);
-    if (failed(image))
+    FailureOr<Value> source =
+        getBuffer(rewriter, op->getOperand(0), options, state);
+    if (failed(source))
       return failure();
-    replaceOpWithNewBufferizedOp<mlir::nm::PatchesOp>(
-        rewriter, op, getMatrixBuffer(patches, image->getType()), *image,
-        patches.getMap(), patches.getLoops(), patches.getGroups());
+    MemRefType type =
+        ConcreteModel::getMatrixBuffer(cast<OpTy>(op), source->getType());
+    rewriter.setInsertionPoint(op);
+    Operation *view = clone(rewriter, op, TypeRange{type}, ValueRange{*source});
+    replaceOpWithBufferizedValues(rewriter, op, view->getResults());
     return success();
   }
+};
 
-private:
+struct PatchesOpInterface : ViewOpInterface<PatchesOpInterface, PatchesOp> {
   /// The matrix where the image is a memref of type `image`.
-  static MemRefType getMatrixBuffer(mlir::nm::PatchesOp op, Type image) {
+  static MemRefType getMatrixBuffer(PatchesOp op, Type image) {
     ShapedType type = op.getMatrixType();
     return MemRefType::get(type.getShape(), type.getElementType(),
                            MemRefLayoutAttrInterface(),
                            cast<MemRefType>(image).getMemorySpace());
+  }
+};
+
+struct RepeatedRowsOpInterface
+    : ViewOpInterface<RepeatedRowsOpInterface, RepeatedRowsOp> {
+  static MemRefType getMatrixBuffer(RepeatedRowsOp op, Type a) {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto [strides, offset] = cast<MemRefType>(a).getStridesAndOffset();
+    return MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(op.getContext(), offset, strides),
+        cast<MemRefType>(a).getMemorySpace());
   }
 };
 
@@ -133,5 +150,6 @@ void mlir::nm::registerBufferizableOpInterfaceExternalModels(
                  DecompressOp, PruneOp, PackOp, SplitFloatsOp, RecomputeFromOp>(
         context);
     PatchesOp::attachInterface<PatchesOpInterface>(*context);
+    RepeatedRowsOp::attachInterface<RepeatedRowsOpInterface>(*context);
   });
 }

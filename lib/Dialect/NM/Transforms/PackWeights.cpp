@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMPACKWEIGHTS
@@ -238,12 +239,35 @@ struct LoadTimePack {
 };
 } // namespace
 
+/// Whether `op` makes a tensor of elements of others, which its body reads.
+static bool isGather(linalg::GenericOp op) {
+  return op.hasPureTensorSemantics() && op.getInputs().empty() &&
+         llvm::all_of(*op.getBody(), [](Operation &inner) {
+           return inner.getNumRegions() == 0 && isMemoryEffectFree(&inner);
+         });
+}
+
 /// Whether `op` changes the form of weights, or what values they have.
 static bool isFormatOp(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return isElementwiseOfOne(generic);
+    return isElementwiseOfOne(generic) || isGather(generic);
   return isa<CompressOp, DecompressOp, PruneOp, PackOp, tensor::EmptyOp,
              arith::ConstantOp>(op);
+}
+
+/// The operands of `op`, and what its regions read.
+static SetVector<Value> getInputs(Operation *op) {
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  return inputs;
+}
+
+/// Whether all ops that use `value` are in `slice`, or in regions of such.
+static bool isUsedIn(Value value, const SetVector<Operation *> &slice) {
+  Block *block = value.getParentBlock();
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return slice.contains(block->findAncestorOpInBlock(*user));
+  });
 }
 
 /// Collects, in program order, the format ops that `op` depends on; fails if it
@@ -253,7 +277,7 @@ static LogicalResult collectSlice(Operation *op, Block &entry, unsigned first,
                                   SetVector<Operation *> &slice) {
   if (!isFormatOp(op) || op->getBlock() != &entry)
     return failure();
-  for (Value operand : op->getOperands()) {
+  for (Value operand : getInputs(op)) {
     if (auto argument = dyn_cast<BlockArgument>(operand)) {
       unsigned number = argument.getArgNumber();
       if (argument.getOwner() != &entry ||
@@ -270,10 +294,11 @@ static LogicalResult collectSlice(Operation *op, Block &entry, unsigned first,
 
 /// Whether `op` makes a form that products take.
 static bool isTakenByProducts(Operation *op) {
-  return isa<PackOp>(op) || (isa<CompressOp>(op) &&
-                             !llvm::all_of(op->getUsers(), [](Operation *user) {
-                               return isFormatOp(user);
-                             }));
+  return isa<PackOp>(op) ||
+         (isa<CompressOp>(op) &&
+          !llvm::all_of(op->getUsers(), [&](Operation *user) {
+            return isFormatOp(op->getBlock()->findAncestorOpInBlock(*user));
+          }));
 }
 
 /// Whether `op` makes what others need, too, and is cloned for them.
@@ -290,9 +315,8 @@ static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
   BlockArgument values = entry.getArgument(argument),
                 indices = entry.getArgument(argument + 1);
   auto isOfPair = [&](Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return operand == values || operand == indices;
-    });
+    SetVector<Value> inputs = getInputs(op);
+    return inputs.contains(values) || inputs.contains(indices);
   };
   for (Operation &op : entry) {
     SetVector<Operation *> slice;
@@ -303,13 +327,13 @@ static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
     load.packs.push_back(&op);
     load.slice.insert_range(slice);
   }
-  auto isInSlice = [&](Operation *user) { return load.slice.contains(user); };
-  for (Value part : {values, indices})
-    if (part.use_empty() || !llvm::all_of(part.getUsers(), isInSlice))
+  for (Value part : {Value(values), Value(indices)})
+    if (part.use_empty() || !isUsedIn(part, load.slice))
       return std::nullopt;
+  auto isUsedInSlice = [&](Value value) { return isUsedIn(value, load.slice); };
   for (Operation *op : load.slice)
     if (!isCheap(op) && !llvm::is_contained(load.packs, op) &&
-        !llvm::all_of(op->getUsers(), isInSlice))
+        !llvm::all_of(op->getResults(), isUsedInSlice))
       return std::nullopt;
   return load;
 }

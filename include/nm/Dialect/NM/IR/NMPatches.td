@@ -1,4 +1,4 @@
-//===- NMPatches.td - Patches of an image ------------------*- tablegen -*-===//
+//===- NMPatches.td - Matrices that are in no memory -------*- tablegen -*-===//
 
 #ifndef NM_DIALECT_NM_IR_NMPATCHES_TD
 #define NM_DIALECT_NM_IR_NMPATCHES_TD
@@ -59,6 +59,47 @@ def NM_PatchesOp : Op<NM_Dialect, "patches", [
     }
     /// The loops that make up dimension `group` of the result.
     ::llvm::SmallVector<unsigned> getLoopsOf(unsigned group);
+  }];
+}
+
+def NM_RepeatedRowsOp : Op<NM_Dialect, "repeated_rows", [
+    Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "rows of groups that overlap, as a matrix that is in no memory";
+  let description = [{
+    The A [k' x m] of a product of 2:4 that has rows of `a`, [k x m], more than
+    once: those of windows of M = `windows` rows, of which weights keep M - 2,
+    as groups of four that overlap by two (SlideSparse, arXiv 2603.05232), in
+    tiles of 64 rows. Each of M/2 - 1 tiles has four rows of each of 16 windows,
+    and tiles of what is behind the last 16 windows have 32 rows of k twice; see
+    nm/Format/WindowTiles.h. Tensor copies of a tile read the rows from `a`.
+    Rows past k are zero.
+
+    On memrefs the result has no memory. Only views of it may be taken, and only
+    products read those whose schedule has tensor copies of A. There is no other
+    lowering.
+
+    Constraints:
+    * (C1) `windows` is even and at least 4.
+    * (C2) `a` and the result have the same two or more dimensions but for k,
+      the last but one. Both sizes of that are static, and the result's is 64
+      for each tile.
+    * (C3) `a` and the result are both tensors or both memrefs, of one element
+      type and, for memrefs, the same strides and memory space.
+
+    ```mlir
+    // 42 times two tiles of 16 windows each, and two of 32 rows of k each.
+    %r = nm.repeated_rows windows 6 %a : tensor<4096x1024xf16> -> tensor<5504x1024xf16>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>:$a,
+                       I64Attr:$windows);
+  let results = (outs AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>:$result);
+  let assemblyFormat = [{
+    `windows` $windows $a attr-dict `:` type($a) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::nm::WindowTiles getTiles();
   }];
 }
 

@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_IR_PATCHESOP_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Format/WindowTiles.h"
 #include "nm/Schedule/PatchRows.h"
 
 #include <optional>
@@ -109,7 +110,10 @@ PatchesOp findConvolvedPatches(SparseProductOpInterface op);
 /// where that is a convolution of the library, else the schedule's.
 StringRef getStrategyName(SparseProductOpInterface op);
 
-/// Erases the patches in `root` that are read no more, and views of them.
+/// Whether `value` is a matrix that is in no memory: patches or repeated rows.
+bool isInNoMemory(Value value);
+
+/// Erases such matrices in `root` that are read no more, and views of them.
 void erasePatches(Operation *root);
 } // namespace mlir::nm
 
