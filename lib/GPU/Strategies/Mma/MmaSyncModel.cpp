@@ -1,7 +1,6 @@
 //===- MmaSyncModel.cpp - Tiles of strategy mma_sync ----------------------===//
 //
-// The tiles that strategy mma_sync has for a product, and the choice among them
-// by the time that they are estimated to take.
+// The tiles of strategy mma_sync, and the choice by their estimated times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,6 +73,9 @@ static constexpr int64_t kMaxRowMajorRows = 16;
 /// weights (11.6 us in all for 8:32 of 32 columns at 4096 x 11008).
 static constexpr int64_t kMaxStreamTileRows = 512, kMaxQuantizedTileRows = 1024,
                          kStreamRegisters = 48, kWordsOfRow = 2;
+/// The most warps of a block of quantized weights that hide no latency where it
+/// has a multiprocessor to itself: a tile of eight takes 900 to 990 clocks.
+static constexpr int64_t kQuantizedAloneWarps = 8;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -342,6 +344,9 @@ public:
     return choice.best;
   }
 
+  /// Tiles of few rows of a row-major A.
+  std::optional<GpuSchedule> runStream() const;
+
 private:
   bool fits(const MmaTileShape &shape) const {
     int64_t panel = panelOf(product.pattern, shape.blockN);
@@ -372,9 +377,8 @@ private:
     return chip.hasClusters() && !isFull ? kMostPartsOfCluster : 1;
   }
   void setFloorsOf(GpuSchedule &tile) const;
-  /// Tiles of few rows of a row-major A.
-  std::optional<GpuSchedule> runStream() const;
-  std::optional<GpuSchedule> streamTile(int64_t slices, int64_t windows) const;
+  std::optional<GpuSchedule> streamTile(int64_t slices, int64_t windows,
+                                        int64_t columns) const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -451,14 +455,11 @@ void Search::setFloorsOf(GpuSchedule &tile) const {
   setLeastTimes(product, chip, chip.rates.mma, kept, weightBytes, tile);
 }
 
-/// A warp of a slice has all columns of the block, of one unit, for it takes
-/// the rows of another one after the other.
-std::optional<GpuSchedule> Search::streamTile(int64_t slices,
-                                              int64_t windows) const {
-  constexpr int64_t kMostColumns = 64;
+/// A warp of a slice has all columns of the block.
+std::optional<GpuSchedule> Search::streamTile(int64_t slices, int64_t windows,
+                                              int64_t columns) const {
   const Pattern &pattern = product.pattern;
-  int64_t columns = std::max(kMatrixSide, panelOf(pattern, kMostColumns)),
-          rows = slices * windows * pattern.windowRows();
+  int64_t rows = slices * windows * pattern.windowRows();
   MmaTileShape shape{kMatrixSide, columns, kMatrixSide, columns};
   GpuSchedule tile = shape.makeSchedule(SourceKind::MmaGathered, rows);
   tile.sliceK = slices;
@@ -482,6 +483,8 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
        double(columns / kMatrixSide) * convertedSquareClocks(product));
   if (windows * pattern.keptRows() % kMatrixSide != 0)
     parts.waits = kTileBarrier;
+  if (product.weightBits != 0)
+    parts.aloneWarps = kQuantizedAloneWarps;
   if (!shape.hasRegisters(pattern.condensedRows(product.k)))
     return std::nullopt;
   std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);
@@ -490,20 +493,51 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   return best;
 }
 
+/// The best of tiles of one unit's columns, for a warp takes the rows of
+/// another one after the other; of quantized weights, which are fewer bytes
+/// beside those of A, also of more.
 std::optional<GpuSchedule> Search::runStream() const {
+  constexpr int64_t kMostColumns = 64;
+  bool isQuantized = product.weightBits != 0;
+  int64_t ofUnit =
+              std::max(kMatrixSide, panelOf(product.pattern, kMostColumns)),
+          mostColumns = isQuantized ? kMostColumns : ofUnit,
+          most = isQuantized ? kMaxQuantizedTileRows : kMaxStreamTileRows;
   std::optional<GpuSchedule> best;
-  for (int64_t slices : {8, 4, 2, 1})
-    for (int64_t windows : {1, 2, 4, 8}) {
-      int64_t rows = slices * windows * product.pattern.windowRows(),
-              most = product.weightBits == 0 ? kMaxStreamTileRows
-                                             : kMaxQuantizedTileRows;
-      // One tile may be longer than k, not more of them.
-      if (rows > most && slices * windows > 1)
-        continue;
-      std::optional<GpuSchedule> found = streamTile(slices, windows);
-      if (found && (!best || found->microseconds < best->microseconds))
+  auto visit = [&](int64_t slices, int64_t windows) {
+    // One tile may be longer than k, not more of them.
+    int64_t rows = slices * windows * product.pattern.windowRows();
+    if (rows > most && slices * windows > 1)
+      return;
+    for (int64_t columns = ofUnit; columns <= mostColumns; columns *= 2)
+      if (std::optional<GpuSchedule> found =
+              streamTile(slices, windows, columns);
+          found && (!best || found->microseconds < best->microseconds))
         best = found;
-    }
+  };
+  for (int64_t slices : {8, 4, 2, 1})
+    for (int64_t windows : {1, 2, 4, 8})
+      visit(slices, windows);
+  return best;
+}
+
+/// The best of such tiles with two parts of k in the blocks of a cluster, where
+/// all of these have a multiprocessor each; none where they do not.
+static std::optional<GpuSchedule> runStreamOfParts(const GpuProduct &product,
+                                                   const GpuChip &chip) {
+  constexpr int64_t kParts = 2;
+  if (product.weightBits == 0 || !chip.hasClusters())
+    return std::nullopt;
+  GpuProduct part = product;
+  part.k = ceilDiv(product.k, kParts);
+  part.n = product.n * kParts;
+  std::optional<GpuSchedule> best = Search(part, chip).runStream();
+  if (!best || !fitsGroups(product, *best) ||
+      best->blockK * kParts * kParts > product.k ||
+      kParts * ceilDiv(product.n, best->blockN) > chip.multiprocessors)
+    return std::nullopt;
+  best->splitK = best->clusterK = kParts;
+  best->microseconds += microsecondsOfLatency(chip);
   return best;
 }
 
@@ -552,7 +586,12 @@ Result<GpuSchedule> nm::selectMmaSyncSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product))
     return Error{"strategy mma_sync expected " + *reason};
-  if (std::optional<GpuSchedule> best = Search(product, chip).run())
+  std::optional<GpuSchedule> best = Search(product, chip).run();
+  if (!product.isMMajor)
+    if (std::optional<GpuSchedule> parts = runStreamOfParts(product, chip);
+        parts && (!best || parts->microseconds < kWorthIt * best->microseconds))
+      best = parts;
+  if (best)
     return *best;
   return Error{"strategy mma_sync expected tiles of whole windows of " +
                std::to_string(product.pattern.windowRows()) +

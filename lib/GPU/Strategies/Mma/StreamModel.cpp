@@ -15,7 +15,7 @@ using namespace nm;
 /// multiprocessor to itself, with at least so many rows: nothing else hides the
 /// latency of its warps' fragments.
 static constexpr double kAloneTile = 930;
-static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
+static constexpr int64_t kAloneRows = 16;
 static constexpr double kAloneShare = 1.5;
 
 namespace {
@@ -65,7 +65,7 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
                     (active * chip.rates.received * chip.clockGHz * 1000);
   // Most have it to themselves where few multiprocessors have a second one.
   bool isAlone = double(blocks) < kAloneShare * active &&
-                 threads() <= kAloneWarps * kWarpSize &&
+                 threads() <= parts.aloneWarps * kWarpSize &&
                  tile.blockM >= kAloneRows;
   double clocks = double(tiles()) *
                   (parts.waits + std::max(isAlone ? kAloneTile : kTileBarrier,

@@ -28,6 +28,9 @@ struct StreamTile {
   double clocks = 0;
   /// That the block's warps wait for each other beside that.
   double waits = 0;
+  /// The most warps of a block that hide no latency of their fragments where it
+  /// has a multiprocessor to itself.
+  int64_t aloneWarps = 4;
 };
 
 /// Clocks of a tile's barriers, which nothing hides in blocks of few warps.
