@@ -7,6 +7,7 @@
 
 #include "nm/GPU/Select/GpuSchedule.h"
 #include "nm/Schedule/SharedBytes.h"
+#include "nm/Support/EarlyStart.h"
 #include "nm/Support/Warp.h"
 
 namespace nm {
@@ -60,8 +61,35 @@ inline constexpr double kWorthIt = 0.9;
 /// store and load.
 inline constexpr double kSumAccesses = 2.6;
 
+/// Whether a grid of `blocks` starts while the kernel before it ends.
+inline bool startsEarly(int64_t blocks, const GpuChip &chip) {
+  return chip.startsEarly() &&
+         gainsFromEarlyStart(blocks, chip.multiprocessors);
+}
+
+/// Whether so few blocks run beside those of the kernel before.
+inline bool runsBeside(int64_t blocks, const GpuChip &chip) {
+  return chip.startsEarly() && 2 * blocks <= chip.multiprocessors;
+}
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t alignTo(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+/// Columns of a row of C that one block of the kernel behind adds up: four for
+/// each of 64 threads.
+inline constexpr int64_t kSumColumns = 256;
+
+/// The microseconds from the end of a product whose k has parts to the first of
+/// them in the kernel that adds them up. That of 8 x 4096 sums has 128 blocks,
+/// which are launched while the product runs, and that of 16 x 4096 is not.
+inline double microsecondsToSums(const GpuProduct &product,
+                                 const GpuChip &chip) {
+  int64_t blocks = product.allRows() * ceilDiv(product.n, kSumColumns);
+  return startsEarly(blocks, chip)
+             ? chip.rates.earlyLaunch + microsecondsOfLatency(chip)
+             : chip.rates.launch +
+                   microsecondsUnderLoad(chip.rates.start, chip);
+}
 
 /// Clocks of `blocks` blocks on multiprocessors with room for `resident` each.
 /// They run in waves: of 300 blocks on 100 multiprocessors with room for two, a

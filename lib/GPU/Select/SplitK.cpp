@@ -10,6 +10,7 @@
 
 #include "GPU/Select/SplitK.h"
 
+#include "GPU/Select/GpuModels.h"
 #include "GPU/Tile/TileToGpuBlocks.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -33,8 +34,6 @@ using namespace mlir::nm;
 
 /// Loads that a thread has in flight when it adds up partial sums.
 static constexpr int64_t kMaxParts = 64;
-/// Columns of C that one block adds up: four for each of 64 threads.
-static constexpr int64_t kSumColumns = 256;
 
 KParts::KParts(int64_t k, int64_t tileK, int64_t splitK, int64_t clusterK)
     : tileK(tileK), clusterK(clusterK) {
@@ -454,7 +453,7 @@ FailureOr<Value> SplitProduct::merge(Value partials) {
   auto last =
       cast<TilingInterface>(merged.replacements.front().getDefiningOp());
   SmallVector<int64_t> sizes(last.getLoopIteratorTypes().size(), 1);
-  sizes.back() = kSumColumns;
+  sizes.back() = ::nm::kSumColumns;
   scf::SCFTileAndFuseOptions options;
   options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   options.tilingOptions.setTileSizes(getAsIndexOpFoldResult(context, sizes));

@@ -149,12 +149,12 @@ func.func @rows_of_c(%a: tensor<128x4096xi8>, %v: tensor<4096x4098xi8> {nm.value
 // columns: those of 50, as 1000 columns come with, get 8.
 // CHECK-LABEL: func.func @odd_units
 // CHECK: nm.spmm <1:1, block = 1x8> schedule #nm.cublas<
-func.func @odd_units(%a: tensor<1x2048xf32>, %c: tensor<1x1000xf32>) -> tensor<1x1000xf32> {
+func.func @odd_units(%a: tensor<64x2048xf32>, %c: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
   %v = arith.constant dense_resource<dense_weights> : tensor<2048x1000xf32>
   %i = arith.constant dense<0> : tensor<2048x20xi8>
   // expected-remark @+1 {{calls cuBLAS with dense weights}}
   %r = nm.spmm <1:1, block = 1x50>
-    ins(%a, %v, %i : tensor<1x2048xf32>, tensor<2048x1000xf32>, tensor<2048x20xi8>)
-    outs(%c : tensor<1x1000xf32>) -> tensor<1x1000xf32>
-  return %r : tensor<1x1000xf32>
+    ins(%a, %v, %i : tensor<64x2048xf32>, tensor<2048x1000xf32>, tensor<2048x20xi8>)
+    outs(%c : tensor<64x1000xf32>) -> tensor<64x1000xf32>
+  return %r : tensor<64x1000xf32>
 }

@@ -4,6 +4,8 @@
 
 #include "gtest/gtest.h"
 
+#include <tuple>
+
 using namespace nm;
 
 static const ElementType kTypes[] = {ElementType::F32,    ElementType::F16,
@@ -54,6 +56,8 @@ TEST(GemvModel, TilesAreWholeAndFit) {
                     0);
           EXPECT_LE(
               packing.chunkRows * packing.chunkColumns * elementSize(type), 16);
+          // Each part of k has rows.
+          EXPECT_LT((chosen->splitK - 1) * chosen->blockK, 1030);
           // Only an index row of one unit is cut into steps.
           int64_t rows = packing.indexRows * pattern.bk;
           EXPECT_TRUE(packing.indexRows == 1 || gemvStepRows(rows) == rows);
@@ -115,4 +119,21 @@ TEST(GemvModel, CutsKWhereAIsTooLarge) {
   EXPECT_EQ(gemvStepRows(64), 64);
   EXPECT_EQ(gemvStepRows(256), 32);
   EXPECT_EQ(gemvStepRows(131), 1);
+}
+
+/// Half a chip's blocks start beside those of the kernel before, and so do
+/// those of the kernel that adds up 8 parts of 16 x 1024 sums. The medians are
+/// those of docs/results (one H200, 2026-11-28 to 2026-11-30).
+TEST(GemvModel, TakesAsLongAsMeasured) {
+  using Timed =
+      std::tuple<Pattern, int64_t, int64_t, int64_t, ElementType, double>;
+  for (auto [pattern, m, n, k, type, microseconds] :
+       {Timed{{6, 24, 1, 8}, 16, 1024, 4608, ElementType::F16, 5.4},
+        Timed{{3, 32, 1, 8}, 16, 1024, 4096, ElementType::F32, 4.15},
+        Timed{{3, 32, 1, 1}, 1, 1024, 1024, ElementType::F32, 1.25},
+        Timed{{3, 32, 1, 1}, 1, 4096, 1024, ElementType::F32, 1.44},
+        Timed{{4, 32, 1, 1}, 16, 11008, 4096, ElementType::F16, 19.3}})
+    EXPECT_NEAR(select(pattern, m, n, k, type)->microseconds, microseconds,
+                microseconds / 6)
+        << m << " x " << n << " x " << k << " of " << pattern.str();
 }

@@ -53,6 +53,19 @@ TEST(MmaBitmapModel, TakesWhatWasMeasured) {
   }
 }
 
+// Half a chip's blocks take no launch (one H200, 2026-11-30).
+TEST(MmaBitmapModel, FewBlocksTakeWhatWasMeasured) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  auto estimate = [&](int64_t m, int64_t n, int64_t k) {
+    GpuProduct product = makeHalfProduct({16, 32, 1, 1}, m, n, k);
+    return selectMmaBitmapSchedule(product, chip)->microseconds;
+  };
+  EXPECT_NEAR(estimate(8, 1024, 1024), 2.6, 0.5);
+  EXPECT_NEAR(estimate(8, 1536, 2048), 4.2, 0.8);
+  EXPECT_NEAR(estimate(16, 2048, 2048), 4.8, 0.9);
+  EXPECT_NEAR(estimate(16, 1024, 4096), 7.1, 1.0);
+}
+
 // i8 on an H200 (2026-11-28), within 25 %.
 TEST(MmaBitmapModel, TakesWhatWasMeasuredOfBytes) {
   struct Measured {

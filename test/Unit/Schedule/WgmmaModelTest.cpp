@@ -129,6 +129,43 @@ TEST(WgmmaModel, RaggedRowsTakeAsLongAsMeasured) {
   EXPECT_NEAR(estimate(300, {16, 32, 1, 64}, 320), 21.5, 2);
 }
 
+/// Rows of A that do not start with sectors take longer, whoever copies them:
+/// 500 rows take 13.0 us by warps of their own and 15.4 without, and 15.0 with
+/// rows that were copied to whole lines. 160 rows start with sectors (one H200,
+/// 2026-11-30).
+TEST(WgmmaModel, CopiesOfRowsThatCrossSectorsTakeLonger) {
+  GpuProduct product = makeProduct({8, 32, 1, 64});
+  product.m = 500;
+  EXPECT_NE(select(product)->producers, 0);
+  EXPECT_NEAR(select(product)->microseconds, 13.0, 0.6);
+  for (int64_t m : {16, 32, 160}) {
+    product.m = m;
+    product.strideOfA = 0;
+    double packed = select(product)->microseconds;
+    product.strideOfA = 192;
+    EXPECT_DOUBLE_EQ(packed, select(product)->microseconds) << m;
+  }
+  product = makeProduct({16, 32, 1, 128});
+  product.m = 160;
+  product.n = 2560;
+  product.k = 3000;
+  EXPECT_NEAR(select(product)->microseconds, 7.1, 0.5);
+}
+
+/// With three stages, copies of blocks with several tiles of C fall behind:
+/// tiles of 128 x 128 took 31.0 to 31.2 us with four stages and 96 and 90 kept
+/// rows, and 35.6 to 39.3 with three and 90 to 126 (one H200, 2026-11-30).
+TEST(WgmmaModel, GivesBlocksOfSeveralTilesFourStages) {
+  GpuProduct product = makeProduct({6, 24, 1, 128});
+  product.m = 2048;
+  product.n = 3072;
+  product.k = 5040;
+  Result<GpuSchedule> found = select(product);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->stages, 4);
+  EXPECT_NEAR(found->microseconds, 31.0, 2);
+}
+
 /// Copies of blocks of few rows hide behind one another's products: 16 rows of
 /// 14336 x 4096 take 12 us less so than by mma.sync, which is estimated to take
 /// 15.1 (one H200, 2026-11-29).

@@ -160,6 +160,23 @@ TEST(WgmmaSpModel, BytesTakeAsLongAsMeasured) {
                {4096, 4096, 11008, 224.7}});
 }
 
+/// Blocks of few steps start and store while the tensor cores idle, at a higher
+/// clock: docs/strategies/cublas.md has these times (one H200, 2026-11-30).
+TEST(WgmmaSpModel, FewTilesTakeAsLongAsMeasured) {
+  auto estimate = [](int64_t m, int64_t n, int64_t k, Pattern pattern,
+                     ElementType type) {
+    GpuProduct product = getProduct(m, n, k, pattern);
+    product.type = type;
+    return select(product)->microseconds;
+  };
+  EXPECT_NEAR(estimate(128, 1024, 8192, {2, 4, 1, 16}, ElementType::F8E4M3),
+              6.7, 1.1);
+  EXPECT_NEAR(estimate(20, 1024, 4608, {2, 16, 1, 128}, ElementType::F8E4M3),
+              5.3, 0.9);
+  EXPECT_NEAR(estimate(33, 3584, 4608, {1, 4, 1, 4}, ElementType::F16), 9.4,
+              1.9);
+}
+
 // The same of f8E4M3FN with --fast-accum, one H100, 2026-11-25. Without
 // promoted sums tiles are as large as those of i8.
 TEST(WgmmaSpModel, FastAccumulationTakesAsLongAsMeasured) {

@@ -87,6 +87,7 @@ private:
   int64_t blocks() const;
   double weightBytes() const;
   double memoryTime(int64_t concurrent) const;
+  double startTime() const;
   double stagingTime(int64_t concurrent) const;
   double waste() const;
   double computeTime(int64_t concurrent) const;
@@ -168,7 +169,8 @@ bool Candidate::setTile(int64_t columns, IndexForm form, int64_t kTiles,
   if (!setColumns(columns) || !setRows(form))
     return false;
   setDepth(kTiles, splitK);
-  return true;
+  // Parts are whole windows: of 4096 rows k = 4608 has two, and no third.
+  return (splitK - 1) * schedule.blockK < product.k;
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,6 +250,14 @@ double Candidate::memoryTime(int64_t concurrent) const {
   return weightBytes() * tilesOfM / reachable / 1000;
 }
 
+/// Until weights flow. One row's first ones are on their way to the
+/// second-level cache before the kernel before has ended.
+double Candidate::startTime() const {
+  double launch =
+      startsEarly(blocks(), chip) ? chip.rates.earlyLaunch : chip.rates.launch;
+  return launch + (product.rows() > 1 ? microsecondsOfLatency(chip) : 0);
+}
+
 /// Per multiprocessor: a word of shared memory for each lane a clock, and four
 /// instructions of a warp.
 double Candidate::computeTime(int64_t concurrent) const {
@@ -259,8 +269,13 @@ double Candidate::computeTime(int64_t concurrent) const {
   double columns = double(schedule.threadN), rows = double(schedule.blockM);
   double shared = double(planes());
   // To f32, and of 8 bits to f16 or to words before (8:32 of 4096 x 4096 in
-  // f8E4M3FN, eight rows: 9.3 us; an H200, 2026-11-28).
-  double conversion = elementBytes == 4 ? 0 : elementBytes == 1 ? 2 : 1;
+  // f8E4M3FN, eight rows: 9.3 us; an H200, 2026-11-28). Floats of 8 bits pass
+  // the units that convert, 16 lanes a clock, which take four instructions'
+  // time.
+  double conversion = elementBytes == 4        ? 0
+                      : isFloat8(product.type) ? 4
+                      : elementBytes == 1      ? 2
+                                               : 1;
   double unpacking =
       rowsPerWord() == 1 ? 0 : rows * (elementBytes == 1 ? 2 : 1);
   bool areBitmaps = schedule.packing.hasBitmaps();
@@ -327,15 +342,13 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
   int64_t concurrent = std::min(resident, perMultiprocessor);
   double memory = memoryTime(concurrent),
          compute = computeTime(concurrent) * waste();
-  double time = chip.rates.launch + kWarpLaunch * double(warps) +
-                std::max(memory, compute) +
-                kNotHidden * std::min(memory, compute) +
-                stagingTime(concurrent);
+  double time =
+      startTime() + kWarpLaunch * double(warps) + std::max(memory, compute) +
+      kNotHidden * std::min(memory, compute) + stagingTime(concurrent);
   if (schedule.splitK > 1)
-    // The kernel that adds the parts starts when they are there.
-    time += chip.rates.launch + microsecondsUnderLoad(chip.rates.start, chip) +
-            8.0 * schedule.splitK * product.rows() * product.n /
-                chip.memoryGBs / 1000;
+    time += microsecondsToSums(product, chip) + 8.0 * schedule.splitK *
+                                                    product.rows() * product.n /
+                                                    chip.memoryGBs / 1000;
   setFloors(product, chip, schedule);
   schedule.memoryFloor = weightBytes() / chip.memoryGBs / 1000;
   schedule.microseconds =

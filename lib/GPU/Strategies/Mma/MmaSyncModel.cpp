@@ -485,6 +485,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices, int64_t windows,
     parts.waits = kTileBarrier;
   if (product.weightBits != 0)
     parts.aloneWarps = kQuantizedAloneWarps;
+  parts.startsBeside = false;
   if (!shape.hasRegisters(pattern.condensedRows(product.k)))
     return std::nullopt;
   std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);

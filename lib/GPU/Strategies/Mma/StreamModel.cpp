@@ -90,8 +90,10 @@ bool Estimate::run() {
   int64_t wave = countResident() * chip.multiprocessors;
   int64_t blocks = product.batch * ceilDiv(product.rows(), tile.blockM) *
                    ceilDiv(product.n, tile.blockN);
-  double time =
-      chip.rates.launch + double(blocks / wave) * waveMicroseconds(wave);
+  bool isBeside = parts.startsBeside && tile.blockM <= kAloneRows &&
+                  runsBeside(blocks, chip);
+  double time = (isBeside ? chip.rates.earlyLaunch : chip.rates.launch) +
+                double(blocks / wave) * waveMicroseconds(wave);
   if (blocks % wave > 0)
     time += waveMicroseconds(blocks % wave);
   tile.microseconds = std::max({time, tile.memoryFloor, tile.multiplyFloor});

@@ -45,6 +45,8 @@ static constexpr int64_t kProducers = 4;
 /// come from memory.
 static constexpr int64_t kLongRow = 512, kFewRows = 64;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
+/// Bytes of which the second-level cache hands on all or none.
+static constexpr int64_t kSectorBytes = 32;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
 /// How much longer products of split floats take by one warpgroup of 64 rows of
@@ -266,11 +268,11 @@ int64_t Candidate::countTogether() const {
 /// (2026-11-29), and of 300 rows, n = k = 4096 and instructions of 128 rows
 /// four took 1.04 to 1.2 of the longest.
 double Candidate::clocksOfTile(int64_t together) const {
-  double multiplied = multiplyClocks();
-  double both =
-      schedule.warpgroupM == kMaxGroupM
-          ? multiplied + clocksToCopy(chip.rates.received)
-          : std::max(multiplied, double(bytesOfTile()) / chip.rates.received);
+  double multiplied = multiplyClocks(),
+         copied = clocksToCopy(chip.rates.received);
+  double both = schedule.warpgroupM == kMaxGroupM
+                    ? multiplied + copied
+                    : std::max(multiplied, copied);
   return double(together) * both + chip.rates.barrier;
 }
 
@@ -313,14 +315,22 @@ double Candidate::clocksOfSplits() const {
       .clocks();
 }
 
+/// Rows that do not start with sectors arrive at one share of the rate,
+/// whatever a copy takes at once. Copies of 8 bytes go through the first-level
+/// cache, which has the rest of a sector for the next ones (PTX ISA, cp.async:
+/// those of 16 bytes pass it by), while all blocks read the same rows, each for
+/// its only tile: 300 and 500 rows receive 34 to 37 bytes a clock, 1000 rows 24
+/// to 26 and 202 rows, by 4 bytes, 25 to 29; 1500 rows in three turns 22 to 34,
+/// and 160 rows, which start with sectors, 48 (one H200, 2026-11-30).
 double Candidate::clocksToCopy(double ingress) const {
   int64_t rowBytes =
       product.factorOfRows() * int64_t(elementSize(product.type));
-  double ofA = ingress * double(copyWidth()) / kMaxAccessBytes;
-  if (rowBytes % kLineBytes != 0)
-    // Rows take as many sectors by 8 bytes as by 16.
-    ofA = std::min(copyWidth() < kMaxAccessBytes / 2 ? ofA : ingress,
-                   chip.rates.received * kUnalignedShare);
+  double ofA = ingress;
+  if (rowBytes % kSectorBytes != 0) {
+    bool areCached = copyWidth() == kMaxAccessBytes / 2 && countTurns() == 1;
+    ofA = std::min(ingress, areCached ? kLoneIngress
+                                      : chip.rates.received * kUnalignedShare);
+  }
   double bytesOfB = double(bytesOfTile() - bytesOfRows());
   return double(bytesOfRows()) / ofA + bytesOfB / ingress;
 }
@@ -332,9 +342,11 @@ double Candidate::clocksWithProducers() const {
   int64_t turns = countTurns();
   bool isPartial = product.rows() % schedule.blockM != 0;
   bool isShared = schedule.blockM >= kLongRow || (turns == 1 && !isPartial);
-  double ingress = product.rows() <= kFewRows ? kLoneIngress
-                   : isShared                 ? kSharedIngress
-                                              : chip.rates.received;
+  bool isBehind = schedule.stages == kMinStages && turns > 1;
+  double ingress = isShared && product.rows() > kFewRows ? kSharedIngress
+                   : isBehind || product.rows() <= kFewRows
+                       ? kLoneIngress
+                       : chip.rates.received;
   double factor = schedule.stages == kMinStages ? kFewStagesFactor : 1;
   double step = std::max(multiplyClocks() * factor, clocksToCopy(ingress)) +
                 chip.rates.barrier;

@@ -138,6 +138,14 @@ private:
     return schedule.memoryFloor /
            (product.rows() > kFewRows ? chip.rates.reachedMemory : 1);
   }
+  /// The time in which the sums of parts pass memory, beside cold weights;
+  /// those of a cluster's blocks stay in multiprocessors.
+  double partMicroseconds() const {
+    bool areStored = schedule.splitK > schedule.clusterK;
+    return areStored ? 4.0 * double(schedule.splitK * product.allRows()) *
+                           double(product.n) / chip.memoryGBs / 1000
+                     : 0;
+  }
   /// The microseconds of the kernel that adds up the sums of `parts`.
   double addMicroseconds(int64_t parts, double clockGHz) const;
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
@@ -376,17 +384,23 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   int64_t blocks = countTilesOfC() * parts;
   double tiles = double(ceilDiv(ceilDiv(product.k, schedule.blockK), parts)),
          stored = bytesOfTileOfC();
-  auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(count) + chip.rates.start +
-           double(count) * stored / chip.rates.stored;
+  auto stepClocks = [&](int64_t count) { return tiles * tileClocks(count); };
+  // Before its first step and behind its last a block leaves power to others.
+  auto otherClocks = [&](int64_t count) {
+    return chip.rates.start + double(count) * stored / chip.rates.stored;
   };
-  double clocks =
-      clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
+  auto clocks = [&](auto waveClocks) {
+    return clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
+  };
   double clockGHz = chip.clockGHz * (isShort(product) ? chip.rates.loadedClock
                                                       : kClockUnderLoad);
   schedule.microseconds =
-      std::max(clocks / clockGHz / 1000, memoryMicroseconds()) +
-      chip.rates.launch;
+      std::max(clocks(stepClocks) / clockGHz / 1000 +
+                   microsecondsUnderLoad(clocks(otherClocks), chip),
+               microsecondsUnderLoad(chip.rates.start, chip) +
+                   memoryMicroseconds() + partMicroseconds()) +
+      (startsEarly(blocks, chip) && !hasClusters ? chip.rates.earlyLaunch
+                                                 : chip.rates.launch);
   if (product.rows() <= kFewRows)
     schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasured;
   else if (endsInBlock(product, schedule.blockM))
