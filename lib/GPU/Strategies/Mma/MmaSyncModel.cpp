@@ -316,10 +316,9 @@ double Estimate::tileClocks(int64_t blocks) const {
   double bound = isInPlace() ? std::max(shared, multiply + copies)
                              : std::max({multiply, shared, copies});
   // Blocks hide each other's waits, as do a scheduler's warps.
-  double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
+  double atOnce = std::max(1.0, double(blocks * warps()) / 4);
   double waits = chip.rates.barrier + kNotHidden * std::min(multiply, shared);
-  return double(blocks) * (bound + convertClocks()) +
-         2 * waits / warpsOfScheduler;
+  return double(blocks) * (bound + convertClocks()) + 2 * waits / atOnce;
 }
 
 //===----------------------------------------------------------------------===//
