@@ -151,8 +151,10 @@ def test_products_that_share_a(target, dtype, bias, pattern, shape):
         nm.torch.sparsify(model, pattern, prune=True, force=True)
     x = torch.randn(*shape, 64).to(dtype)
     compiled = nm.torch.export(model, x).compile(target=target, opt_level=1)
-    # Gate and up, too, where blocks of few rows combine both.
-    is_paired = pattern == "2:4" and target != "cpu"
+    # Gate and up, too, where blocks of few rows combine both. On an A100, so small
+    # a product of f32 is estimated to take no longer by simt, which pairs nothing.
+    is_by_simt = dtype == torch.float32 and target == "sim:sm_80"
+    is_paired = pattern == "2:4" and target != "cpu" and not is_by_simt
     assert len(compiled.remarks) == (2 if is_paired else 3)
     assert error_of(compiled, model, x) < TOLERANCES[dtype]
 
