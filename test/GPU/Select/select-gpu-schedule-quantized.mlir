@@ -63,10 +63,10 @@ func.func @group(%a: tensor<16x96xf16>, %v: tensor<48x64xi8>, %i: tensor<48x64xi
 // CHECK-LABEL: func.func @vectors
 // CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.mma_sync<{{.*}}bits = 4, {{.*}}chunk_rows = {{2|16}}>> quantization <bits = 4, group = 32>
 // CHECK-SAME: weights stay in 4 bits, which registers convert
-func.func @vectors(%a: tensor<16x96xf16>, %v: tensor<24x64xi8>, %i: tensor<24x2xi8>, %s: tensor<3x64xf16>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
-  %r = nm.spmm <8:32, block = 1x32> quantization <bits = 4, group = 32> ins(%a, %v, %i : tensor<16x96xf16>, tensor<24x64xi8>, tensor<24x2xi8>)
-    scales(%s : tensor<3x64xf16>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
-  return %r : tensor<16x64xf32>
+func.func @vectors(%a: tensor<16x4096xf16>, %v: tensor<1024x4096xi8>, %i: tensor<1024x128xi8>, %s: tensor<128x4096xf16>, %c: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
+  %r = nm.spmm <8:32, block = 1x32> quantization <bits = 4, group = 32> ins(%a, %v, %i : tensor<16x4096xf16>, tensor<1024x4096xi8>, tensor<1024x128xi8>)
+    scales(%s : tensor<128x4096xf16>) outs(%c : tensor<16x4096xf32>) -> tensor<16x4096xf32>
+  return %r : tensor<16x4096xf32>
 }
 
 // -----

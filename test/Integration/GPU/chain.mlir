@@ -6,7 +6,7 @@
 // CHECK: schedule #nm.gemv
 // CHECK: schedule #nm.gemv
 // CHECK-LABEL: func.func @few_rows
-// CHECK: schedule #nm.gemv
+// CHECK: schedule #nm.mma_bitmap
 // CHECK-LABEL: func.func @rows
 // CHECK: schedule #nm.simt
 // CHECK: schedule #nm.simt<{{.*}}split_k =
