@@ -2,6 +2,8 @@
 
 #include "GPU/Copies/RepeatedRowTensor.h"
 
+#include "GPU/Copies/TensorAddress.h"
+
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,34 +25,11 @@ std::optional<RepeatedRowTensor> RepeatedRowTensor::find(Value tensor) {
 
 /// A view of the windows of A that fill tiles, [windows x M x m].
 Value RepeatedRowTensor::splitWindows(ThreadEmitter &emitter) const {
-  OpBuilder &builder = emitter.builder;
-  int64_t rows = tiles.groups.windowRows;
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, emitter.loc, a);
-  SmallVector<OpFoldResult> sizes = metadata.getConstifiedMixedSizes(),
-                            strides = metadata.getConstifiedMixedStrides();
-  size_t kDim = sizes.size() - 2;
-  Value apart = emitter.mul(
-      getValueOrCreateConstantIndexOp(builder, emitter.loc, strides[kDim]),
-      rows);
-  sizes[kDim] = builder.getIndexAttr(rows);
-  sizes.insert(sizes.begin() + kDim,
-               builder.getIndexAttr(tiles.rowsOfWindows() / rows));
-  strides.insert(strides.begin() + kDim, getAsOpFoldResult(apart));
-  OpFoldResult offset = metadata.getConstifiedMixedOffset();
-  auto source = cast<MemRefType>(a.getType());
-  SmallVector<int64_t> shape, ofType;
-  SmallVector<Value> values;
-  dispatchIndexOpFoldResults(sizes, values, shape);
-  dispatchIndexOpFoldResults(strides, values, ofType);
-  auto layout = StridedLayoutAttr::get(
-      builder.getContext(),
-      getConstantIntValue(offset).value_or(ShapedType::kDynamic), ofType);
-  return memref::ReinterpretCastOp::create(
-      builder, emitter.loc,
-      MemRefType::get(shape, source.getElementType(), layout,
-                      source.getMemorySpace()),
-      a, offset, sizes, strides);
+  int64_t rows = tiles.groups.windowRows,
+          kDim = cast<MemRefType>(a.getType()).getRank() - 2;
+  return splitDim(emitter, a, kDim,
+                  {tiles.rowsOfWindows() / rows, /*outerStep=*/rows, rows,
+                   /*innerStep=*/1});
 }
 
 void RepeatedRowTensor::createMaps(ThreadEmitter &emitter, int64_t columns,

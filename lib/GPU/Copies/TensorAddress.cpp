@@ -93,19 +93,22 @@ TensorAddress::find(ThreadEmitter &emitter, Value tile, scf::ForallOp blocks) {
   return place;
 }
 
-Value mlir::nm::splitByParity(ThreadEmitter &emitter, Value tensor,
-                              int64_t dim) {
+Value mlir::nm::splitDim(ThreadEmitter &emitter, Value tensor, int64_t dim,
+                         const SplitDim &parts) {
   OpBuilder &builder = emitter.builder;
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, emitter.loc, tensor);
   SmallVector<OpFoldResult> sizes = metadata.getConstifiedMixedSizes(),
                             strides = metadata.getConstifiedMixedStrides();
-  int64_t size = *getConstantIntValue(sizes[dim]),
-          stride = *getConstantIntValue(strides[dim]);
-  sizes[dim] = builder.getIndexAttr(size / 2);
-  strides[dim] = builder.getIndexAttr(stride * 2);
-  sizes.insert(sizes.begin() + dim, builder.getIndexAttr(2));
-  strides.insert(strides.begin() + dim, builder.getIndexAttr(stride));
+  Value stride =
+      getValueOrCreateConstantIndexOp(builder, emitter.loc, strides[dim]);
+  auto stepOf = [&](int64_t step) {
+    return getAsOpFoldResult(emitter.mul(stride, step));
+  };
+  sizes[dim] = builder.getIndexAttr(parts.innerSize);
+  strides[dim] = stepOf(parts.innerStep);
+  sizes.insert(sizes.begin() + dim, builder.getIndexAttr(parts.outerSize));
+  strides.insert(strides.begin() + dim, stepOf(parts.outerStep));
   OpFoldResult offset = metadata.getConstifiedMixedOffset();
   auto source = cast<MemRefType>(tensor.getType());
   SmallVector<int64_t> shape, ofType;

@@ -29,9 +29,16 @@ private:
   bool moveBy(ThreadEmitter &emitter, memref::SubViewOp view);
 };
 
-/// A view of `tensor` whose dimension `dim`, of an even size, is two: whether
-/// an index is odd, and its half.
-Value splitByParity(ThreadEmitter &emitter, Value tensor, int64_t dim);
+/// Two dimensions in place of one: their sizes, and how many indices of the one
+/// an index of each is. Of 12 rows, windows of 4 are {3, 4, 4, 1}, and whether
+/// a row is odd, and its half, {2, 1, 6, 2}.
+struct SplitDim {
+  int64_t outerSize, outerStep, innerSize, innerStep;
+};
+
+/// A view of `tensor` that has two dimensions in place of dimension `dim`.
+Value splitDim(ThreadEmitter &emitter, Value tensor, int64_t dim,
+               const SplitDim &parts);
 
 /// The address of the first element of `view`, as an index.
 Value getElementAddress(ThreadEmitter &emitter, Value view);

@@ -128,7 +128,11 @@ void BufferedStores::findBoxes() {
   if (splitsColumns) {
     box[rows] = kSide / 2;
     box.insert(box.begin() + rows, 2);
-    tensor = splitByParity(emitter, tensor, rows);
+    // Whether a column is odd, and its half.
+    tensor =
+        splitDim(emitter, tensor, rows,
+                 {/*outerSize=*/2, /*outerStep=*/1, type.getDimSize(rows) / 2,
+                  /*innerStep=*/2});
   }
   map = TensorMapOp::create(builder, loc, tensor, box, /*swizzled=*/true);
 }
