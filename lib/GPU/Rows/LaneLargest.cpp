@@ -56,13 +56,13 @@ int64_t LaneLargest::getBytes(int64_t lanes, int64_t cluster, int64_t count) {
 // Keys
 //===----------------------------------------------------------------------===//
 
-Value LaneLargest::none() {
+Value mlir::nm::noKey(ThreadEmitter &e) {
   return arith::ConstantOp::create(
       e.builder, e.loc,
       e.builder.getI64IntegerAttr(std::numeric_limits<int64_t>::min()));
 }
 
-Value LaneLargest::larger(Value a, Value b) {
+Value mlir::nm::largerKey(ThreadEmitter &e, Value a, Value b) {
   return arith::MaxSIOp::create(e.builder, e.loc, a, b);
 }
 
@@ -98,7 +98,7 @@ Value mlir::nm::findLargestOfWarp(ThreadEmitter &e, Value key) {
 Value LaneLargest::greatest(Value key) {
   if (lanes >= kWarpSize)
     return findLargestOfWarp(e, key);
-  auto combine = [&](Value a, Value b) { return larger(a, b); };
+  auto combine = [&](Value a, Value b) { return largerKey(e, a, b); };
   return combineLanes(e, combine, key, lanes);
 }
 
@@ -138,7 +138,7 @@ SmallVector<Value> LaneLargest::findInWarp(Value head, Next next) {
     return {first};
   // The last key that was found, the thread's head, and all that were found.
   SmallVector<Value> carried = {first, head};
-  carried.append(count - 1, none());
+  carried.append(count - 1, noKey(e));
   carried = repeat(e, count - 1, carried, [&](Value round, ValueRange values) {
     Value below = next(values[0], values[1]);
     Value found = greatest(below);
@@ -170,7 +170,7 @@ Value LaneLargest::view(int64_t &byte, int64_t size) {
 /// groups of lanes; or that none is less than.
 Value LaneLargest::findBound(Value head) {
   int64_t number = countGroups(lanes, count), ofGroup = lanes / number;
-  auto combine = [&](Value a, Value b) { return larger(a, b); };
+  auto combine = [&](Value a, Value b) { return largerKey(e, a, b); };
   Value largest = combineLanes(e, combine, head, ofGroup);
   Value thread = e.add(e.mul(warp, kWarpSize), lane);
   auto [group, place] = e.split(thread, ofGroup);
@@ -187,14 +187,14 @@ Value LaneLargest::findBound(Value head) {
     auto most = [&](ValueRange keys) {
       Value own = keys.front();
       for (Value key : keys.drop_front())
-        own = larger(own, key);
+        own = largerKey(e, own, key);
       return greatest(own);
     };
     keys = repeat(e, count - 1, keys, [&](Value, ValueRange left) {
       Value taken = most(left);
       return llvm::map_to_vector(left, [&](Value key) -> Value {
         return arith::SelectOp::create(e.builder, e.loc, isEqual(key, taken),
-                                       none(), key);
+                                       noKey(e), key);
       });
     });
     Value found = most(keys);
@@ -217,7 +217,7 @@ void LaneLargest::listKeys(Value head, Value least, Next next) {
         Value isListed = arith::CmpIOp::create(
             e.builder, e.loc, arith::CmpIPredicate::sge, values[1], least);
         Value isKey = arith::CmpIOp::create(
-            e.builder, e.loc, arith::CmpIPredicate::ne, values[1], none());
+            e.builder, e.loc, arith::CmpIPredicate::ne, values[1], noKey(e));
         Value goesOn =
             e.both(e.both(isListed, isKey), e.less(values[0], e.index(count)));
         scf::ConditionOp::create(e.builder, e.loc, goesOn, values);
@@ -235,7 +235,7 @@ void LaneLargest::listKeys(Value head, Value least, Next next) {
   Value listed = loop.getResult(0);
   Value isShort = e.less(listed, e.index(count));
   e.onlyIf(e.both(isEqual(lane, zero), isShort), [&] {
-    memref::StoreOp::create(e.builder, e.loc, none(), ofWarps,
+    memref::StoreOp::create(e.builder, e.loc, noKey(e), ofWarps,
                             e.add(first, listed));
   });
 }
@@ -248,7 +248,7 @@ void LaneLargest::merge(int64_t lists, Load load, Value target) {
     Value head =
         e.choose(
              e.less(lane, e.index(lists)),
-             [&] { return SmallVector<Value>{load(lane, zero)}; }, none())
+             [&] { return SmallVector<Value>{load(lane, zero)}; }, noKey(e))
             .front();
     repeat(e, count, {head, zero}, [&](Value round, ValueRange values) {
       Value most = greatest(values[0]);
@@ -256,13 +256,13 @@ void LaneLargest::merge(int64_t lists, Load load, Value target) {
         memref::StoreOp::create(e.builder, e.loc, most, target, round);
       });
       Value isKey = arith::CmpIOp::create(
-          e.builder, e.loc, arith::CmpIPredicate::ne, most, none());
+          e.builder, e.loc, arith::CmpIPredicate::ne, most, noKey(e));
       Value isOwn = e.both(isEqual(values[0], most), isKey);
       Value at = arith::SelectOp::create(e.builder, e.loc, isOwn,
                                          e.add(values[1], 1), values[1]);
       Value hasMore = e.both(isOwn, e.less(at, e.index(count)));
       Value otherwise =
-          arith::SelectOp::create(e.builder, e.loc, isOwn, none(), values[0]);
+          arith::SelectOp::create(e.builder, e.loc, isOwn, noKey(e), values[0]);
       Value below =
           e.choose(
                hasMore, [&] { return SmallVector<Value>{load(lane, at)}; },

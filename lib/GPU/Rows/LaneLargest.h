@@ -7,6 +7,12 @@
 
 namespace mlir::nm {
 
+/// The least i64, which stands for no key.
+Value noKey(ThreadEmitter &e);
+
+/// The larger one of two keys.
+Value largerKey(ThreadEmitter &e, Value a, Value b);
+
 /// The largest key, an i64, of all lanes of a warp.
 Value findLargestOfWarp(ThreadEmitter &e, Value key);
 
@@ -35,8 +41,6 @@ public:
 private:
   using Load = llvm::function_ref<Value(Value list, Value at)>;
 
-  Value none();
-  Value larger(Value a, Value b);
   Value isEqual(Value a, Value b);
   Value greatest(Value key);
   SmallVector<Value> findInWarp(Value head, Next next);

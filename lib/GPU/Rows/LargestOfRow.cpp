@@ -82,8 +82,8 @@ bool OpPair::isSame(Value a, Value b) const {
                           [&](Value x, Value y) { return isSame(x, y); });
 }
 
-/// What a reduction to one result combines with it by an op of type `OpTy`;
-/// null of others.
+/// The value that `row`, a reduction to one result, combines with the result by
+/// an op of type `OpTy`; null where `row` is another op.
 template <typename... OpTy>
 static Value getReduced(const RowOp &row) {
   if (row.kind != RowOp::Reduction || row.combiners.size() != 1 ||
@@ -347,11 +347,25 @@ static std::optional<LargestOfRow> findColumn(const RowGroup &group,
   return found;
 }
 
-std::optional<LargestOfRow> mlir::nm::findLargest(const RowGroup &group,
-                                                  size_t first) {
+/// The reductions from op `first` on that find largest elements, if it starts
+/// some.
+static std::optional<LargestOfRow> findLargest(const RowGroup &group,
+                                               size_t first) {
   if (group.ops[first].kind != RowOp::Reduction)
     return std::nullopt;
   if (auto keys = findKeys(group, first))
     return keys;
   return findColumn(group, first);
+}
+
+SmallVector<LargestOfRow> mlir::nm::listLargest(const RowGroup &group) {
+  SmallVector<LargestOfRow> list;
+  SmallVector<size_t> taken;
+  for (size_t index = 0; index < group.ops.size(); ++index)
+    if (!llvm::is_contained(taken, index))
+      if (auto found = findLargest(group, index)) {
+        taken.append(found->ops);
+        list.push_back(*found);
+      }
+  return list;
 }

@@ -31,9 +31,9 @@ struct LargestOfRow {
   int64_t count() const { return findsColumn ? 1 : ops.size(); }
 };
 
-/// The reductions of `group` from op `first` on that find largest elements, if
-/// it starts some.
-std::optional<LargestOfRow> findLargest(const RowGroup &group, size_t first);
+/// All reductions of `group` that find largest elements, each of which is in
+/// one of the results.
+SmallVector<LargestOfRow> listLargest(const RowGroup &group);
 
 /// The input of reduction `op`, of the first form, that keys are less than;
 /// null if it has none.

@@ -102,15 +102,6 @@ static std::pair<Value, Value> splitKey(ThreadEmitter &e, Value key) {
           arith::XOrIOp::create(e.builder, e.loc, low, e.i32(-1))};
 }
 
-static Value noKey(ThreadEmitter &e) {
-  return makeConstant(e, e.builder.getI64Type(),
-                      std::numeric_limits<int64_t>::min());
-}
-
-static Value largerKey(ThreadEmitter &e, Value a, Value b) {
-  return arith::MaxSIOp::create(e.builder, e.loc, a, b);
-}
-
 static Value compare(ThreadEmitter &e, arith::CmpIPredicate predicate, Value a,
                      Value b) {
   return arith::CmpIOp::create(e.builder, e.loc, predicate, a, b);
@@ -317,22 +308,16 @@ void RowKernel::runLargest(const LargestOfRow &found, int64_t firstByte) {
               combine(builder, loc, op.combiners.front(), start, place));
 }
 
-/// Finds what finds largest elements, which has shared memory from byte
-/// `firstByte` on; returns where that ends.
+/// Takes the ops that find largest elements, which have shared memory from byte
+/// `firstByte` on; returns where that memory ends.
 int64_t RowKernel::addLargest(int64_t firstByte) {
-  SmallVector<size_t> taken;
-  for (size_t index = 0; index < group.ops.size(); ++index) {
-    if (llvm::is_contained(taken, index) ||
-        (shape.lanes > kWarpSize && shape.rowsOfBlock > 1))
-      continue;
-    std::optional<LargestOfRow> found = findLargest(group, index);
-    if (!found)
-      continue;
-    taken.append(found->ops);
-    largest.push_back({*found, firstByte});
-    if (found->count() > 1)
+  if (shape.lanes > kWarpSize && shape.rowsOfBlock > 1)
+    return firstByte;
+  for (const LargestOfRow &found : listLargest(group)) {
+    largest.push_back({found, firstByte});
+    if (found.count() > 1)
       firstByte +=
-          LaneLargest::getBytes(shape.lanes, shape.cluster, found->count());
+          LaneLargest::getBytes(shape.lanes, shape.cluster, found.count());
   }
   return firstByte;
 }

@@ -231,14 +231,11 @@ std::optional<int64_t> mlir::nm::findTransposedRows(const RowGroup &group) {
 /// How often the threads of a row meet for what it is reduced to, at least.
 static size_t countReductions(const RowGroup &group) {
   size_t count = 0;
-  SmallVector<size_t> taken;
-  for (auto [index, row] : llvm::enumerate(group.ops)) {
-    if (row.kind != RowOp::Reduction || llvm::is_contained(taken, index))
-      continue;
-    if (auto found = findLargest(group, index))
-      taken.append(found->ops);
-    count += row.combiners.size();
-  }
+  for (const RowOp &row : group.ops)
+    count += row.kind == RowOp::Reduction ? row.combiners.size() : 0;
+  // Ops that find largest elements together, of one result each, meet once.
+  for (const LargestOfRow &found : listLargest(group))
+    count -= found.ops.size() - 1;
   return count;
 }
 
@@ -275,10 +272,8 @@ static bool passesOnce(const RowGroup &group) {
 /// How many largest elements a kernel that passes over its rows once finds of
 /// each; 0 of others.
 static int64_t countLargest(const RowGroup &group) {
-  for (size_t i = 0; i < group.ops.size() && passesOnce(group); ++i)
-    if (auto found = findLargest(group, i))
-      return found->count();
-  return 0;
+  SmallVector<LargestOfRow> list = listLargest(group);
+  return list.empty() || !passesOnce(group) ? 0 : list.front().count();
 }
 
 /// The threads of `lanes` that find `count` largest elements of a row. To find

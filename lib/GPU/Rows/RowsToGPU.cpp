@@ -49,13 +49,11 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
          << (shape.width == 1 ? " element" : " elements") << ", rows "
          << (shape.chunks == 0 ? "read for each reduction"
                                : "kept in registers");
-  for (size_t i = 0; i < group.ops.size(); ++i)
-    if (auto found = findLargest(group, i); found && !found->isBounded) {
-      remark << ", " << found->count()
-             << (found->count() == 1 ? " largest element" : " largest elements")
+  for (const LargestOfRow &found : listLargest(group))
+    if (!found.isBounded)
+      remark << ", " << found.count()
+             << (found.count() == 1 ? " largest element" : " largest elements")
              << " found by one pass";
-      i = found->ops.back();
-    }
   if (!findTransposedRows(group))
     return;
   bool hasSplits = llvm::any_of(
