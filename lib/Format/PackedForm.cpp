@@ -308,12 +308,13 @@ static void forEachQuantized(const Pattern &pattern,
   }
 }
 
-/// What is added to a quantized value.
+/// The number that is added to a quantized value before its bits are stored.
 static int64_t biasOf(const PanelPacking &packing) {
   return int64_t(1) << (packing.bits - 1);
 }
 
-/// What fills up is zero.
+/// Columns that fill the last panel up, and rows that fill the last square up,
+/// are zeros.
 static void packQuantized(const CondensedView &from,
                           const PanelPacking &packing, uint8_t *packed) {
   auto *values = static_cast<const uint8_t *>(from.values);

@@ -7,8 +7,8 @@
 // that a lane has of all columns stand side by side, or, where these take more
 // than 16 bytes, in pieces of 16 bytes.
 //
-// Of panels of 32 columns and 4 bits, lane 0 has bytes 0 to 7 of a square, of
-// which the first four are of columns 0 and 8, and the others of columns 16 and
+// With panels of 32 columns and 4 bits, lane 0 has bytes 0 to 7 of a square:
+// bytes 0 to 3 have values of columns 0 and 8, bytes 4 to 7 of columns 16 and
 // 24.
 //
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,8 @@ Value mlir::nm::emitQuantizedByte(LoopEmitter &emitter, ValueRange values,
   int64_t count = int64_t(1) << bits;
   Value byte;
   for (auto [i, value] : llvm::enumerate(values)) {
-    // Of a negative one the low bits are wanted, as an index without a sign.
+    // A negative value becomes an index without a sign, whose low bits are
+    // those of the value.
     Value biased = emitter.add(emitter.toIndex(value), count / 2);
     Value field = emitter.mul(emitter.rem(biased, count),
                               int64_t(1) << int64_t(i) * bits);

@@ -303,7 +303,7 @@ SmallVector<Value> BulkCopy::locate(int64_t row, int64_t column) {
   return at;
 }
 
-/// Its coordinates.
+/// The coordinates of the box from `row` and `column` of the tile on.
 PixelTensor::Operands BulkCopy::locateBox(int64_t row, int64_t column) {
   SmallVector<Value> at = locate(row, column);
   if (pixels) {

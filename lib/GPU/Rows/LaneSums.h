@@ -16,7 +16,7 @@ Value combine(OpBuilder &builder, Location loc, Operation *combiner, Value a,
 Value combineElements(OpBuilder &builder, Location loc, Operation *combiner,
                       Value elements);
 
-/// What makes one value of two.
+/// A function that combines two values to one.
 using Combine = llvm::function_ref<Value(Value, Value)>;
 
 /// Combines the values of each `lanes` neighbouring lanes of a warp, such that

@@ -1,5 +1,4 @@
 //===- RowPasses.h - The passes of a kernel over a row ----------*- C++ -*-===//
-//-*-===//
 
 #ifndef NM_LIB_GPU_ROWS_ROWPASSES_H
 #define NM_LIB_GPU_ROWS_ROWPASSES_H
@@ -106,7 +105,8 @@ private:
   SmallVector<size_t> pending;
   SmallVector<bool> isDone;
   std::optional<LaneSums> sums;
-  /// What finds largest elements, and where each has its shared memory.
+  /// Ops that find largest elements together, and the first byte of the shared
+  /// memory that they have.
   SmallVector<std::pair<LargestOfRow, int64_t>> largest;
 };
 
