@@ -61,6 +61,15 @@ class Argmax(Weightless):
         return x.gather(-1, places)
 
 
+class Max(Weightless):
+    def forward(self, x):
+        return torch.max(x, -1, keepdim=True)
+
+    def elements(self, found, x):
+        values, places = found
+        return values, x.gather(-1, places)
+
+
 class Top(Weightless):
     def forward(self, x):
         return torch.topk(x, 8)
@@ -85,7 +94,7 @@ class Add(Weightless):
 OPS = {"RMS norm": (RMSNorm, 1, 4), "layer norm": (nn.LayerNorm, 1, 4),
        "add and RMS norm": (AddedNorm, 2, 8), "softmax": (Softmax, 1, 4),
        "RMS norm to i8": (NormOfBytes, 1, 3), "argmax": (Argmax, 1, 2),
-       "top 8": (Top, 1, 2), "GELU": (Gelu, 1, 4), "add": (Add, 2, 6)}
+       "max": (Max, 1, 2), "top 8": (Top, 1, 2), "GELU": (Gelu, 1, 4), "add": (Add, 2, 6)}
 
 
 def time_in_turn(calls):

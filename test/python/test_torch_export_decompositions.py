@@ -55,7 +55,8 @@ def test_interpolation():
 
 ENDS = {"max": lambda x: tuple(x.max(1)), "min": lambda x: tuple(x.min(1, True)),
         "argmin": lambda x: x.argmin(0), "argmin of all": lambda x: x.argmin(),
-        "sign": torch.sign, "prod": lambda x: x.prod(1), "product of all": torch.prod}
+        "max of all": torch.max, "min of all": torch.min, "sign": torch.sign,
+        "logsumexp": lambda x: x.logsumexp(1), "of all": lambda x: x.logsumexp((0, 1), True), "prod": lambda x: x.prod(1), "product of all": torch.prod}
 
 
 def test_ends():

@@ -58,22 +58,74 @@ def test_topk(k, dim, largest, shape, dtype, target):
         torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
 
 
-class Argmax(nn.Module):
+class Extreme(nn.Module):
+    """One of FINDS, along the last dimension."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.find = FINDS[name]
+
     def forward(self, x):
-        return x.argmax(-1)
+        return self.find(x)
+
+
+FINDS = {
+    "argmax": lambda x: x.argmax(-1), "argmin": lambda x: x.argmin(-1),
+    "max": lambda x: torch.max(x, -1), "min": lambda x: torch.min(x, -1),
+    "amax and argmax": lambda x: (x.amax(-1), x.argmax(-1)),
+    # The place of the largest element is behind another use of that element.
+    "softmax and argmax": lambda x: (torch.softmax(x.float(), -1).to(x.dtype), x.argmax(-1)),
+    "max of absolute values": lambda x: torch.max(x.abs(), -1)}
+
+
+def expected_extreme(name, x):
+    """Results of FINDS[name] by a stable sort in float64, in which a NaN comes first."""
+    x = x.abs() if "abs" in name else x
+    turned = -x.double() if "min" in name else x.double()
+    first = torch.where(turned.isnan(), torch.inf, turned.clamp(max=2. ** 100))
+    places = first.sort(stable=True, dim=-1, descending=True).indices[..., :1]
+    values = x.gather(-1, places)[..., 0]
+    if name.startswith("softmax"):
+        values = torch.softmax(x.double(), -1).to(x.dtype)
+    return places[..., 0] if name.startswith("arg") else (values, places[..., 0])
+
+
+def check_extreme(name, found, x, place=""):
+    wanted = expected_extreme(name, x)
+    if name.startswith("arg"):
+        found, wanted = [found], [wanted]
+    for got, want in zip(found, wanted):
+        assert got.dtype == want.dtype, place
+        close = ({"rtol": 1e-2, "atol": 2e-3} if name.startswith("softmax") and
+                 got.is_floating_point() else {"rtol": 0, "atol": 0})
+        torch.testing.assert_close(got, want, equal_nan=True, msg=lambda m: f"{place}\n{m}",
+                                   **close)
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_80", "sim:sm_90a"])
-@pytest.mark.parametrize("shape,dtype", [
-    ((5, 130), torch.float32), ((2, 1500), torch.float16), ((3, 4, 40), torch.bfloat16),
-    ((7, 60), torch.int32)], ids=str)
-def test_argmax(shape, dtype, target):
+@pytest.mark.parametrize("name,shape,dtype", [
+    ("argmax", (5, 130), torch.float32), ("argmax", (2, 1500), torch.float16),
+    ("argmin", (3, 4, 40), torch.bfloat16), ("argmax", (7, 60), torch.int32),
+    ("max", (5, 130), torch.float32), ("min", (2, 1500), torch.float16),
+    ("max", (3, 4, 40), torch.bfloat16), ("min", (7, 60), torch.int32),
+    ("max", (2, 61), torch.int64), ("min", (2, 61), torch.float64),
+    ("amax and argmax", (3, 700), torch.float16), ("max of absolute values", (9, 77), torch.float32),
+    ("softmax and argmax", (4, 513), torch.float32)], ids=str)
+def test_extremes(name, shape, dtype, target):
     x = draw(shape, dtype)
     x[..., 30] = x[..., 20]
-    compiled = nm.torch.export(Argmax().eval(), x).compile(target=target, opt_level=1)
-    got = compiled(x)
-    assert got.dtype == torch.int64
-    torch.testing.assert_close(got, expected(x, 1, -1, True)[1][..., 0], rtol=0, atol=0)
+    if name.startswith("softmax"):
+        x = x.clamp(-1, 1).nan_to_num(0)
+    compiled = nm.torch.export(Extreme(name).eval(), x).compile(target=target, opt_level=1)
+    check_extreme(name, compiled(x), x)
+    # All numbers are the last that a search would take.
+    end = float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
+    for x in (torch.full_like(x, end if "min" in name else -end), torch.zeros_like(x)):
+        if not name.startswith("softmax"):
+            check_extreme(name, compiled(x), x)
+    if name in ("max", "min"):
+        # Not -0, which is what -x of the largest -x is.
+        assert not compiled(torch.zeros_like(x))[0].signbit().any()
 
 
 KINDS = {
@@ -108,8 +160,8 @@ def way_of(compiled):
     """What has a row, whether it is kept in registers or read, and how many elements are
     found, as the compiler says."""
     lines = " ".join(str(line) for line in compiled.module.diagnostics)
-    found = re.search(r"(\d+) threads? for each row, .*? rows (kept|read).*?, (\d+) largest",
-                      lines)
+    found = re.search(r"(\d+) threads? for each row, .*? rows (kept|read).*?, (\d+) "
+                      "(?:largest|least)", lines)
     assert found, lines
     threads, kept, count = found.groups()
     share = ("part of a warp" if int(threads) < 32 else "warp" if int(threads) == 32
@@ -121,10 +173,11 @@ WAYS = {
     ("top", "sim:sm_90a"): {"part of a warp, kept", "warp, read", "block, read",
                             "cluster, read"},
     ("top", "sim:sm_80"): {"part of a warp, kept", "warp, read", "block, read"},
-    ("place", "sim:sm_90a"): {"part of a warp, kept", "warp, kept", "block, kept",
-                              "cluster, kept", "block, read"},
-    ("place", "sim:sm_80"): {"part of a warp, kept", "warp, kept", "block, kept",
-                             "block, read"},
+    **{(name, "sim:sm_90a"): {"part of a warp, kept", "warp, kept", "block, kept",
+                              "cluster, kept", "block, read"}
+       for name in ("argmax", "min")},
+    **{(name, "sim:sm_80"): {"part of a warp, kept", "warp, kept", "block, kept",
+                             "block, read"} for name in ("argmax", "min")},
 }
 
 
@@ -136,7 +189,8 @@ def test_drawn_rows(finds, target):
         shape = int(rng.choice(rows)), int(rng.choice(lengths))
         dtype = DTYPES[rng.integers(len(DTYPES))]
         count = int(min(rng.choice([2, 3, 8] if "warp" in share else [2, 8, 17, 40]), shape[1]))
-        model = (Top(count, -1, bool(rng.integers(2))) if finds == "top" else Argmax()).eval()
+        model = (Top(count, -1, bool(rng.integers(2))) if finds == "top"
+                 else Extreme(finds)).eval()
         place = f"NM_TEST_SEED={SEED}, draw {i}: {finds} {count} of {shape}, {dtype}"
         compiled = nm.torch.export(model, rows_of(rng, shape, dtype)).compile(
             target=target, opt_level=1)
@@ -151,7 +205,7 @@ def test_drawn_rows(finds, target):
             if dtype.is_floating_point:
                 # Zeros of both signs are equal.
                 x = torch.where(torch.from_numpy(rng.random(shape) < 0.1), -x, x)
-            check_found([compiled(x)], [expected(x, 1, -1, True)[1][..., 0]], place)
+            check_extreme(finds, compiled(x), x, place)
     assert taken == WAYS[finds, target]
 
 
@@ -177,6 +231,17 @@ def test_all_elements_are_found_by_one_kernel():
     ptx = nm.lower(exported.text, "ptx", target="cuda:sm_90a")
     # The values and the places are stored by it, too.
     assert ptx.count(".entry ") == 1
+
+
+@pytest.mark.parametrize("name,barriers", [
+    ("max", 1), ("min", 1), ("amax and argmax", 1), ("max of absolute values", 1),
+    ("softmax and argmax", 2)])
+def test_an_element_and_its_place_are_found_by_one_reduction(name, barriers):
+    exported = nm.torch.export(Extreme(name).eval(), torch.randn(512, 4096))
+    ptx = nm.lower(exported.text, "ptx", target="cuda:sm_90a")
+    assert ptx.count(".entry ") == 1
+    # Warps meet once for each result of a row.
+    assert len(re.findall(r"^\s*bar", ptx, re.MULTILINE)) == barriers
 
 
 @pytest.mark.parametrize("x,k,text", [

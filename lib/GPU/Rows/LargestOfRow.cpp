@@ -260,11 +260,16 @@ const RowOperand *mlir::nm::findBound(const RowOp &op) {
 // The column of the largest element
 //===----------------------------------------------------------------------===//
 
-static bool isLeast(Attribute start) {
+/// Whether `start` is the least number of its type, or the largest one.
+static bool isExtreme(Attribute start, bool isLeast) {
   if (auto number = dyn_cast_or_null<FloatAttr>(start))
-    return number.getValue().isInfinity() && number.getValue().isNegative();
+    return number.getValue().isInfinity() &&
+           number.getValue().isNegative() == isLeast;
   auto integer = dyn_cast_or_null<IntegerAttr>(start);
-  return integer && integer.getValue().isMinSignedValue();
+  if (!integer)
+    return false;
+  const APInt value = integer.getValue();
+  return isLeast ? value.isMinSignedValue() : value.isMaxSignedValue();
 }
 
 /// Whether `value` holds where `element` is `most`, or is a NaN.
@@ -321,29 +326,35 @@ static bool findsColumnOf(const RowGroup &group, size_t first, size_t second,
   return false;
 }
 
+/// The op behind op `first` that finds the first column of what op `first`,
+/// whose body reduces `element`, found, if it may run where op `first` stands.
+static std::optional<size_t> findColumnOp(const RowGroup &group, size_t first,
+                                          Value element) {
+  for (size_t i = first + 1; i < group.ops.size(); ++i)
+    if (findsColumnOf(group, first, i, element) &&
+        isExtreme(findStart(group, i), /*isLeast=*/false) &&
+        mayMove(group, first, i))
+      return i;
+  return std::nullopt;
+}
+
 static std::optional<LargestOfRow> findColumn(const RowGroup &group,
                                               size_t first) {
   const RowOp &row = group.ops[first];
-  Value element = getReduced<arith::MaximumFOp, arith::MaxSIOp>(row);
+  Value most = getReduced<arith::MaximumFOp, arith::MaxSIOp>(row),
+        least = getReduced<arith::MinimumFOp, arith::MinSIOp>(row);
+  Value element = most ? most : least;
   if (!element || element.getType().getIntOrFloatBitWidth() > 32 ||
-      !isLeast(findStart(group, first)) ||
+      !isExtreme(findStart(group, first), /*isLeast=*/most != nullptr) ||
       ShapedType::isDynamic(group.space.columns) ||
       group.space.columns > std::numeric_limits<int32_t>::max())
     return std::nullopt;
-  Value most = row.outputs.front().value;
-  std::optional<size_t> reader;
-  for (size_t i = first + 1; i < group.ops.size(); ++i)
-    if (llvm::is_contained(group.ops[i].op->getOperands(), most)) {
-      if (reader)
-        return std::nullopt;
-      reader = i;
-    }
-  if (!reader || group.isStored(first, most) ||
-      !mayMove(group, first, *reader) ||
-      !findsColumnOf(group, first, *reader, element))
+  std::optional<size_t> second = findColumnOp(group, first, element);
+  if (!second)
     return std::nullopt;
-  LargestOfRow found{{first, *reader}, element};
+  LargestOfRow found{{first, *second}, element};
   found.findsColumn = true;
+  found.isLeast = least != nullptr;
   return found;
 }
 

@@ -14,8 +14,9 @@ namespace mlir::nm {
 ///   column in the lower half. The first op finds the largest, 7 in column 1,
 ///   and each other one the largest below what the op before it found, 7 in
 ///   column 2. The first one may have such a bound, too.
-/// - The largest element, 7, which only the second op reads, and the first
-///   column that has it, 1. A NaN is larger than numbers.
+/// - The largest element, 7, and the first column that has it, 1; or the least
+///   element, 5, and its first column, 0. A NaN is larger, or less, than
+///   numbers.
 struct LargestOfRow {
   /// Where the reductions stand in the group.
   SmallVector<size_t> ops;
@@ -24,6 +25,8 @@ struct LargestOfRow {
   Value element;
   /// Whether the ops have the second form.
   bool findsColumn = false;
+  /// Whether ops of the second form find the least element.
+  bool isLeast = false;
   /// Whether the first op has a bound.
   bool isBounded = false;
 

@@ -39,6 +39,35 @@ static Value extend(ThreadEmitter &e, Type element, Value value) {
   return arith::ExtSIOp::create(e.builder, e.loc, type, value);
 }
 
+/// The bits of a float in the order of integers, and back: those below the sign
+/// of a negative number are turned around.
+static Value turn(ThreadEmitter &e, Value bits) {
+  Type type = bits.getType();
+  Value sign =
+      arith::ShRSIOp::create(e.builder, e.loc, bits, makeConstant(e, type, 31));
+  return arith::XOrIOp::create(
+      e.builder, e.loc, bits,
+      arith::AndIOp::create(e.builder, e.loc, sign,
+                            makeConstant(e, type, 0x7fffffff)));
+}
+
+/// `x`, a number or a vector of them, such that larger ones are less; twice, it
+/// is `x`.
+static Value turnAround(ThreadEmitter &e, Value x) {
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
+    return arith::NegFOp::create(e.builder, e.loc, x);
+  return arith::XOrIOp::create(e.builder, e.loc, x,
+                               makeConstant(e, x.getType(), -1));
+}
+
+/// `x`, a number or a vector of them, with 0 for -0: -0 + 0 is 0.
+static Value withoutNegativeZero(ThreadEmitter &e, Value x) {
+  Type type = x.getType();
+  if (!isa<FloatType>(getElementTypeOrSelf(type)))
+    return x;
+  return arith::AddFOp::create(e.builder, e.loc, x, e.zero(type));
+}
+
 /// An i32 that is larger where `x`, a number or a vector of them, is: NaN is
 /// larger than numbers, and 0 than -0.
 static Value orderOf(ThreadEmitter &e, Value x) {
@@ -49,15 +78,23 @@ static Value orderOf(ThreadEmitter &e, Value x) {
   Value wide = x;
   if (x.getType() != f32)
     wide = arith::ExtFOp::create(e.builder, e.loc, f32, x);
-  Value bits = e.bitcast(i32, wide), below = makeConstant(e, i32, 0x7fffffff);
-  Value sign =
-      arith::ShRSIOp::create(e.builder, e.loc, bits, makeConstant(e, i32, 31));
-  Value turned = arith::XOrIOp::create(
-      e.builder, e.loc, bits,
-      arith::AndIOp::create(e.builder, e.loc, sign, below));
   Value isNaN =
       arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::UNE, x, x);
-  return arith::SelectOp::create(e.builder, e.loc, isNaN, below, turned);
+  return arith::SelectOp::create(e.builder, e.loc, isNaN,
+                                 makeConstant(e, i32, 0x7fffffff),
+                                 turn(e, e.bitcast(i32, wide)));
+}
+
+/// The number of type `type` that has the order `order`.
+static Value numberOf(ThreadEmitter &e, Value order, Type type) {
+  if (!isa<FloatType>(type)) {
+    bool isWhole = type == order.getType();
+    return isWhole ? order
+                   : arith::TruncIOp::create(e.builder, e.loc, type, order);
+  }
+  Value wide = e.bitcast(e.builder.getF32Type(), turn(e, order));
+  bool isWhole = type == wide.getType();
+  return isWhole ? wide : arith::TruncFOp::create(e.builder, e.loc, type, wide);
 }
 
 /// The largest of a vector's elements, half by half; a scalar as it is.
@@ -138,11 +175,10 @@ Value RowKernel::getCompared(const LargestOfRow &found, Chunk &chunk) {
                     getPlace(&chunk), found.element)
           .front();
   elements = widen(builder, loc, elements, shape.width);
-  Type type = elements.getType();
-  // The zeros are equal where a column is found: -0 + 0 is 0.
-  if (found.findsColumn && isa<FloatType>(getElementTypeOrSelf(type)))
-    elements = arith::AddFOp::create(builder, loc, elements, e.zero(type));
-  return elements;
+  if (found.isLeast)
+    elements = turnAround(e, elements);
+  // The zeros are equal where a column is found.
+  return found.findsColumn ? withoutNegativeZero(e, elements) : elements;
 }
 
 /// The larger one of `key` and the largest of `chunk` that is less than
@@ -296,16 +332,24 @@ void RowKernel::runLargest(const LargestOfRow &found, int64_t firstByte) {
       storeScalar(index, group.ops[index].outputs.front(), key);
     return;
   }
-  size_t index = found.ops.back();
-  const RowOp &op = group.ops[index];
-  Value start = getArguments(index, nullptr)[op.inputs.size()];
-  Value place =
-      arith::TruncIOp::create(builder, loc, builder.getI32Type(), keys.front());
-  place = e.toIndex(arith::XOrIOp::create(
-      builder, loc, place, makeConstant(e, place.getType(), -1)));
-  place = arith::IndexCastOp::create(builder, loc, start.getType(), place);
-  storeScalar(index, op.outputs.front(),
-              combine(builder, loc, op.combiners.front(), start, place));
+  storeFound(found, keys.front());
+}
+
+/// Stores the element and the column that `key` has.
+void RowKernel::storeFound(const LargestOfRow &found, Value key) {
+  auto [order, column] = splitKey(e, key);
+  Value number = numberOf(e, order, found.element.getType());
+  if (found.isLeast)
+    number = withoutNegativeZero(e, turnAround(e, number));
+  auto outputOf = [&](size_t index) -> const RowOperand & {
+    return group.ops[index].outputs.front();
+  };
+  storeScalar(found.ops.front(), outputOf(found.ops.front()), number);
+  const RowOperand &output = outputOf(found.ops.back());
+  Type place = cast<MemRefType>(output.value.getType()).getElementType();
+  storeScalar(
+      found.ops.back(), output,
+      arith::IndexCastOp::create(builder, loc, place, e.toIndex(column)));
 }
 
 /// Takes the ops that find largest elements, which have shared memory from byte
@@ -323,12 +367,12 @@ int64_t RowKernel::addLargest(int64_t firstByte) {
 }
 
 /// Whether reduction `index` is one of those that find largest elements. They
-/// run where the first of them stands, or the second, of a column.
+/// run where the first of them stands.
 bool RowKernel::runsLargest(size_t index) {
   for (auto &[found, firstByte] : largest) {
     if (!llvm::is_contained(found.ops, index))
       continue;
-    if (index == (found.findsColumn ? found.ops.back() : found.ops.front()))
+    if (index == found.ops.front())
       runLargest(found, firstByte);
     return true;
   }

@@ -79,6 +79,7 @@ private:
   Value findNext(const LargestOfRow &found, Value taken, Value head);
   Value findNextByWarp(const LargestOfRow &found, Value taken, Value head);
   void runLargest(const LargestOfRow &found, int64_t firstByte);
+  void storeFound(const LargestOfRow &found, Value key);
   int64_t addLargest(int64_t firstByte);
   bool runsLargest(size_t index);
   void storeScalar(size_t index, const RowOperand &output, Value value);

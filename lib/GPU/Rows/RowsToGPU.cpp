@@ -52,8 +52,8 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
   for (const LargestOfRow &found : listLargest(group))
     if (!found.isBounded)
       remark << ", " << found.count()
-             << (found.count() == 1 ? " largest element" : " largest elements")
-             << " found by one pass";
+             << (found.isLeast ? " least element" : " largest element")
+             << (found.count() == 1 ? "" : "s") << " found by one pass";
   if (!findTransposedRows(group))
     return;
   bool hasSplits = llvm::any_of(

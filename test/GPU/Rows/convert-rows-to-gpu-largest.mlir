@@ -234,8 +234,7 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
     return
   }
 
-  // The largest element, which nothing else reads, and its first column are one
-  // pass.
+  // The largest element and its first column are one pass.
   // REMARK: linalg.generic and 3 ops around it are one kernel: 128 threads for each row, accesses of 8 elements, rows kept in registers, 1 largest element found by one pass
   // CHECK-LABEL: func @column_of_largest
   // CHECK: arith.addf {{.*}} : vector<8xf16>
@@ -267,6 +266,47 @@ module attributes {nm.chip = #nm.chip<"sm_90a">} {
       linalg.yield %next : i32
     }
     memref.dealloc %largest : memref<512xf16>
+    return
+  }
+
+  // So are the least element, a result of its own that another op reads, too, and
+  // its first column.
+  // REMARK: linalg.generic and 4 ops around it are one kernel: 128 threads for each row, accesses of 8 elements, rows kept in registers, 1 least element found by one pass
+  // CHECK-LABEL: func @column_of_least
+  // CHECK: arith.negf {{.*}} : vector<8xf16>
+  // CHECK: gpu.barrier
+  // CHECK-NOT: gpu.barrier
+  // CHECK: %[[NEGATED:.*]] = arith.negf {{.*}} : f16
+  // CHECK: %[[LEAST:.*]] = arith.addf %[[NEGATED]], {{.*}} : f16
+  // CHECK: memref.store %[[LEAST]], {{.*}} : memref<512xf16>
+  // CHECK: memref.store {{.*}} : memref<512xi32>
+  // CHECK: arith.addf %[[LEAST]], %[[LEAST]] : f16
+  // CHECK: gpu.terminator
+  func.func @column_of_least(%x: memref<512x4096xf16>, %least: memref<512xf16>, %place: memref<512xi32>, %twice: memref<512xf16>) {
+    %most = arith.constant 0x7C00 : f16
+    %end = arith.constant 2147483647 : i32
+    linalg.fill ins(%most : f16) outs(%least : memref<512xf16>)
+    linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%x : memref<512x4096xf16>) outs(%least : memref<512xf16>) {
+    ^bb0(%a: f16, %before: f16):
+      %next = arith.minimumf %a, %before : f16
+      linalg.yield %next : f16
+    }
+    linalg.add ins(%least, %least : memref<512xf16>, memref<512xf16>)
+        outs(%twice : memref<512xf16>)
+    linalg.fill ins(%end : i32) outs(%place : memref<512xi32>)
+    linalg.generic {indexing_maps = [#rows, #row, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%x, %least : memref<512x4096xf16>, memref<512xf16>) outs(%place : memref<512xi32>) {
+    ^bb0(%a: f16, %found: f16, %least_place: i32):
+      %is_least = arith.cmpf oeq, %a, %found : f16
+      %is_nan = arith.cmpf une, %a, %a : f16
+      %is_it = arith.ori %is_least, %is_nan : i1
+      %column = linalg.index 1 : index
+      %here = arith.index_cast %column : index to i32
+      %other = arith.select %is_it, %here, %end : i32
+      %next = arith.minsi %other, %least_place : i32
+      linalg.yield %next : i32
+    }
     return
   }
 

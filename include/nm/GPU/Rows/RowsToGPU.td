@@ -37,8 +37,9 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
       largest, 7, is no more than the third largest of the row: only threads with
       keys that are at least 7 look for more. Each warp lists such keys in their
       order, and one warp merges the lists of the block, and those of a cluster.
-      The largest element and its first column, as `argmax` is exported, are one
-      pass with one exchange, too.
+      The largest or least element and its first column, as `argmax` and
+      `torch.min(x, -1)` are exported, are one pass with one exchange, too. An
+      element that is zero is stored as +0.
     - **Order.** Each thread combines its elements in their order, a warp by
       shuffles, and blocks by shared memory; always in the same order. Types
       stay those of the op. Combinations may be sums, products, least and

@@ -25,12 +25,6 @@ def _min(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return torch.amin(x, dim, keepdim), torch.argmin(x, dim, keepdim)
 
 
-def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    # -1 - x of the least whole number is the largest, where -x is itself.
-    turned = -x if x.is_floating_point() else -1 - x
-    return torch.argmax(turned, dim, keepdim)
-
-
 def _sign(x: Tensor) -> Tensor:
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
@@ -105,8 +99,9 @@ def _batch_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, _training
 
 def decompositions() -> dict[torch._ops.OperatorBase, Callable]:
     return {**get_decompositions(_OF_PYTORCH), _ATEN.max.dim: _max,
-            _ATEN.min.dim: _min, _ATEN.argmin.default: _argmin,
-            _ATEN.sign.default: _sign, _ATEN.native_group_norm.default: _group_norm,
+            _ATEN.min.dim: _min, _ATEN.max.default: torch.amax,
+            _ATEN.min.default: torch.amin, _ATEN.sign.default: _sign,
+            _ATEN.native_group_norm.default: _group_norm,
             _ATEN._native_batch_norm_legit.no_stats: _batch_norm,
             _ATEN.isinf.default: _isinf, _ATEN._cdist_forward.default: _distance,
             _ATEN._adaptive_avg_pool2d.default: _adaptive_pool,

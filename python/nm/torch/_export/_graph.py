@@ -25,7 +25,7 @@ from ._updates import views_of
 
 # Decompositions that would take apart what is lowered as a whole.
 _WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm",
-          "index_copy", "argmax")
+          "index_copy", "argmax", "logsumexp")
 # What dropout and batch normalization are in training mode.
 _OF_TRAINING = ("aten.native_dropout", "aten.dropout", "aten.bernoulli",
                 "aten._native_batch_norm_legit_functional", "aten.rrelu_with_noise")

@@ -29,6 +29,13 @@ def largest(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
                        lambda body, x, before: body.maximum(x, before))
 
 
+def least(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
+    """The least along `dims`, which they lose."""
+    start = -_LOWEST[x.element] - 1 if x.element in _LOWEST else math.inf
+    return c.fn.reduce([x], dims, start, x.element,
+                       lambda body, x, before: body.minimum(x, before))
+
+
 def count(c: Context, x: Tensor, dims: Sequence[int]) -> int:
     """The elements that one of a reduction's is made of."""
     dims = [x.shape[dim] for dim in dims]
@@ -91,12 +98,8 @@ def _extreme(c: Context, x: Tensor | Constant, dims: Sequence[int] = (),
              keepdim: bool = False) -> Tensor:
     x = c.tensor(x)
     along = dim_indices(dims, len(x.shape))
-    if ".amax" in str(c.node.target):
-        return c.fn.reshape(largest(c, x, along), c.shape)
-    start = -_LOWEST[x.element] - 1 if x.element in _LOWEST else math.inf
-    least = c.fn.reduce([x], along, start, x.element,
-                        lambda body, x, before: body.minimum(x, before))
-    return c.fn.reshape(least, c.shape)
+    extreme = largest if ".amax" in str(c.node.target) else least
+    return c.fn.reshape(extreme(c, x, along), c.shape)
 
 
 @lowers("aten.prod")
@@ -110,15 +113,16 @@ def _prod(c: Context, x: Tensor | Constant, dim: int | None = None,
     return cast(c, c.fn.reshape(products, c.shape))
 
 
-@lowers("aten.argmax")
-def _argmax(c: Context, x: Tensor | Constant, dim: int | None = None,
-            keepdim: bool = False) -> Tensor:
-    """The first place of the largest element, or of the first NaN."""
+@lowers("aten.argmax", "aten.argmin")
+def _place_of_extreme(c: Context, x: Tensor | Constant, dim: int | None = None,
+                      keepdim: bool = False) -> Tensor:
+    """The first place of the largest or least element, or of the first NaN."""
     x = c.tensor(x)
     if dim is None:
         x, dim = c.fn.reshape(x, [product(x.shape)]), 0
     along = dim_index(c, dim, len(x.shape))
-    most = largest(c, x, [along])
+    extreme = largest if ".argmax" in str(c.node.target) else least
+    most = extreme(c, x, [along])
     # The lesser of two numbers takes a GPU one instruction in 32 bits, and four in 64.
     element = "i32" if isinstance(x.shape[along], int) and x.shape[along] < 2 ** 31 else "i64"
     end = 2 ** (31 if element == "i32" else 63) - 1
@@ -221,6 +225,30 @@ def _log_softmax(c: Context, x: Tensor | Constant, dim: int, *_options) -> Tenso
 
     return c.fn.elementwise([x, most, keep(c, sums, x, along)], c.shape, c.element,
                             code)
+
+
+@lowers("aten.logsumexp")
+def _logsumexp(c: Context, x: Tensor | Constant, dims: Sequence[int] | int,
+               keepdim: bool = False) -> Tensor:
+    """By the largest element, or 0 where that is infinite."""
+    x = c.tensor(x)
+    along, element = dim_indices(dims, len(x.shape)), compute_type(c.element)
+
+    def finite(body: Body, m: Scalar) -> Scalar:
+        m = body.cast(m, element)
+        is_infinite = body.compare("eq", body.op("math.absf", m),
+                                   body.constant(math.inf, element))
+        return body.select(is_infinite, body.constant(0, element), m)
+
+    most = largest(c, x, along)
+    most = c.fn.elementwise([most], most.shape, element, finite)
+    exps = c.fn.elementwise(
+        [x, keep(c, most, x, along)], x.shape, element,
+        lambda body, x, m: body.op("math.exp", body.sub(body.cast(x, element), m)))
+    logs = c.fn.elementwise(
+        [total(c, exps, along, element), most], most.shape, c.element,
+        lambda body, s, m: body.cast(body.add(body.op("math.log", s), m), c.element))
+    return c.fn.reshape(logs, c.shape)
 
 
 def exponentials(c: Context, x: Tensor, along: Sequence[int], masked: bool = False,
