@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ._scalars import Body, Scalar, compute_type, is_float, literal
+from ._scalars import Body, Scalar, compute_type, is_float, literal, mlir_type
 from ._sizes import Dim, Size, product, reshape_groups
 
 
@@ -24,7 +24,7 @@ class Tensor:
 
 def tensor_type(shape: Sequence[Dim], element: str, encoding: str = "") -> str:
     sizes = "".join(f"{size if isinstance(size, int) else '?'}x" for size in shape)
-    return f"tensor<{sizes}{element}{encoding and ', ' + encoding}>"
+    return f"tensor<{sizes}{mlir_type(element)}{encoding and ', ' + encoding}>"
 
 
 def _memory_type(type_: str) -> str:
@@ -175,7 +175,7 @@ class FunctionText:
              ) -> Tensor:
         out, scalar = self.empty(shape, element), self.scalar(value, element)
         result = Tensor(self.fresh(), out.shape, element)
-        self.line(f"{result.name} = linalg.fill ins({scalar.name} : {element}) "
+        self.line(f"{result.name} = linalg.fill ins({scalar.name} : {mlir_type(element)}) "
                   f"outs({out.name} : {out.type}) -> {out.type}")
         return result
 
@@ -264,10 +264,10 @@ class FunctionText:
                   f"outs({init.name} : {init.type}) {{")
         elements = [Scalar(self.fresh(), tensor.element)
                     for tensor in (*(tensor for tensor, _ in inputs), init)]
-        self.line("^bb0(" + ", ".join(f"{each.name}: {each.element}"
+        self.line("^bb0(" + ", ".join(f"{each.name}: {mlir_type(each.element)}"
                                       for each in elements) + "):")
         given = code(Body(self, "  "), *elements)
-        self.line(f"  linalg.yield {given.name} : {given.element}")
+        self.line(f"  linalg.yield {given.name} : {mlir_type(given.element)}")
         self.line(f"}} -> {result.type}")
         return result
 

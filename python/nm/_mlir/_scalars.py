@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, Sequence
 if TYPE_CHECKING:
     from ._function import FunctionText, Tensor
 
-_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16,
-         "i64": 64, "i32": 32, "i8": 8, "i1": 1}
+#: Of each type.
+BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16,
+        "i64": 64, "i32": 32, "i8": 8, "u8": 8, "i1": 1}
+#: Types whose numbers are not negative.
+_UNSIGNED = ("u8", "i1")
 _PREDICATES = {"eq": ("oeq", "eq"), "ne": ("une", "ne"), "lt": ("olt", "slt"),
                "le": ("ole", "sle"), "gt": ("ogt", "sgt"), "ge": ("oge", "sge")}
 
@@ -24,6 +27,11 @@ class Scalar(NamedTuple):
 
 def is_float(element: str) -> bool:
     return element.startswith(("f", "bf"))
+
+
+def mlir_type(element: str) -> str:
+    """MLIR's name, of which whole numbers with a sign and without have the same."""
+    return "i8" if element == "u8" else element
 
 
 def compute_type(element: str) -> str:
@@ -43,7 +51,7 @@ class Body:
         result = self._function.fresh()
         names = ", ".join(operand.name for operand in operands)
         self.line(f"{result} = {name} {names}{flags and ' ' + flags} : "
-                  f"{operands[-1].element}")
+                  f"{mlir_type(operands[-1].element)}")
         return Scalar(result, element or operands[-1].element)
 
     def line(self, text: str) -> None:
@@ -60,7 +68,7 @@ class Body:
         self.line(f"{place} = linalg.index {number} : index")
         if element == "index":
             return Scalar(place, element)
-        self.line(f"{result} = arith.index_cast {place} : index to {element}")
+        self.line(f"{result} = arith.index_cast {place} : index to {mlir_type(element)}")
         return Scalar(result, element)
 
     def extract(self, tensor: Tensor, places: Sequence[Scalar]) -> Scalar:
@@ -84,20 +92,25 @@ class Body:
         if is_float(old) and is_float(element):
             return self._cast_float(value, element)
         if is_float(element):
-            name = "arith.uitofp" if old == "i1" else "arith.sitofp"
+            name = "arith.uitofp" if old in _UNSIGNED else "arith.sitofp"
             return self._convert(name, value, element)
         if is_float(old):
+            if element == "u8":
+                # As PyTorch has it, of numbers below 0 and above 255, too.
+                return self.cast(self._convert("arith.fptosi", value, "i64"), element)
             return self._convert("arith.fptosi", value, element)
-        if _BITS[old] > _BITS[element]:
+        if BITS[old] == BITS[element]:
+            return Scalar(value.name, element)
+        if BITS[old] > BITS[element]:
             return self._convert("arith.trunci", value, element)
-        return self._convert("arith.extui" if old == "i1" else "arith.extsi",
+        return self._convert("arith.extui" if old in _UNSIGNED else "arith.extsi",
                              value, element)
 
     def _cast_float(self, value: Scalar, element: str) -> Scalar:
         old = value.element
-        if _BITS[old] == _BITS[element]:
+        if BITS[old] == BITS[element]:
             value, old = self._convert("arith.extf", value, "f32"), "f32"
-        name = "arith.extf" if _BITS[old] < _BITS[element] else "arith.truncf"
+        name = "arith.extf" if BITS[old] < BITS[element] else "arith.truncf"
         return self._convert(name, value, element)
 
     def bits(self, value: Scalar, element: str) -> Scalar:
@@ -106,11 +119,16 @@ class Body:
 
     def _convert(self, name: str, value: Scalar, element: str) -> Scalar:
         result = self._function.fresh()
-        self.line(f"{result} = {name} {value.name} : {value.element} to {element}")
+        self.line(f"{result} = {name} {value.name} : {mlir_type(value.element)} to "
+                  f"{mlir_type(element)}")
         return Scalar(result, element)
 
-    def _pick(self, floating: str, whole: str, a: Scalar, b: Scalar) -> Scalar:
-        return self.op(f"arith.{floating if is_float(a.element) else whole}", a, b)
+    def _pick(self, floating: str, whole: str, a: Scalar, b: Scalar,
+              unsigned: str | None = None) -> Scalar:
+        if is_float(a.element):
+            return self.op(f"arith.{floating}", a, b)
+        is_unsigned = unsigned and a.element in _UNSIGNED
+        return self.op(f"arith.{unsigned if is_unsigned else whole}", a, b)
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
         return self._pick("addf", "addi", a, b)
@@ -128,28 +146,28 @@ class Body:
         return self._pick("mulf", "muli", a, b)
 
     def div(self, a: Scalar, b: Scalar) -> Scalar:
-        return self._pick("divf", "divsi", a, b)
+        return self._pick("divf", "divsi", a, b, "divui")
 
     def maximum(self, a: Scalar, b: Scalar) -> Scalar:
-        return self._pick("maximumf", "maxui" if a.element == "i1" else "maxsi", a, b)
+        return self._pick("maximumf", "maxsi", a, b, "maxui")
 
     def minimum(self, a: Scalar, b: Scalar) -> Scalar:
-        return self._pick("minimumf", "minui" if a.element == "i1" else "minsi", a, b)
+        return self._pick("minimumf", "minsi", a, b, "minui")
 
     def compare(self, relation: str, a: Scalar, b: Scalar) -> Scalar:
         """Of ``"eq"``, ``"ne"``, ``"lt"``, ``"le"``, ``"gt"``, ``"ge"``."""
         floating = is_float(a.element)
         result, predicate = self._function.fresh(), _PREDICATES[relation][not floating]
-        if a.element == "i1":
+        if a.element in _UNSIGNED:
             predicate = predicate.replace("s", "u")
         self.line(f"{result} = arith.cmp{'f' if floating else 'i'} {predicate}, "
-                  f"{a.name}, {b.name} : {a.element}")
+                  f"{a.name}, {b.name} : {mlir_type(a.element)}")
         return Scalar(result, "i1")
 
     def select(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
         result = self._function.fresh()
         self.line(f"{result} = arith.select {condition.name}, {a.name}, {b.name} : "
-                  f"{a.element}")
+                  f"{mlir_type(a.element)}")
         return Scalar(result, a.element)
 
 
@@ -158,10 +176,10 @@ def literal(value: float | int | bool, element: str) -> str:
     if element == "i1":
         return "true" if value else "false"
     if not is_float(element):
-        return f"{int(value)} : {element}"
+        return f"{int(value)} : {mlir_type(element)}"
     value = float(value)
     if not math.isfinite(value):
-        return f"0x{_bits_of(value, element):0{_BITS[element] // 4}X} : {element}"
+        return f"0x{_bits_of(value, element):0{BITS[element] // 4}X} : {element}"
     text = repr(value)
     return f"{text if '.' in text else text.replace('e', '.0e')} : {element}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
@@ -18,7 +19,9 @@ from .._weights import bitmap_of, parse_form
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16",
             torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
-            torch.int8: "i8", torch.bool: "i1"}
+            torch.int8: "i8", torch.uint8: "u8", torch.bool: "i1"}
+#: Where PyTorch's own code is.
+_PYTORCH = os.path.join(os.path.dirname(torch.__file__), "")
 #: Results of a program that the model writes to an argument or a buffer.
 UPDATES = (OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION)
 
@@ -146,7 +149,9 @@ def where(node: fx.Node) -> str:
     place = paths[-1].removeprefix("L['self'].") if paths else "the model"
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()
              if line.strip().startswith("File ")]
-    return f"{place} ({lines[-1]})" if lines else place
+    # The model's own code says more than that of nn.LSTM.
+    own = [line for line in lines if f'File "{_PYTORCH}' not in line] or lines
+    return f"{place} ({own[-1]})" if own else place
 
 
 def dim_index(c: Context, dim: int, rank: int) -> int:

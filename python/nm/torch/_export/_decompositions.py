@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 from torch._decomp import get_decompositions
 
-from . import _grouped, _rearranged
+from . import _bags, _functions, _grouped, _rearranged
 
 _ATEN = torch.ops.aten
 # Those that PyTorch itself says in other operators.
 _OF_PYTORCH = (_ATEN.upsample_nearest1d, _ATEN.upsample_nearest2d,
                _ATEN.upsample_nearest3d, _ATEN.upsample_linear1d,
-               _ATEN.upsample_bilinear2d, _ATEN.upsample_trilinear3d)
+               _ATEN.upsample_bilinear2d, _ATEN.upsample_trilinear3d,
+               _ATEN.grid_sampler_2d)
 
 
 def _max(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -23,6 +24,21 @@ def _max(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
 
 def _min(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return torch.amin(x, dim, keepdim), torch.argmin(x, dim, keepdim)
+
+
+def _var_mean(x: Tensor, dims: Sequence[int] | None = None, *,
+              correction: float | None = None, keepdim: bool = False
+              ) -> tuple[Tensor, Tensor]:
+    return (torch.var(x, dims, correction=1 if correction is None else correction,
+                      keepdim=keepdim), torch.mean(x, dims, keepdim))
+
+
+def _trilinear(x: Tensor, weight: Tensor, y: Tensor, *dims: Sequence[int], unroll_dim: int = 1
+               ) -> Tensor:
+    """x W_o y of each row of x and of y, as nn.Bilinear has it."""
+    if dims != ([1, 3], [0], [1, 2], [2, 3]):
+        return NotImplemented
+    return (torch.matmul(x, weight) * y).sum(-1).t()
 
 
 def _sign(x: Tensor) -> Tensor:
@@ -58,6 +74,38 @@ def _adaptive_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
     for dim, count in zip(range(-len(sizes), 0), sizes):
         wide = _mean_of_windows(wide, dim, count)
     return wide.to(x.dtype)
+
+
+def _adaptive_max_pool(x: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Of each window the largest element, and its place in its image."""
+    height, width = x.shape[-2:]
+    if not isinstance(height, int) or not isinstance(width, int):
+        return NotImplemented
+
+    if height % sizes[0] == 0 and width % sizes[1] == 0:
+        return _max_of_equal_windows(x, (height // sizes[0], width // sizes[1]))
+
+    def windows(size: int, count: int) -> list[tuple[int, int]]:
+        return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+    found = []
+    for top, bottom in windows(height, sizes[0]):
+        for left, right in windows(width, sizes[1]):
+            values, places = x[..., top:bottom, left:right].flatten(-2).max(-1)
+            row = torch.div(places, right - left, rounding_mode="floor")
+            places = places - row * (right - left) + left + (row + top) * width
+            found.append((values, places))
+    return tuple(torch.stack(each, -1).unflatten(-1, tuple(sizes)) for each in zip(*found))
+
+
+def _max_of_equal_windows(x: Tensor, window: Sequence[int]) -> tuple[Tensor, Tensor]:
+    height, width = x.shape[-2] // window[0], x.shape[-1] // window[1]
+    parts = x.unflatten(-1, (width, window[1])).unflatten(-3, (height, window[0]))
+    values, places = parts.transpose(-3, -2).flatten(-2).max(-1)
+    row = torch.div(places, window[1], rounding_mode="floor")
+    top = torch.arange(height, device=x.device).unsqueeze(1) * window[0]
+    left = torch.arange(width, device=x.device) * window[1]
+    return values, places - row * window[1] + left + (row + top) * x.shape[-1]
 
 
 def _normalize(x: Tensor, dims: Sequence[int], epsilon: float
@@ -106,6 +154,7 @@ def decompositions() -> dict[torch._ops.OperatorBase, Callable]:
             _ATEN.isinf.default: _isinf, _ATEN._cdist_forward.default: _distance,
             _ATEN._adaptive_avg_pool2d.default: _adaptive_pool,
             _ATEN._adaptive_avg_pool3d.default: _adaptive_pool,
+            _ATEN.adaptive_max_pool2d.default: _adaptive_max_pool,
             # A compiled function has no way to fail at what its arguments hold.
             _ATEN._assert_async.msg: lambda *_: None,
             _ATEN.sort.default: _rearranged.sort,
@@ -115,13 +164,23 @@ def decompositions() -> dict[torch._ops.OperatorBase, Callable]:
             _ATEN.scatter.value: _rearranged.scatter_number,
             _ATEN.scatter_add.default: _rearranged.scatter_add,
             _ATEN.cumprod.default: _rearranged.cumprod,
+            _ATEN.cumsum.default: _rearranged.cumsum,
+            _ATEN.constant_pad_nd.default: _rearranged.pad,
+            _ATEN._embedding_bag.default: _bags.embedding_bag,
+            _ATEN._embedding_bag_forward_only.default: _bags.embedding_bag,
             _ATEN.histc.default: _grouped.histc,
             _ATEN.bucketize.Tensor: _grouped.bucketize,
             _ATEN.index_add.default: _grouped.index_add,
             _ATEN.index_put.default: _grouped.index_put,
             _ATEN.scatter_reduce.two: _grouped.scatter_reduce,
             torch.ops.nm.expert_linear.default: _grouped.expert_linear,
-            **_products_of_groups()}
+            _ATEN.var_mean.correction: _var_mean, _ATEN._trilinear.default: _trilinear,
+            _ATEN.kthvalue.default: _rearranged.kthvalue,
+            _ATEN.diagonal.default: _rearranged.diagonal,
+            _ATEN.unfold.default: _rearranged.unfold,
+            _ATEN.masked_scatter.default: _rearranged.masked_scatter,
+            _ATEN.searchsorted.Tensor: _grouped.searchsorted,
+            **_functions.decompositions(), **_products_of_groups()}
 
 
 def _products_of_groups() -> dict[torch._ops.OperatorBase, Callable]:

@@ -45,6 +45,9 @@ def _signs_differ(body: Body, rest: Scalar, b: Scalar) -> Scalar:
 def _whole(body: Body, a: Scalar, b: Scalar, name: str) -> Scalar:
     """`name` of whole numbers. By 0 the result is 0, where PyTorch raises and a
     processor ends the program, as it does for the least number by -1."""
+    if a.element == "u8":
+        wide = (body.cast(each, "i32") for each in (a, b))
+        return body.cast(_whole(body, *wide, name), "u8")
     zero, one = (body.constant(value, a.element) for value in (0, 1))
     is_zero = body.compare("eq", b, zero)
     is_minus = body.compare("eq", b, body.constant(-1, a.element))

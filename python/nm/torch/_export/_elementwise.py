@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..._mlir import Body, Scalar, Size, Tensor
-from ..._mlir._scalars import compute_type, is_float
+from ..._mlir._scalars import BITS, compute_type, is_float
 from ._context import Constant, Context, Operand, lowers
 
 #: Makes an element of elements, all of one type.
@@ -88,6 +88,8 @@ def _negate(body: Body, x: Scalar) -> Scalar:
 
 
 def _absolute(body: Body, x: Scalar) -> Scalar:
+    if x.element == "u8":
+        return x
     return body.op("math.absf" if is_float(x.element) else "math.absi", x)
 
 
@@ -98,7 +100,7 @@ def _reciprocal(body: Body, x: Scalar) -> Scalar:
 _UNARY: dict[str, Code] = {
     **{f"aten.{name}": _math(name) for name in
        ("exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "erf", "floor", "ceil",
-        "log1p", "expm1", "trunc", "log2", "exp2")},
+        "log1p", "expm1", "trunc", "log2", "exp2", "erfc")},
     "aten.round": _math("roundeven"), "aten.relu": relu, "aten.silu": silu,
     "aten.sigmoid": sigmoid, "aten.neg": _negate, "aten.abs": _absolute,
     "aten.reciprocal": _reciprocal, "aten.square": lambda body, x: body.mul(x, x),
@@ -152,10 +154,33 @@ def _clamp(c: Context, x: Operand, low: Operand | None = None,
 
 @lowers("aten.logical_not", "aten.bitwise_not")
 def _not(c: Context, x: Operand) -> Tensor:
-    if c.element != "i1":
-        raise c.refuse("a bitwise_not of booleans")
+    ones = True if c.element == "i1" else -1
+    element = "i1" if ".logical_" in str(c.node.target) else c.element
     return pointwise(c, [x], lambda body, x: body.op(
-        "arith.xori", x, body.constant(True, "i1")))
+        "arith.xori", x, body.constant(ones, element)), element)
+
+
+@lowers("aten.__lshift__", "aten.bitwise_left_shift", "aten.__rshift__",
+        "aten.bitwise_right_shift")
+def _shift(c: Context, x: Operand, count: Operand) -> Tensor:
+    """By as many bits as the type has, or more, all are shifted out, as on a CPU."""
+    if not isinstance(c.element, str) or is_float(c.element):
+        raise c.refuse(f"whole numbers to shift, but got {c.element}")
+    is_left = "l" in str(c.node.target).split(".")[1].removeprefix("bitwise_")[:3]
+    bits = BITS[c.element]
+
+    def code(body: Body, x: Scalar, count: Scalar) -> Scalar:
+        zero, last = (body.constant(value, c.element) for value in (0, bits - 1))
+        is_beyond = body.op("arith.ori", body.compare("gt", count, last),
+                            body.compare("lt", count, zero))
+        count = body.select(is_beyond, last, count)
+        if is_left:
+            return body.select(is_beyond, zero, body.op("arith.shli", x, count))
+        if c.element == "u8":
+            return body.select(is_beyond, zero, body.op("arith.shrui", x, count))
+        return body.op("arith.shrsi", x, count)
+
+    return pointwise(c, [x, count], code)
 
 
 @lowers("aten.isnan")

@@ -18,6 +18,8 @@ from ..._mlir import Dim, FunctionText, Size, Tensor
 from ..._mlir._sizes import describe, product, symbol
 from . import (_convolutions, _creation, _division, _elementwise,  # noqa: F401
                _products, _reductions, _selection, _shapes, _updates)
+from ._bags import write_bags_of_rows
+from ._complex import write_real
 from ._context import (LOWERINGS, UPDATES, Constant, Context, constant_of, element_of,
                        name_of, where, written_targets)
 from ._decompositions import decompositions
@@ -44,10 +46,13 @@ class Lowered:
         inputs: the places of the function's arguments among the model's flat ones.
         results: for each flat result of the model its place among the function's, or
             the value itself where it is no tensor: an expression of sizes, too.
-        bools: the results of the function that are booleans.
+        dtypes: the types of the function's results, of which booleans and numbers of 8
+            bits without a sign are i8 in the function.
         states: the buffers that the model writes, as they are before the first call.
             They are the last arguments, which the function updates in place.
         sizes: for each symbol of a size an argument and its dimension.
+        joined: of each result of the function how many of its dimensions, in turn, are
+            one of the model's: of x.view(-1, 8), [batch, tokens, 8], it is [2, 1].
         last_inputs, last_results: the places of the function's arguments and results
             whose channels, dimension 1 of the model's, are their last dimension.
     """
@@ -57,15 +62,18 @@ class Lowered:
     resources: dict[str, torch.Tensor]
     inputs: list[int]
     results: list[tuple[bool, Any]]
-    bools: list[bool]
+    dtypes: list[torch.dtype]
     states: dict[str, torch.Tensor] = field(default_factory=dict)
     sizes: dict[sympy.Symbol, tuple[int, int]] = field(default_factory=dict)
+    joined: list[list[int]] = field(default_factory=list)
     last_inputs: set[int] = field(default_factory=set)
     last_results: set[int] = field(default_factory=set)
 
 
 def core_aten(program: ExportedProgram) -> ExportedProgram:
     """The program in core ATen operators, and those that are lowered whole."""
+    write_bags_of_rows(program)
+    write_real(program)
     table = torch.export.default_decompositions()
     table.update(decompositions())
     for name in _WHOLE:
@@ -114,7 +122,8 @@ class _Lowering:
                                for name, places in unknown.items())
             trains = any(name.startswith(_OF_TRAINING) for name in unknown)
             advice = ("; the model is in training mode: call its eval() before"
-                      if trains else "")
+                      if trains else "; a number that item() reads of a tensor is to stay "
+                      "a tensor" if "aten._local_scalar_dense.default" in unknown else "")
             raise Error("expected operators that nm.torch.export knows, but the model "
                         f"has {listed}{advice}")
 
@@ -187,9 +196,10 @@ class _Lowering:
     def _updated_argument(self, node: fx.Node, name: str) -> Tensor:
         value = node.meta["val"]
         element = element_of(value.dtype, f"argument {name}")
-        if element == "i1":
+        if element in ("i1", "u8"):
             raise Error(f"argument {name}: expected numbers where the model writes to "
-                        "its arguments or buffers, but got booleans")
+                        "its arguments or buffers, but got "
+                        f"{'booleans' if element == 'i1' else 'uint8'}")
         shape = [self._dim(size) for size in value.shape]
         self._updated[name] = self._fn.updated_argument(shape, element)
         self._updated_nodes.append(node)
@@ -211,6 +221,8 @@ class _Lowering:
         if expr.is_Mul:
             parts = [self._dim_of(arg) for arg in expr.args]
             return product(parts)
+        if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+            return product([self._dim_of(expr.base)] * int(expr.exp))
         name = str(expr)
         if name not in self._fn.sizes:
             self._fn.sizes[name] = self._computed(expr)
@@ -224,12 +236,18 @@ class _Lowering:
             for other in names[1:]:
                 result = self._fn.begin(f"arith.addi {result}, {other} : index")
             return result
+        if type(expr).__name__ in ("Min", "Max"):
+            result, *others = (self._fn.size(self._dim_of(arg)) for arg in expr.args)
+            name = f"{type(expr).__name__.lower()}si"
+            for other in others:
+                result = self._fn.begin(f"arith.{name} {result}, {other} : index")
+            return result
         if type(expr).__name__ in ("FloorDiv", "Mod", "PythonMod"):
             a, b = (self._fn.size(self._dim_of(arg)) for arg in expr.args)
             name = "divsi" if type(expr).__name__ == "FloorDiv" else "remsi"
             return self._fn.begin(f"arith.{name} {a}, {b} : index")
-        raise Error("expected sizes that are sums, products and quotients of those of "
-                    f"the inputs, but got {expr}")
+        raise Error("expected sizes that are sums, products, quotients and extremes of "
+                    f"those of the inputs, but got {expr}")
 
     # Nodes
 
@@ -262,8 +280,9 @@ class _Lowering:
         output = next(node for node in self._program.graph.nodes if node.op == "output")
         tensors: list[Tensor] = []
         results: list[tuple[bool, Any]] = []
-        bools: list[bool] = []
+        dtypes: list[torch.dtype] = []
         last: set[int] = set()
+        joined: list[list[int]] = []
         updates: list[tuple[Tensor, Tensor]] = []
         views = views_of(self._updated_nodes)
         for spec, node in zip(self._program.graph_signature.output_specs,
@@ -279,10 +298,12 @@ class _Lowering:
                 continue
             results.append((True, len(tensors)))
             tensor = self._result(node, views)
+            tensor, counts = self._split(node, tensor)
+            joined.append(counts)
             if self._is_last(node):
                 last.add(len(tensors))
                 tensor = self._fn.transpose(tensor, channels_last_order(len(tensor.shape)))
-            bools.append(node.meta["val"].dtype == torch.bool)
+            dtypes.append(node.meta["val"].dtype)
             tensors.append(tensor)
         # After all that reads what was there before.
         for argument, value in updates:
@@ -290,8 +311,8 @@ class _Lowering:
         if not tensors:
             raise Error("expected a model with a tensor as its result")
         return Lowered(self._fn.name, self._fn.text(tensors), self._resources,
-                       self._inputs, results, bools, self._states, self._sizes,
-                       self._last_inputs, last)
+                       self._inputs, results, dtypes, self._states, self._sizes,
+                       joined, self._last_inputs, last)
 
     def _value_of(self, node: fx.Node, views: set[fx.Node]) -> Tensor:
         """The node's tensor, which stays when arguments are updated."""
@@ -311,14 +332,27 @@ class _Lowering:
         raise Error(f"{where(node)}: expected results that are tensors, sizes and what "
                     f"does not depend on the arguments, but got a {type(value).__name__}")
 
+    def _split(self, node: fx.Node, value: Tensor) -> tuple[Tensor, list[int]]:
+        """The result with sizes of arguments, or numbers, where a size is a product of
+        them, and how many dimensions each became."""
+        known = {str(size) for size in self._sizes}
+        parts: list[list[Dim]] = []
+        for size in value.shape:
+            factors = ([*map(symbol, size.symbols), size.factor]
+                       if isinstance(size, Size) else [size])
+            parts.append([each for each in factors if each != 1] or [1])
+        is_known = all(isinstance(each, int) or set(each.symbols) <= known
+                       for part in parts for each in part)
+        if not is_known or (self._is_last(node) and any(len(part) > 1 for part in parts)):
+            raise Error(f"{where(node)}: expected a result whose sizes are numbers, sizes "
+                        "of the arguments, or products of these, which the caller makes it "
+                        f"by, but got {describe(value.shape)}")
+        split = self._fn.reshape(value, [each for part in parts for each in part])
+        return split, [len(part) for part in parts]
+
     def _result(self, node: fx.Node, views: set[fx.Node]) -> Tensor:
         """A result of the function, which is memory of its own."""
         value = self._value_of(node, views)
-        for size in value.shape:
-            if isinstance(size, Size) and (size.factor, len(size.symbols)) != (1, 1):
-                raise Error(f"{where(node)}: expected a result whose sizes are numbers "
-                            "or sizes of the arguments, which the caller makes it by, "
-                            f"but got {describe(value.shape)}")
         if value.element == "i1":
             return self._fn.elementwise([value], value.shape, "i8",
                                         lambda body, x: body.cast(x, "i8"))

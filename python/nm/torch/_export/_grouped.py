@@ -75,6 +75,14 @@ def bucketize(x: Tensor, bounds: Tensor, *, out_int32: bool = False, right: bool
     return before.to(torch.int64).sum(-1).to(torch.int32 if out_int32 else torch.int64)
 
 
+def searchsorted(bounds: Tensor, x: Tensor, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:
+    if sorter is not None:
+        bounds = bounds.gather(-1, sorter)
+    bounds = bounds if bounds.dim() == 1 else bounds.unsqueeze(-2)
+    return bucketize(x, bounds, out_int32=out_int32, right=right or side == "right")
+
+
 def _counted_back(index: Tensor, size: int) -> Tensor:
     return torch.where(index < 0, index + size, index)
 

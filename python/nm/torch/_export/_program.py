@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import re
 import tempfile
@@ -265,8 +266,7 @@ class CompiledModel:
         tensors = self._tensors(args, kwargs)
         given = self._call(*tensors)
         results = given if isinstance(given, tuple) else (given,)
-        results = [result.bool() if is_bool else result
-                   for result, is_bool in zip(results, self._lowered.bools)]
+        results = list(map(_as_given, results, self._lowered.dtypes, self._lowered.joined))
         for place in self._lowered.last_results:
             results[place] = results[place].movedim(-1, 1)
         flat = [results[value] if is_tensor else self._number(value, tensors)
@@ -340,11 +340,22 @@ def _with_channels_last(image: Tensor) -> Tensor:
     return image.permute(channels_last_order(image.dim())) if image.dim() > 2 else image
 
 
+def _as_given(result: Tensor, dtype: torch.dtype, joined: list[int]) -> Tensor:
+    """A result of the function in the model's type and shape."""
+    if dtype == torch.bool:
+        result = result.bool()
+    if len(joined) != result.dim():
+        sizes = iter(result.shape)
+        result = result.reshape([math.prod(next(sizes) for _ in range(count))
+                                 for count in joined])
+    return result if result.dtype == dtype else result.view(dtype)
+
+
 def _as_passed(tensor: Tensor, is_updated: bool) -> Tensor:
-    """Bools as bytes. On the host a copy, as of an image whose channels are last, is
+    """Bools and bytes without a sign as bytes. On the host a copy, as of an image whose channels are last, is
     faster by PyTorch, which has vectors for it and threads. An argument that the
     function updates is passed itself: updates of a copy would be lost."""
-    if tensor.dtype == torch.bool:
+    if tensor.dtype in (torch.bool, torch.uint8):
         tensor = tensor.view(torch.int8)
     if is_updated or tensor.device.type != "cpu":
         return tensor
@@ -356,7 +367,7 @@ def write_resources(path: str | os.PathLike, resources: Mapping[str, Tensor], *,
     """Writes tensors to a file of safetensors; see _safetensors.write."""
     stored = {}
     for key, tensor in resources.items():
-        element = "u8" if tensor.dtype == torch.uint8 else ELEMENTS[tensor.dtype]
+        element = ELEMENTS[tensor.dtype]
         host = tensor.detach().to("cpu").contiguous()
         stored[key] = _safetensors.StoredTensor(
             _safetensors.name_of("bool" if element == "i1" else element),

@@ -3,12 +3,18 @@ writes to computed places, and products of all elements so far."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 #: The most elements of a row of a known size that are sorted: each is compared with all
 #: others.
 MOST_SORTED = 4096
+#: The most elements of which each sum so far is made anew.
+_MOST_ADDED_ANEW = 256
 
 
 def _is_before(x: Tensor, other: Tensor, descending: bool) -> Tensor:
@@ -68,6 +74,41 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     if keepdim and x.dim():
         values, places = values.unsqueeze(dim), places.unsqueeze(dim)
     return values, places
+
+
+def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False
+             ) -> tuple[Tensor, Tensor]:
+    ordered = sort(x, dim)
+    if ordered is NotImplemented or x.dim() == 0:
+        return ordered
+    values, places = (each.narrow(dim, k - 1, 1) for each in ordered)
+    return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
+
+
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    last = x.movedim((dim1, dim2), (-2, -1))
+    down, right = max(-offset, 0), max(offset, 0)
+    count = torch.sym_min(last.shape[-2] - down, last.shape[-1] - right)
+    place = torch.arange(count, device=x.device)
+    return last[..., place + down, place + right]
+
+
+def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """Windows of `size` elements, each `step` behind the one before, as a last dimension."""
+    count = (x.shape[dim] - size) // step + 1
+    begin = torch.arange(count, device=x.device) * step
+    places = begin.unsqueeze(-1) + torch.arange(size, device=x.device)
+    return x.movedim(dim, -1)[..., places].movedim(-2, dim if dim >= 0 else dim - 1)
+
+
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of `source`, in order, where the mask holds."""
+    if source.numel() == 0:
+        return x.clone()
+    shape = torch.broadcast_shapes(x.shape, mask.shape)
+    x, mask = x.expand(shape), mask.expand(shape)
+    number = (mask.reshape(-1).to(torch.int64).cumsum(0) - 1).clamp(min=0)
+    return torch.where(mask, source.reshape(-1)[number].reshape(shape), x)
 
 
 def _is_written(index: Tensor, dim: int, size: int) -> Tensor:
@@ -153,6 +194,35 @@ def each_written_place(x: Tensor, dim: int, index: Tensor, source: Tensor, write
     row = _source_at(source, index).transpose(dim, -1).unsqueeze(-2)
     return _each_place(x, dim, index, lambda part, is_written: write(
         part, is_written, row))
+
+
+def cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """By blocks: the sums of blocks, and in each block sums of at most as many elements
+    as there are blocks. The lowering makes each sum anew, of n elements n² / 2 additions."""
+    size = x.shape[dim] if x.dim() else 1
+    if not isinstance(size, int) or size <= _MOST_ADDED_ANEW:
+        return NotImplemented
+    dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    wide = torch.promote_types(dtype, torch.float32) if dtype.is_floating_point else dtype
+    row = x.to(wide).transpose(dim, -1)
+    block = 2 ** math.ceil(math.log2(size) / 2)
+    count = -(-size // block)
+    parts = F.pad(row, (0, count * block - size)).unflatten(-1, (count, block))
+    inner = parts.cumsum(-1)
+    before = F.pad(inner[..., :-1, -1].cumsum(-1), (1, 0))
+    sums = (inner + before.unsqueeze(-1)).flatten(-2)[..., :size]
+    return sums.to(dtype).transpose(dim, -1)
+
+
+def pad(x: Tensor, padding: Sequence[int], value: float = 0) -> Tensor:
+    """Without what padding below zero takes off, and with the rest of the padding."""
+    if not any(isinstance(each, int) and each < 0 for each in padding):
+        return NotImplemented
+    for number, (low, high) in enumerate(zip(padding[::2], padding[1::2])):
+        dim, low, high = x.dim() - 1 - number, max(-low, 0), max(-high, 0)
+        if low or high:
+            x = x.narrow(dim, low, x.shape[dim] - low - high)
+    return F.pad(x, [max(each, 0) for each in padding], value=value)
 
 
 def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:

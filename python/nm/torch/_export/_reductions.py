@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -13,7 +13,8 @@ from ..._mlir._sizes import product
 from ._context import Constant, Context, dim_index, dim_indices, lowers
 from ._elementwise import cast
 
-_LOWEST = {"i64": -2 ** 63, "i32": -2 ** 31, "i8": -2 ** 7}
+_LOWEST = {"i64": -2 ** 63, "i32": -2 ** 31, "i8": -2 ** 7, "u8": 0}
+_HIGHEST = {"i64": 2 ** 63 - 1, "i32": 2 ** 31 - 1, "i8": 2 ** 7 - 1, "u8": 255}
 
 
 def total(c: Context, x: Tensor, dims: Sequence[int], element: str) -> Tensor:
@@ -31,7 +32,7 @@ def largest(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
 
 def least(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
     """The least along `dims`, which they lose."""
-    start = -_LOWEST[x.element] - 1 if x.element in _LOWEST else math.inf
+    start = _HIGHEST.get(x.element, math.inf)
     return c.fn.reduce([x], dims, start, x.element,
                        lambda body, x, before: body.minimum(x, before))
 
@@ -58,20 +59,27 @@ def _sum(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = None,
     x = c.tensor(x)
     along = dim_indices(dims, len(x.shape))
     sums = c.fn.reshape(total(c, x, along, compute_type(c.element)), c.shape)
-    size = (product([x.shape[dim] for dim in along])
-            if ".mean" in str(c.node.target) else 1)
-    if size == 1 and sums.element == c.element:
-        return sums
-    known = size if isinstance(size, int) else Scalar(c.fn.size(size), "index")
+    if ".mean" not in str(c.node.target):
+        return cast(c, sums)
+    divided = _divided_by(c, x, along)
+    return c.fn.elementwise([sums], c.shape, c.element,
+                            lambda body, s: body.cast(divided(body, s), c.element))
+
+
+def _divided_by(c: Context, x: Tensor, along: Sequence[int]
+                ) -> Callable[[Body, Scalar], Scalar]:
+    """A sum along dimensions over how many elements it has."""
+    size = product([x.shape[dim] for dim in along])
+    known = None if isinstance(size, int) else Scalar(c.fn.size(size), "index")
 
     def code(body: Body, s: Scalar) -> Scalar:
-        if size != 1:
-            divisor = (body.constant(known, s.element) if isinstance(known, int)
-                       else body.cast(known, s.element))
-            s = body.div(s, divisor)
-        return body.cast(s, c.element)
+        if size == 1:
+            return s
+        divisor = (body.constant(size, s.element) if known is None
+                   else body.cast(known, s.element))
+        return body.div(s, divisor)
 
-    return c.fn.elementwise([sums], c.shape, c.element, code)
+    return code
 
 
 @lowers("aten.linalg_vector_norm")
@@ -155,12 +163,18 @@ def _variance(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = Non
               correction: float | None = None, keepdim: bool = False) -> Tensor:
     x = c.tensor(x)
     element, along = compute_type(x.element), dim_indices(dims, len(x.shape))
-    size = count(c, x, along)
+    size = product([x.shape[dim] for dim in along])
     _, squares = squares_around_mean(c, x, along, element)
-    left = size - (1 if correction is None else correction)
+    less = 1 if correction is None else correction
+    known = None if isinstance(size, int) else Scalar(c.fn.size(size), "index")
 
     def code(body: Body, s: Scalar) -> Scalar:
-        variance = body.div(s, body.constant(max(left, 0), element))
+        if known is None:
+            left = body.constant(max(size - less, 0), element)
+        else:
+            left = body.sub(body.cast(known, element), body.constant(less, element))
+            left = body.maximum(left, body.constant(0, element))
+        variance = body.div(s, left)
         if ".std" in str(c.node.target):
             variance = body.op("math.sqrt", variance)
         return body.cast(variance, c.element)
@@ -171,10 +185,8 @@ def _variance(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = Non
 def squares_around_mean(c: Context, x: Tensor, along: Sequence[int], element: str
                         ) -> tuple[Tensor, Tensor]:
     """The mean along dimensions, and the sum of the squares of what x differs by."""
-    size = count(c, x, along)
     sums = total(c, x, along, element)
-    mean = c.fn.elementwise([sums], sums.shape, element, lambda body, s: body.div(
-        s, body.constant(size, element)))
+    mean = c.fn.elementwise([sums], sums.shape, element, _divided_by(c, x, along))
 
     def square(body: Body, x: Scalar, m: Scalar, before: Scalar) -> Scalar:
         centered = body.sub(body.cast(x, element), m)

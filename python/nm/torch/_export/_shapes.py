@@ -247,7 +247,7 @@ def _index(c: Context, x: Tensor | Constant,
     if given != list(range(given[0], given[-1] + 1)):
         raise c.refuse("tensors as indices of neighbouring dimensions")
     tensors = [c.tensor(places[dim]) for dim in given]
-    if any(tensor.element == "i1" for tensor in tensors):
+    if any(tensor.element in ("i1", "u8") for tensor in tensors):
         raise c.refuse("numbers as indices, not a mask, whose result has a size that "
                        "depends on its elements")
     return gather(c, c.tensor(x), tensors, given[0], counts_back=True)
