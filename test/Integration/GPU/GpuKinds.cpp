@@ -178,6 +178,10 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        "block = [128, 128, 64], warpgroup = [64, 64], stages = 3, producers = "
        "4, blocks = 3, group_m = 2",
        ElementType::BF16, 300, 64, kSparseOperand | kTensorCopies},
+      {"wgmma-sp-three-groups", "wgmma_sp",
+       "block = [192, 192, 64], warpgroup = [192, 64], stages = 5, producers = "
+       "4, blocks = 3",
+       ElementType::F16, 500, 64, kSparseOperand | kTensorCopies},
       {"wgmma-sp-roles-split-k", "wgmma_sp",
        "block = [256, 128, 64], warpgroup = [256, 64], stages = 3, split_k = "
        "2, producers = 4",
