@@ -19,7 +19,7 @@ from conftest import ROOT, load_script
 CASES = [("h200", [], 1.03, 1.10, 2),
          ("h200-tables", [], 1.03, 1.10, 1),
          ("h200-tables", ["--tables"], 1.03, 1.10, 1),
-         ("h200-drawn", [], 1.03, 1.10, 1),
+         ("h200-drawn", [], 1.03, 1.10, 3),
          ("h200-choices", [], 1.04, 1.40, 2),
          ("h100-tables", [], 1.03, 1.10, 3)]
 

@@ -18,12 +18,10 @@
 #include "nm/Schedule/TensorBoxes.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <vector>
 
 using namespace nm;
 
@@ -58,11 +56,10 @@ static constexpr int64_t kMaxBlocks = 2;
 static constexpr int64_t kUsualRegisters = 64;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 
-/// With producers: their warps, and the most warpgroups that leave registers
-/// for sums; the most stages, which are rounded down to a power of two, for
-/// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
-/// with five, 136 with four).
-static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
+/// With producers: their warps; the most stages, which are rounded down to a
+/// power of two, for which addresses take the fewest instructions (4096 cubed
+/// of 2:4 takes 146 us with five, 136 with four).
+static constexpr int64_t kProducers = 4, kMaxRoleStages = 8;
 /// Steps of 16-bit operands of a block up to which its start and its end count
 /// beside them.
 static constexpr int64_t kFewSteps = 16;
@@ -71,10 +68,6 @@ static constexpr int64_t kFewSteps = 16;
 /// and C leaves through slots. 32 tiles in all take 128 us in f16, and 131 with
 /// slots (one H100, 2026-11-25).
 static constexpr int64_t kLongRow = 64;
-/// Registers of a thread that multiplies. With promoted sums of 192 x 64, which
-/// leave 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x
-/// 64 79.
-static constexpr int64_t kRoleRegisters = 232;
 /// Bytes that instructions get of shared memory in such a clock. These and what
 /// follows fit, to 8 %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64
 /// to 4096, n and k of 4096 to 11008 (2026-11-23).
@@ -87,14 +80,20 @@ static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
                         kLoneRowClocks = 0.7;
 
-/// Tiles of blocks and warpgroups, whose sums are in registers.
+/// Tiles of blocks and warpgroups, whose sums are in registers. Of 192 rows or
+/// columns they fill waves that others do not: of 132 multiprocessors 3072 x
+/// 1024 has 96 tiles of 256 x 128, 192 of 128 x 128 and 128 of 192 x 128. In
+/// f16 with k of 1024 these take 9.2, 10.1 and 7.8 us (one H200, 2026-12-01).
 static constexpr MmaTileShape kShapes[] = {
-    {256, 192, 256, 64}, {256, 128, 256, 64}, {128, 256, 128, 128},
-    {128, 128, 128, 64}, {128, 64, 128, 64},  {64, 256, 64, 128},
+    {256, 128, 256, 64}, {192, 256, 192, 128}, {192, 192, 192, 64},
+    {192, 128, 192, 64}, {128, 256, 128, 128}, {128, 192, 128, 64},
+    {128, 128, 128, 64}, {128, 64, 128, 64},   {64, 256, 64, 128},
     {64, 128, 64, 64},   {64, 64, 64, 64},
 };
-/// The largest beside which promoted sums have registers.
-static constexpr MmaTileShape kPromotedShape{192, 128, 192, 64};
+/// The most warpgroups that copy what they multiply themselves. Three of 128 x
+/// 64 take 42 us for 512 x 5120 x 5120 of f16, where 33 are estimated, and with
+/// producers 32 (one H200, 2026-12-01).
+static constexpr int64_t kMaxGroups = 2;
 
 /// Rows of k of a tile are those of a line of memory, or of some where sums are
 /// added to promoted sums, or where warps of their own copy.
@@ -232,9 +231,12 @@ bool Candidate::setProducers() {
   // Rows that A does not have are filled with zeros, which takes tensor copies
   // longer than rows.
   bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
+  int64_t registers = countConsumerRegisters(
+      kProducers * kWarpSize, countConsumers(schedule),
+      countProducerRegisters(/*areCopiesBulk=*/true, sparseBytes(product),
+                             isPromoted(product)));
   if (!isWhole || !isFull || strideBytes(product) % kBulkRowBytes != 0 ||
-      together > 1 || countWarpgroups() > kMaxRoleGroups ||
-      sumsOfThread() + kUsualRegisters > kRoleRegisters)
+      together > 1 || sumsOfThread() + kLeastOtherRegisters > registers)
     return false;
   schedule.splitK = schedule.clusterK = 1;
   schedule.stages =
@@ -422,6 +424,8 @@ double Candidate::addMicroseconds(int64_t parts, double clockGHz) const {
 }
 
 void Candidate::considerParts(std::optional<GpuSchedule> &best) {
+  if (countWarpgroups() > kMaxGroups)
+    return;
   bool canCluster =
       sparseBytes(product) == 1 || product.rows() <= kMaxClusterRows;
   // Parts that are shorter than the pipeline gain nothing.
@@ -489,10 +493,7 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
   std::optional<GpuSchedule> best;
   int64_t mostLines = isPromoted(product) ? kMostLines : 1;
   int64_t mostOfProducers = std::max(mostLines, kMostProducedLines);
-  std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));
-  if (isPromoted(product))
-    shapes.push_back(kPromotedShape);
-  for (const MmaTileShape &shape : shapes)
+  for (const MmaTileShape &shape : kShapes)
     for (int64_t together = 1; together <= kMaxBlocks; ++together)
       for (int64_t lines = 1; lines <= mostOfProducers; lines *= 2) {
         Candidate candidate(product, chip, shape, together, lines);
