@@ -40,8 +40,8 @@ def compiled_of(model, x, **options):
 
 #: Element type, pattern, rows, columns, biases, schedule: fewer rows than a block's, more
 #: than one block's, a column more than whole warps, warps that share k and those that do
-#: not, and 4 bytes; warpgroups, with and without buffers for stores; and one
-#: row by blocks of many columns.
+#: not, and 4 bytes; warpgroups with all columns of a block and with some, with and
+#: without warps that copy; and one row by blocks of many columns.
 CASES = [
     (torch.float16, "2:4", 1, 512, True, ""),
     (torch.bfloat16, "2:4", 3, 512, True, ""),
@@ -58,14 +58,15 @@ CASES = [
      "mma_sync<block = [16, 128, 256], warp = [16, 128], slice_k = 1>"),
     (torch.float16, "2:4", 200, 256, True,
      "wgmma_sp<block = [128, 128, 64], warpgroup = [64, 128], stages = 4, producers = 4"
-     ", blocks = 2, store_buffers = 2>"),
+     ", blocks = 2>"),
     (torch.bfloat16, "2:4", 256, 256, False,
-     "wgmma_sp<block = [128, 128, 64], warpgroup = [128, 128], stages = 4, producers = 4"
-     ", store_buffers = 4>"),
+     "wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 4, producers = 4>"),
     (torch.float16, "1:4", 77, 384, True,
      "wgmma_sp<block = [64, 128, 64], warpgroup = [64, 128], producers = 4>"),
     (torch.bfloat16, "2:4", 130, 256, True,
      "wgmma_sp<block = [128, 128, 64], warpgroup = [64, 128]>"),
+    (torch.float16, "2:4", 250, 320, True,
+     "wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 4, producers = 4>"),
     (torch.float16, "2:4", 1, 448, True,
      "mma_sp<block = [8, 224, 256], warp = [8, 32], stages = 3, slice_k = 1>"),
 ]
@@ -97,8 +98,7 @@ def test_gated(dtype, pattern, rows, inner, bias, schedule, monkeypatch, capfd):
 
 @pytest.mark.parametrize("schedule", [
     "mma_sp<block = [16, 32, 64], warp = [16, 32], slice_k = 2>",
-    "wgmma_sp<block = [64, 128, 64], warpgroup = [64, 128], producers = 4"
-    ", store_buffers = 1>"])
+    "wgmma_sp<block = [64, 128, 64], warpgroup = [64, 64], producers = 4>"])
 def test_rows_that_are_not_known(schedule, monkeypatch, capfd):
     """With a residual, of which blocks read their rows and columns."""
     torch.manual_seed(0)

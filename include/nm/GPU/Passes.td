@@ -123,8 +123,10 @@ def NMPairProducts : Pass<"nm-pair-products"> {
   let description = [{
     A product whose epilogue takes the result of another product of the same A
     becomes one product with it, whose columns are those of both in turns: as
-    many of the one as half a block has, then as many of the other. A block then
-    has both sums that an element of the result is made of. Gate and up of a
+    many of the one as half a block has, then as many of the other; or, by
+    wgmma_sp with producers, one of each, so that a thread has both of two
+    neighbours. A block then has both sums that an element of the result is made
+    of. Gate and up of a
     gated feed-forward block are such products:
     `SiLU(x · gate) * (x · up)`.
 
@@ -135,10 +137,8 @@ def NMPairProducts : Pass<"nm-pair-products"> {
     Both weights are constant and alike. The schedule is the one that tables
     have of a product of twice the columns, or else the one that selection would
     choose for each product, where it is of strategy gemv, mma_sp, mma_sync or
-    wgmma_sp without split_k and clusters; where its half of a block's columns
-    divides n, or another width near it does. Warpgroups of wgmma_sp then have
-    all columns of a block, so that a thread has both sums, and fewer rows.
-    Other products stay as they are: those of wgmma, too, vectors of many rows,
+    wgmma_sp without split_k and clusters, and without store buffers; where its
+    columns in turn divide n, or those of another width near it do. Other products stay as they are: those of wgmma, too, vectors of many rows,
     where all columns of a block keep the same rows of A. A block of both products
     would copy the kept rows of each.
 

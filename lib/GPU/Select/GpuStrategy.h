@@ -74,16 +74,12 @@ public:
   /// no product of them.
   virtual bool convertsWeights() const { return false; }
 
-  /// Whether a block of `fields` can make columns of two products, which are
-  /// combined before they are stored.
-  virtual bool combinesColumns(const ::nm::ScheduleFields &fields) const {
-    return false;
-  }
-
-  /// `fields`, or others as near that a block of them can combine columns.
-  virtual ::nm::ScheduleFields
-  withCombinedColumns(const ::nm::ScheduleFields &fields) const {
-    return fields;
+  /// How many columns of each of two products stand in turns in a block of
+  /// `fields` that combines them before it stores them: half of the block's,
+  /// where threads find sums of each other in shared memory, or one, where a
+  /// thread has sums of neighbours. 0 where no block does.
+  virtual int64_t countColumnsInTurn(const ::nm::ScheduleFields &fields) const {
+    return 0;
   }
 
   /// Whether threads have 64 m of a column of C side by side, so that they can

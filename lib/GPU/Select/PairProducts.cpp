@@ -1,6 +1,7 @@
 //===- PairProducts.cpp - Two products that one epilogue combines ---------===//
 
 #include "GPU/Select/Alternatives.h"
+#include "GPU/Select/ProductPairs.h"
 #include "GPU/Tile/PairedColumns.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -27,86 +28,19 @@ using namespace mlir;
 using namespace mlir::nm;
 
 //===----------------------------------------------------------------------===//
-// What can be paired
-//===----------------------------------------------------------------------===//
-
-/// Whether the product may be one of two, whatever the other is.
-static bool canBePaired(SpMMOp op) {
-  auto product = cast<SparseProductOpInterface>(op.getOperation());
-  if (!product.hasPureTensorSemantics() || op.getPackingAttr() ||
-      op.getScheduleAttr() || op.getLists() || op.getGathered() ||
-      product.getNumBatchDims() != 0 || op.getTransposeC() ||
-      product.getRowsOfPanels() != 0 || product.getPattern().isUnstructured() ||
-      isDense(product) || ShapedType::isDynamic(product.getStaticN()))
-    return false;
-  // What C is added to would be one more operand.
-  if (!product.hasEpilogue()) {
-    auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-    if (!fill || !(matchPattern(fill.value(), m_AnyZeroFloat()) ||
-                   matchPattern(fill.value(), m_Zero())))
-      return false;
-  }
-  return ConstantArray::get(op.getValues()) &&
-         ConstantArray::get(op.getIndices()) &&
-         (!op.getScales() || ConstantArray::get(op.getScales()));
-}
-
-/// The type that each sum is rounded to before anything else happens to it.
-static Type getSumType(SparseProductOpInterface op) {
-  if (!op.hasEpilogue())
-    return op.getCType().getElementType();
-  Type rounded = getFirstRounding(op);
-  return rounded ? rounded : op.getAccumulatorType();
-}
-
-/// Whether both are one product, with other weights and another epilogue.
-static bool areAlike(SpMMOp a, SpMMOp b) {
-  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
-  return a.getA() == b.getA() && a.getPatternAttr() == b.getPatternAttr() &&
-         a.getTransposeA() == b.getTransposeA() &&
-         a.getArithmetic() == b.getArithmetic() &&
-         a.getQuantizationAttr() == b.getQuantizationAttr() &&
-         typeOf(a.getValues()) == typeOf(b.getValues()) &&
-         typeOf(a.getIndices()) == typeOf(b.getIndices()) &&
-         typeOf(a.getScales()) == typeOf(b.getScales()) &&
-         getSumType(a) == getSumType(b);
-}
-
-/// The product whose result the epilogue of `op` combines with its own sums,
-/// and nothing else takes; null where there is none.
-static SpMMOp findOther(SpMMOp op) {
-  auto product = cast<SparseProductOpInterface>(op.getOperation());
-  for (auto [i, operand] : llvm::enumerate(product.getEpilogueOperands())) {
-    auto other = operand.getDefiningOp<SpMMOp>();
-    if (!other || !canBePaired(other) || !areAlike(op, other))
-      continue;
-    bool isOnlyTaken = llvm::all_of(operand.getUses(), [&](OpOperand &use) {
-      if (use.getOwner() != op || use.get() == op.getA() ||
-          use.get() == op.getC())
-        return false;
-      auto first = product.getEpilogueOperands().getBeginOperandIndex();
-      return getEpilogueMap(product, use.getOperandNumber() - first)
-          .isIdentity();
-    });
-    if (isOnlyTaken)
-      return other;
-  }
-  return {};
-}
-
-//===----------------------------------------------------------------------===//
 // The schedule
 //===----------------------------------------------------------------------===//
 
-/// Whether half of the columns of each block are whole units of one weight, and
-/// n whole halves.
-static bool hasHalves(SparseProductOpInterface op,
-                      ScheduleAttrInterface schedule) {
-  int64_t columns = schedule.getTiling().blockN, half = columns / 2;
+/// Whether columns in turn are whole units of one weight, and n is whole turns.
+static bool hasTurns(SparseProductOpInterface op,
+                     ScheduleAttrInterface schedule) {
+  int64_t columns = schedule.getTiling().blockN,
+          inTurn = getColumnsInTurn(schedule);
   int64_t step =
       getColumnStep(op.getPattern(), schedule.getPackedForm(op.getPattern()));
-  return columns % (2 * ::nm::kAccessWords) == 0 && columns % step == 0 &&
-         half % op.getPattern().bn == 0 && op.getStaticN() % half == 0;
+  return inTurn != 0 && columns % (2 * ::nm::kAccessWords) == 0 &&
+         columns % step == 0 && inTurn % op.getPattern().bn == 0 &&
+         op.getStaticN() % inTurn == 0;
 }
 
 /// The schedule that `text` gives in part, of a product of twice the columns of
@@ -147,21 +81,25 @@ static ScheduleAttrInterface withColumns(SparseProductOpInterface op,
                     fields.blockK, fields.warpM, warp, fields.sliceK));
 }
 
-/// `schedule`, or one near it, whose blocks can combine columns; null where
-/// there is none.
-static ScheduleAttrInterface combineColumns(SparseProductOpInterface op,
+/// The schedule that the strategy of `schedule`, for the columns of `product`,
+/// has for twice as many: of warpgroups, which many rows have. That of few rows
+/// stays, with whose blocks pairs were measured.
+static ScheduleAttrInterface chooseForTwice(SparseProductOpInterface op,
+                                            const ::nm::GpuChip &chip,
+                                            ::nm::GpuProduct product,
                                             ScheduleAttrInterface schedule) {
-  if (canCombineColumns(schedule))
+  if (getFields(schedule).warpgroupM == 0)
     return schedule;
-  const GpuStrategy *strategy = findGpuStrategy(schedule);
-  if (!strategy)
-    return {};
-  // A schedule that is tried and does not fit reports no error.
-  ScopedDiagnosticHandler keep(op->getContext(),
-                               [](Diagnostic &) { return success(); });
-  ScheduleAttrInterface other =
-      strategy->make(op, strategy->withCombinedColumns(getFields(schedule)));
-  return other && canCombineColumns(other) ? other : ScheduleAttrInterface();
+  product.n *= 2;
+  ::nm::Result<ScheduleChoice> chosen =
+      findGpuStrategy(schedule)->choose({op, product, chip, {}});
+  if (!chosen)
+    return schedule;
+  // Where stages are given, there are no store buffers, which have columns of
+  // one product.
+  return complete(op, chip,
+                  llvm::formatv("{0}<stages = {1}>", schedule.getStrategyName(),
+                                chosen->schedule.getTiling().stages));
 }
 
 /// A schedule of mma_sp for products of one row: each multiprocessor has one
@@ -191,9 +129,8 @@ static ScheduleAttrInterface chooseLoneBlocks(SparseProductOpInterface op,
                llvm::formatv("mma_sp<block = [8, {0}, {1}], warp = [8, {2}], "
                              "stages = 3, slice_k = 1>",
                              columns, kTileRows, kWarpColumns));
-  return schedule && canCombineColumns(schedule) && hasHalves(op, schedule)
-             ? schedule
-             : ScheduleAttrInterface();
+  return schedule && hasTurns(op, schedule) ? schedule
+                                            : ScheduleAttrInterface();
 }
 
 /// The schedule of the product of twice the columns of `op`; null where that is
@@ -215,11 +152,11 @@ static ScheduleAttrInterface chooseSchedule(SparseProductOpInterface op,
     if (schedule.getTiling().blockM == 1)
       if (ScheduleAttrInterface lone = chooseLoneBlocks(op, chip))
         return lone;
-    schedule = combineColumns(op, schedule);
+    schedule = chooseForTwice(op, chip, best->product, schedule);
   }
-  if (!schedule || !canCombineColumns(schedule))
+  if (!schedule || getColumnsInTurn(schedule) == 0)
     return {};
-  if (hasHalves(op, schedule))
+  if (hasTurns(op, schedule))
     return schedule;
   if (options.given)
     return {};
@@ -231,7 +168,7 @@ static ScheduleAttrInterface chooseSchedule(SparseProductOpInterface op,
   });
   for (int64_t columns : widths)
     if (ScheduleAttrInterface other = withColumns(op, chip, schedule, columns);
-        other && canCombineColumns(other) && hasHalves(op, other))
+        other && hasTurns(op, other))
       return other;
   return {};
 }
@@ -248,7 +185,7 @@ public:
   PairedProduct(RewriterBase &rewriter, SpMMOp first, SpMMOp second,
                 ScheduleAttrInterface schedule)
       : rewriter(rewriter), first(first), second(second), schedule(schedule),
-        half(schedule.getTiling().blockN / 2), n(this->second.getStaticN()),
+        inTurn(getColumnsInTurn(schedule)), n(this->second.getStaticN()),
         sumType(getSumType(this->second)),
         loc(FusedLoc::get(rewriter.getContext(),
                           {first.getLoc(), second.getLoc()})) {}
@@ -267,22 +204,22 @@ private:
   RewriterBase &rewriter;
   SparseProductOpInterface first, second;
   ScheduleAttrInterface schedule;
-  int64_t half, n;
+  int64_t inTurn, n;
   Type sumType;
   Location loc;
-  /// What the combination takes, and its maps from (m, block, column).
+  /// What the combination takes, and its maps from (m, turn, column).
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
 };
 } // namespace
 
-/// The columns of both constants in turns, as many as half a block has of n.
+/// The columns of both constants in turns.
 Value PairedProduct::join(Value ofFirst, Value ofSecond) {
   ConstantArray arrays[] = {*ConstantArray::get(ofFirst),
                             *ConstantArray::get(ofSecond)};
   int64_t columns = arrays[0].getType().getShape().back();
   return arith::ConstantOp::create(rewriter, loc,
-                                   joinColumns(arrays, columns * half / n));
+                                   joinColumns(arrays, columns * inTurn / n));
 }
 
 /// m, and then `ofColumns`.
@@ -318,21 +255,21 @@ Value PairedProduct::createProduct() {
   return product->getResult(0);
 }
 
-/// The columns of one of both, [m x blocks x half].
+/// The columns of one of both, [m x turns x inTurn].
 Value PairedProduct::takeHalf(Value halves, int64_t number) {
   SmallVector<OpFoldResult> offsets(4, rewriter.getIndexAttr(0)),
-      sizes = getSizes({n / half, 1, half}),
+      sizes = getSizes({n / inTurn, 1, inTurn}),
       strides(4, rewriter.getIndexAttr(1));
   offsets[2] = rewriter.getIndexAttr(number);
   auto whole = cast<RankedTensorType>(halves.getType());
-  auto type = RankedTensorType::get({whole.getDimSize(0), n / half, half},
+  auto type = RankedTensorType::get({whole.getDimSize(0), n / inTurn, inTurn},
                                     whole.getElementType());
   return tensor::ExtractSliceOp::create(rewriter, loc, type, halves, offsets,
                                         sizes, strides);
 }
 
 /// What the epilogue of `op` takes, but for the other product's result, with n
-/// in blocks.
+/// in turns.
 void PairedProduct::addOperands(SparseProductOpInterface op) {
   for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
     if (operand == first->getResult(0))
@@ -356,8 +293,8 @@ void PairedProduct::addOperands(SparseProductOpInterface op) {
         addLoop(0, type.getDimSize(int64_t(dim)));
         continue;
       }
-      addLoop(1, n / half);
-      addLoop(2, half);
+      addLoop(1, n / inTurn);
+      addLoop(2, inTurn);
     }
     inputs.push_back(
         hasColumns ? tensor::ExpandShapeOp::create(
@@ -390,14 +327,14 @@ Value PairedProduct::emitResult(OpBuilder &builder, SparseProductOpInterface op,
 
 void PairedProduct::create() {
   rewriter.setInsertionPoint(second);
-  int64_t blocks = n / half;
+  int64_t turns = n / inTurn;
   Value sums = createProduct();
   auto type = cast<RankedTensorType>(sums.getType());
   int64_t m = type.getDimSize(0);
   SmallVector<ReassociationIndices> groups = {{0}, {1, 2, 3}};
   Value halves = tensor::ExpandShapeOp::create(
-      rewriter, loc, type.clone({m, blocks, 2, half}), sums, groups,
-      getSizes({blocks, 2, half}));
+      rewriter, loc, type.clone({m, turns, 2, inTurn}), sums, groups,
+      getSizes({turns, 2, inTurn}));
   AffineMap identity = rewriter.getMultiDimIdentityMap(3);
   inputs = {takeHalf(halves, 0), takeHalf(halves, 1)};
   maps.assign(2, identity);
@@ -406,8 +343,8 @@ void PairedProduct::create() {
   addOperands(second);
   SmallVector<ReassociationIndices> columns = {{0}, {1, 2}};
   Value output = tensor::ExpandShapeOp::create(
-      rewriter, loc, second.getCType().clone({m, blocks, half}), second.getC(),
-      columns, getSizes({blocks, half}));
+      rewriter, loc, second.getCType().clone({m, turns, inTurn}), second.getC(),
+      columns, getSizes({turns, inTurn}));
   maps.push_back(identity);
   SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
   auto emitBody = [&](OpBuilder &body, Location loc, ValueRange elements) {
@@ -453,9 +390,9 @@ struct NMPairProducts : mlir::nm::impl::NMPairProductsBase<NMPairProducts> {
     IRRewriter rewriter(&getContext());
     llvm::SmallPtrSet<Operation *, 8> paired;
     for (auto op : collectOps<SpMMOp>(getOperation())) {
-      if (paired.contains(op) || !canBePaired(op))
+      if (paired.contains(op) || !canChangeColumns(op))
         continue;
-      SpMMOp other = findOther(op);
+      SpMMOp other = findOtherOfPair(op);
       if (!other)
         continue;
       // The other's epilogue reads nothing of the first one's.

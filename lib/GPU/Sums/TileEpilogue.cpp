@@ -34,6 +34,12 @@ OpOperand *TileEpilogue::getSecondSums() const {
   return sums.size() < 2 ? nullptr : sums[1];
 }
 
+bool TileEpilogue::combinesNeighbours() const {
+  OpOperand *second = getSecondSums();
+  return second &&
+         !cast<MemRefType>(second->get().getType()).isLastDimUnitStride();
+}
+
 /// Whether `op` computes each element of its result from elements at the same
 /// place.
 static bool isElementwise(linalg::GenericOp op) {

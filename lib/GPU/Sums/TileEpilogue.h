@@ -36,7 +36,12 @@ public:
 
   /// Whether it makes one element of two sums: of one in the first half of the
   /// tile's columns, and of one so many columns further on.
-  bool combinesHalves() const { return getSecondSums() != nullptr; }
+  bool combinesHalves() const {
+    return getSecondSums() != nullptr && !combinesNeighbours();
+  }
+  /// Whether it makes one element of the sums of an even column and of the one
+  /// after it.
+  bool combinesNeighbours() const;
 
   /// The tile of C that it writes.
   Value getC() const { return op.getDpsInits()[0]; }
@@ -49,7 +54,7 @@ public:
   SmallVector<Value> read(OpBuilder &builder, ArrayRef<Value> position,
                           VectorType type, ArrayRef<bool> mayPassEnd) const;
   /// What becomes of `sum`, or of that and `second`, one of the second half of
-  /// columns, with what `read` gave for it.
+  /// columns or of odd ones, with what `read` gave for it.
   Value apply(OpBuilder &builder, Value sum, Value second,
               ArrayRef<Value> operands) const;
   /// The same, with what the op reads beside it at `position`.
@@ -68,9 +73,10 @@ private:
       : op(op), memory(memory) {}
 
   /// The operands that are in the memory of the sums: none, the sums, or those
-  /// of the first and the second half of the tile's columns.
+  /// of the first and the second half of the tile's columns, or of even and odd
+  /// ones.
   SmallVector<OpOperand *> listSums() const;
-  /// The sums of the second half; null where an element is made of one sum.
+  /// The second of these; null where an element is made of one sum.
   OpOperand *getSecondSums() const;
 
   mutable linalg::GenericOp op;

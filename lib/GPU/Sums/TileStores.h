@@ -17,7 +17,8 @@ Value addSums(OpBuilder &builder, Location loc, Value a, Value b);
 /// last dimension and from `along` on in the last.
 struct TileLine {
   Value first, along, sums;
-  /// Those of the second half of columns, where an epilogue combines halves.
+  /// Those of the second half of columns, where an epilogue combines halves, or
+  /// of odd columns, where it combines neighbours.
   Value second = {};
   /// What the epilogue reads for them, where that is read ahead.
   SmallVector<Value> operands = {};
@@ -40,6 +41,10 @@ public:
   /// Whether each line is made of one of the first half of columns and of its
   /// `second`.
   bool combinesHalves() const { return epilogue && epilogue->combinesHalves(); }
+  /// Whether each line is made of one of even columns and of its `second`.
+  bool combinesNeighbours() const {
+    return epilogue && epilogue->combinesNeighbours();
+  }
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
   void store(ArrayRef<TileLine> lines, const GpuTile &tile);

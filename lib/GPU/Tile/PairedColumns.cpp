@@ -16,19 +16,20 @@ using namespace mlir;
 using namespace mlir::nm;
 
 /// Loops of what combines columns.
-static constexpr unsigned kRowLoop = 0, kBlockLoop = 1, kColumnLoop = 2;
+static constexpr unsigned kRowLoop = 0, kTurnLoop = 1, kColumnLoop = 2;
 
-/// The dimensions (m, block, column) as those of a matrix.
+/// The dimensions (m, turn, column) as those of a matrix.
 static SmallVector<ReassociationIndices> getColumnGroups() {
-  return {{kRowLoop}, {kBlockLoop, kColumnLoop}};
+  return {{kRowLoop}, {kTurnLoop, kColumnLoop}};
 }
 
-bool mlir::nm::canCombineColumns(ScheduleAttrInterface schedule) {
+int64_t mlir::nm::getColumnsInTurn(ScheduleAttrInterface schedule) {
   const GpuStrategy *strategy = findGpuStrategy(schedule);
-  if (!strategy || !strategy->combinesColumns(getFields(schedule)))
-    return false;
   BlockTiling tiling = schedule.getTiling();
-  return tiling.hasBlock() && tiling.splitK == 1 && tiling.clusterK == 1;
+  if (!strategy || !tiling.hasBlock() || tiling.splitK != 1 ||
+      tiling.clusterK != 1)
+    return 0;
+  return strategy->countColumnsInTurn(getFields(schedule));
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,7 +73,8 @@ static bool combines(linalg::GenericOp op) {
 
 std::optional<PairedColumns>
 mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
-  if (!isa<SpMMOp>(op) || !canCombineColumns(op.getScheduleAttr()) ||
+  int64_t inTurn = getColumnsInTurn(op.getScheduleAttr());
+  if (!isa<SpMMOp>(op) || inTurn == 0 ||
       tile.n % (2 * ::nm::kAccessWords) != 0 || op->getNumResults() != 1 ||
       !op->hasOneUse() || !op.hasEpilogue() ||
       !op.getEpilogueOperands().empty() || op.getNumBatchDims() != 0 ||
@@ -81,7 +83,7 @@ mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
   auto halves = dyn_cast<tensor::ExpandShapeOp>(*op->getUsers().begin());
   if (!halves || halves.getType().getRank() != 4 ||
       halves.getType().getShape().take_back(2) !=
-          ArrayRef<int64_t>{2, tile.n / 2} ||
+          ArrayRef<int64_t>{2, inTurn} ||
       halves.getReassociationIndices().front().size() != 1)
     return std::nullopt;
   std::optional<std::array<Value, 2>> found = findHalves(halves);
@@ -93,7 +95,7 @@ mlir::nm::findPairedColumns(SparseProductOpInterface op, const GpuTile &tile) {
         return *half.getUsers().begin() == combination;
       }))
     return std::nullopt;
-  return PairedColumns{halves, combination, tile.n / 2};
+  return PairedColumns{halves, combination, inTurn, tile.n / (2 * inTurn)};
 }
 
 bool mlir::nm::readsElements(const PairedColumns &pairs) {
@@ -124,8 +126,12 @@ public:
 private:
   Value createOutput();
   OpFoldResult divide(OpFoldResult columns, int64_t by);
+  /// The loop of which a block has one turn, or one column.
+  unsigned getUnitLoop() const {
+    return pairs.turns == 1 ? kTurnLoop : kColumnLoop;
+  }
   Value sliceOperand(OpOperand *operand);
-  Value sliceSums(int64_t half);
+  Value sliceSums(int64_t number);
   Value emitElement(OpBuilder &builder, ValueRange elements);
 
   RewriterBase &rewriter;
@@ -157,7 +163,7 @@ OpFoldResult BlockCombination::divide(OpFoldResult columns, int64_t by) {
       rewriter, loc, rewriter.getAffineSymbolExpr(0).floorDiv(by), columns);
 }
 
-/// What the block reads of an operand, without the dimension of blocks.
+/// What the block reads of an operand, without the dimension of one element.
 Value BlockCombination::sliceOperand(OpOperand *operand) {
   AffineMap map = pairs.combination.getMatchingIndexingMap(operand);
   SmallVector<OpFoldResult> offsets, sizes,
@@ -166,14 +172,14 @@ Value BlockCombination::sliceOperand(OpOperand *operand) {
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
     unsigned loop = map.getDimPosition(dim);
     offsets.push_back(loop == kRowLoop ? moved.offsets[0]
-                      : loop == kBlockLoop
-                          ? divide(moved.offsets[1], 2 * pairs.half)
+                      : loop == kTurnLoop
+                          ? divide(moved.offsets[1], 2 * pairs.inTurn)
                           : OpFoldResult(rewriter.getIndexAttr(0)));
     sizes.push_back(loop == kRowLoop
                         ? moved.sizes[0]
                         : OpFoldResult(rewriter.getIndexAttr(
-                              loop == kBlockLoop ? 1 : pairs.half)));
-    if (loop != kBlockLoop)
+                              loop == kTurnLoop ? pairs.turns : pairs.inTurn)));
+    if (loop != getUnitLoop())
       shape.push_back(
           getConstantIntValue(sizes.back()).value_or(ShapedType::kDynamic));
   }
@@ -183,14 +189,15 @@ Value BlockCombination::sliceOperand(OpOperand *operand) {
                                         offsets, sizes, strides);
 }
 
-/// The block's sums of one half.
-Value BlockCombination::sliceSums(int64_t half) {
-  SmallVector<OpFoldResult> offsets = {rewriter.getIndexAttr(0),
-                                       rewriter.getIndexAttr(half *
-                                                             pairs.half)},
-                            sizes = {moved.sizes[0],
-                                     rewriter.getIndexAttr(pairs.half)},
-                            strides(2, rewriter.getIndexAttr(1));
+/// The block's sums of one of both: columns side by side, or every second one.
+Value BlockCombination::sliceSums(int64_t number) {
+  SmallVector<OpFoldResult>
+      offsets = {rewriter.getIndexAttr(0),
+                 rewriter.getIndexAttr(number * pairs.inTurn)},
+      sizes = {moved.sizes[0],
+               rewriter.getIndexAttr(pairs.turns * pairs.inTurn)},
+      strides = {rewriter.getIndexAttr(1),
+                 rewriter.getIndexAttr(pairs.turns == 1 ? 1 : 2)};
   return tensor::ExtractSliceOp::create(rewriter, loc, product->getResult(0),
                                         offsets, sizes, strides);
 }
@@ -232,7 +239,7 @@ void BlockCombination::create(scf::ForallOp blocks) {
     for (AffineExpr expr :
          pairs.combination.getMatchingIndexingMap(operand).getResults()) {
       unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-      if (loop != kBlockLoop)
+      if (loop != getUnitLoop())
         dims.push_back(rewriter.getAffineDimExpr(loop == kRowLoop ? 0 : 1));
     }
     maps.push_back(AffineMap::get(2, 0, dims, rewriter.getContext()));
@@ -241,7 +248,8 @@ void BlockCombination::create(scf::ForallOp blocks) {
   SmallVector<OpFoldResult> offsets = {moved.offsets[0],
                                        divide(moved.offsets[1], 2)},
                             sizes = {moved.sizes[0],
-                                     rewriter.getIndexAttr(pairs.half)};
+                                     rewriter.getIndexAttr(pairs.turns *
+                                                           pairs.inTurn)};
   Value place = moved.loop.getRegionIterArgs()[0];
   Value tile = tensor::ExtractSliceOp::create(rewriter, loc, place, offsets,
                                               sizes, moved.strides);

@@ -2,7 +2,7 @@
 //
 //   %p = nm.spmm ...                    scf.forall ... shared_outs(%r) {
 //   %a, %b = slices of %p's columns ->    %p = nm.spmm ... of a tile
-//   %r = linalg.generic ins(%a, %b)       %a, %b = the tile's halves
+//   %r = linalg.generic ins(%a, %b)       %a, %b = the tile's columns of each
 //                                         %r = linalg.generic ins(%a, %b)
 //                                       }
 //
@@ -22,18 +22,21 @@
 
 namespace mlir::nm {
 
-/// Whether blocks of `schedule` can combine their columns: threads find sums of
-/// each other in shared memory there, and no other block adds to them.
-bool canCombineColumns(ScheduleAttrInterface schedule);
+/// How many columns of each of two products stand in turns in blocks of
+/// `schedule`, which combine them: half of a block's, or one. 0 where blocks
+/// cannot, as where others add to their sums.
+int64_t getColumnsInTurn(ScheduleAttrInterface schedule);
 
-/// What makes one element of two of a product: of columns that are a block's
-/// first half, and of those `half` further on.
+/// What makes one element of two of a product, whose columns stand in turns:
+/// `inTurn` of the first of both, and as many of the second.
 struct PairedColumns {
-  /// C as [m x blocks x 2 x half].
+  /// C as [m x turns x 2 x inTurn].
   tensor::ExpandShapeOp halves;
-  /// What combines them, in loops (m, block, column).
+  /// What combines them, in loops (m, turn, column).
   linalg::GenericOp combination;
-  int64_t half;
+  int64_t inTurn;
+  /// Turns in a block: one, or all columns of one of both.
+  int64_t turns;
 };
 
 /// What combines the columns of each block of `op`, which makes `tile`; none

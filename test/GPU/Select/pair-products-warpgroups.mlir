@@ -1,19 +1,24 @@
 // RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products)" --verify-diagnostics | FileCheck %s
 
-// Of many rows a warpgroup has all columns of its block, and half of the rows that
-// it would have of a single product.
+// Of many rows columns of both products alternate, so that a thread has both of two
+// neighbours. Warpgroups are those of a single product.
 // RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-select-gpu-schedule)" 2>/dev/null | FileCheck %s --check-prefix=SINGLE
 // SINGLE: schedule #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64],
 
-// A schedule that is given stays as it is.
-// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<block=[256,128,64],warpgroup=[256,64]>})" 2>/dev/null | FileCheck %s --check-prefix=GIVEN
-// GIVEN-NOT: tensor.expand_shape
+// Where no warps of their own copy, threads find sums in shared memory: half of a
+// block's columns are each product's.
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<block=[256,128,64],warpgroup=[256,64],producers=0>})" 2>/dev/null | FileCheck %s --check-prefix=HALVES
+// HALVES: tensor.expand_shape {{.*}} into tensor<2048x32x2x64xf16>
+
+// Store buffers that are given have the columns of one product.
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<block=[256,128,64],warpgroup=[256,64],stages=4,producers=4,store_buffers=2>})" 2>/dev/null | FileCheck %s --check-prefix=BUFFERS
+// BUFFERS-NOT: tensor.expand_shape
 
 #elements = affine_map<(m, n) -> (m, n)>
 
 // CHECK-LABEL: func.func @gated(
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [128, 128],
-// CHECK: tensor.expand_shape {{.*}} into tensor<2048x32x2x64xf16>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64],
+// CHECK: tensor.expand_shape {{.*}} into tensor<2048x2048x2x1xf16>
 func.func @gated(%a: tensor<2048x512xf16>, %c: tensor<2048x2048xf16>) -> tensor<2048x2048xf16> {
   %v0 = arith.constant dense<2.0> : tensor<256x2048xf16>
   %i0 = arith.constant dense<0> : tensor<256x2048xi8>

@@ -2,7 +2,7 @@
 
 // Blocks of another strategy, or such that half a block's columns do not divide n, or
 // whose sums others add to, make both products.
-// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=wgmma_sp<store_buffers=2>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
 // RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=mma_sp<block=[16,48,64],warp=[16,48]>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
 // RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-pair-products{schedule=mma_sp<block=[16,32,32],warp=[16,32],split_k=2>})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OTHER
 // OTHER-NOT: tensor.expand_shape

@@ -77,8 +77,9 @@ namespace {
 /// with each call is packed then.
 class GemvStrategy : public ModelledStrategy<GemvScheduleAttr> {
 public:
-  bool combinesColumns(const ::nm::ScheduleFields &) const override {
-    return true;
+  int64_t
+  countColumnsInTurn(const ::nm::ScheduleFields &fields) const override {
+    return fields.blockN / 2;
   }
 
   /// A block has the few rows of A whose sums fit in a thread's registers.

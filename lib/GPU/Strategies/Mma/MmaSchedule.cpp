@@ -101,8 +101,9 @@ static void completeFields(const ScheduleRequest &request,
 namespace {
 class MmaSyncStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
-  bool combinesColumns(const ::nm::ScheduleFields &) const override {
-    return true;
+  int64_t
+  countColumnsInTurn(const ::nm::ScheduleFields &fields) const override {
+    return fields.blockN / 2;
   }
 
   bool convertsWeights() const override { return true; }
@@ -181,8 +182,9 @@ const GpuStrategy &mlir::nm::getMmaSyncStrategy() {
 namespace {
 class MmaSpStrategy : public ModelledStrategy<MmaScheduleAttr> {
 public:
-  bool combinesColumns(const ::nm::ScheduleFields &) const override {
-    return true;
+  int64_t
+  countColumnsInTurn(const ::nm::ScheduleFields &fields) const override {
+    return fields.blockN / 2;
   }
 
   bool convertsWeights() const override { return true; }

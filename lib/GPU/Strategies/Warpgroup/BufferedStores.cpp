@@ -76,9 +76,8 @@ private:
   int64_t partsOfM() const { return from.warpgroupM / kSide; }
   /// Blocks of 64 columns that are stored.
   int64_t blocks() const {
-    int64_t all = int64_t(from.sums.size()) /
-                  (from.warpgroupM * kSide / ::nm::kWarpgroupThreads);
-    return stores.combinesHalves() ? all / 2 : all;
+    return int64_t(from.sums.size()) /
+           (from.warpgroupM * kSide / ::nm::kWarpgroupThreads);
   }
   void findBoxes();
   void findLanes();
@@ -189,30 +188,20 @@ SmallVector<TileLine> BufferedStores::getLines(int64_t block, int64_t part) {
   for (int64_t step = part * kSide / kStep; step < (part + 1) * kSide / kStep;
        ++step) {
     // Two of the first column, then two of the one after it.
-    auto getSums = [&](int64_t of) {
-      return from.sums.slice(size_t((of * stepsOfBlock + step) * kSumsOfStep),
-                             kSumsOfStep);
-    };
-    ArrayRef<Value> sums = getSums(block), ofSecondHalf;
-    if (stores.combinesHalves())
-      ofSecondHalf = getSums(block + blocks());
+    ArrayRef<Value> sums = from.sums.slice(
+        size_t((block * stepsOfBlock + step) * kSumsOfStep), kSumsOfStep);
     Value n = emitter.add(firstN, block * kSide),
           m = emitter.add(firstM, step * kStep);
     for (size_t second : {0, 1}) {
       int64_t by = int64_t(second);
-      auto getPair = [&](ArrayRef<Value> of) -> Value {
-        if (of.empty())
-          return {};
-        Value a = isTransposed ? of[2 * second] : of[second],
-              b = isTransposed ? of[2 * second + 1] : of[2 + second];
-        return vector::FromElementsOp::create(builder, loc, type,
-                                              ValueRange{a, b});
-      };
-      Value own = getPair(sums), other = getPair(ofSecondHalf);
+      Value a = isTransposed ? sums[2 * second] : sums[second],
+            b = isTransposed ? sums[2 * second + 1] : sums[2 + second];
+      Value pair =
+          vector::FromElementsOp::create(builder, loc, type, ValueRange{a, b});
       if (isTransposed)
-        lines.push_back({emitter.add(n, by), m, own, other});
+        lines.push_back({emitter.add(n, by), m, pair});
       else
-        lines.push_back({emitter.add(m, by), n, own, other});
+        lines.push_back({emitter.add(m, by), n, pair});
     }
   }
   return lines;

@@ -119,25 +119,16 @@ const GpuStrategy &mlir::nm::getWgmmaStrategy() {
 namespace {
 class WgmmaSpStrategy : public ModelledStrategy<WarpgroupScheduleAttr> {
 public:
-  /// A thread has sums of the same places in all columns of its warpgroup, 64
-  /// by 64; split floats have stores of their own.
-  bool combinesColumns(const ::nm::ScheduleFields &fields) const override {
-    return fields.splits <= 1 && fields.warpgroupN == fields.blockN &&
-           fields.blockN % (2 * ::nm::kWarpgroupM) == 0;
-  }
-
-  /// Warpgroups that have all columns of the block, and fewer rows for it.
-  ::nm::ScheduleFields
-  withCombinedColumns(const ::nm::ScheduleFields &fields) const override {
-    constexpr int64_t kLeastRows = 64;
-    ::nm::ScheduleFields whole = fields;
-    int64_t groups =
-        fields.warpgroupN == 0 ? 1 : fields.blockN / fields.warpgroupN;
-    if (fields.warpgroupM % (groups * kLeastRows) != 0)
-      return fields;
-    whole.warpgroupM = fields.warpgroupM / groups;
-    whole.warpgroupN = fields.blockN;
-    return whole;
+  /// A thread has sums of neighbours, which are one of each product's, or finds
+  /// sums in shared memory where no warps of their own copy. Slots of store
+  /// buffers have 64 columns of C each, and split floats stores of their own.
+  int64_t
+  countColumnsInTurn(const ::nm::ScheduleFields &fields) const override {
+    if (fields.splits > 1)
+      return 0;
+    if (fields.producers == 0)
+      return fields.blockN / 2;
+    return BlockTiling(fields).storesFromRegisters() ? 1 : 0;
   }
 
   bool tellsLayoutsApart() const override { return true; }

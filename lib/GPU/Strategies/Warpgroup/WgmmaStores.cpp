@@ -3,7 +3,8 @@
 // Of 64 columns, lane 4r + q of warp w has sums at columns 16w + 2r and the one
 // after it, and of each eight rows of A at rows 2q and 2q + 1. In row-major C
 // eight lanes store 16 neighbours of a row. In transposed C four lanes have
-// eight neighbours.
+// eight neighbours. Where an epilogue combines neighbours, eight lanes store
+// eight of a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,7 @@ public:
 private:
   int64_t steps() const { return from.warpgroupM / kStep; }
   /// Blocks of 64 columns that are stored.
-  int64_t blocks() const {
-    int64_t all = int64_t(from.sums.size()) / (steps() * 4);
-    return stores.combinesHalves() ? all / 2 : all;
-  }
+  int64_t blocks() const { return int64_t(from.sums.size()) / (steps() * 4); }
   /// The sum at column `column` and row `row` of the thread's two of each, in
   /// 64 columns `block` and step `step` along m.
   Value getSum(int64_t block, int64_t step, int64_t column, int64_t row) const {
@@ -49,6 +47,7 @@ private:
             ArrayRef<Value> second = {});
   void flush();
   void storePairsOfColumns(int64_t block);
+  void storeCombinedColumns(int64_t block);
   void storePairsOfRows(int64_t block);
   void storeExchanged(int64_t block);
   /// What the lane whose number differs in bit `bit` gives for `a` if this lane
@@ -58,9 +57,9 @@ private:
   ThreadEmitter &emitter;
   const WgmmaSums &from;
   const GpuTile &tile;
-  bool isTransposed, exchanges;
-  TileStores stores;
+  bool isTransposed, exchanges, combines;
   int64_t perLine;
+  TileStores stores;
   /// The row of A and the column of B of the thread's first sum.
   Value firstM, firstN;
   SmallVector<TileLine> lines;
@@ -83,8 +82,11 @@ WgmmaStores::WgmmaStores(ThreadEmitter &emitter, SpMMOp op,
     : emitter(emitter), from(from), tile(tile),
       isTransposed(op.getTransposeC()),
       exchanges(exchangesSums(op, c, epilogue)),
-      stores(emitter.builder, op, c, initial, epilogue, exchanges ? kStep : 2),
-      perLine(exchanges ? kStep : 2) {
+      combines(epilogue && epilogue->combinesNeighbours()),
+      perLine(exchanges  ? kStep
+              : combines ? 1
+                         : 2),
+      stores(emitter.builder, op, c, initial, epilogue, perLine) {
   firstN = emitter.add(from.n, emitter.mul(emitter.div(from.lane, kQuad), 2));
   firstM = emitter.add(from.m, emitter.mul(emitter.rem(from.lane, kQuad),
                                            exchanges ? kStep : 2));
@@ -99,8 +101,7 @@ void WgmmaStores::flush() {
   lines.clear();
 }
 
-/// `second` are sums of the second half of columns, where an epilogue combines
-/// halves.
+/// `second` are sums of odd columns, where an epilogue combines neighbours.
 void WgmmaStores::take(Value first, Value along, ArrayRef<Value> sums,
                        ArrayRef<Value> second) {
   auto type = VectorType::get(perLine, sums.front().getType());
@@ -117,14 +118,19 @@ void WgmmaStores::take(Value first, Value along, ArrayRef<Value> sums,
 void WgmmaStores::storePairsOfColumns(int64_t block) {
   for (int64_t step = 0; step < steps(); ++step)
     for (int64_t row : {0, 1}) {
-      auto getPair = [&](int64_t of) -> SmallVector<Value> {
-        return {getSum(of, step, 0, row), getSum(of, step, 1, row)};
-      };
       take(emitter.add(firstM, step * kStep + row), getColumn(block, 0),
-           getPair(block),
-           stores.combinesHalves() ? getPair(block + blocks())
-                                   : SmallVector<Value>());
+           {getSum(block, step, 0, row), getSum(block, step, 1, row)});
     }
+}
+
+/// Stores what an epilogue makes of a thread's two columns of 64, which are one
+/// column of C.
+void WgmmaStores::storeCombinedColumns(int64_t block) {
+  Value column = emitter.div(getColumn(block, 0), 2);
+  for (int64_t step = 0; step < steps(); ++step)
+    for (int64_t row : {0, 1})
+      take(emitter.add(firstM, step * kStep + row), column,
+           getSum(block, step, 0, row), getSum(block, step, 1, row));
 }
 
 void WgmmaStores::storePairsOfRows(int64_t block) {
@@ -180,7 +186,9 @@ void WgmmaStores::storeExchanged(int64_t block) {
 
 void WgmmaStores::store() {
   for (int64_t block = 0; block < blocks(); ++block)
-    if (!isTransposed)
+    if (combines)
+      storeCombinedColumns(block);
+    else if (!isTransposed)
       storePairsOfColumns(block);
     else if (exchanges)
       storeExchanged(block);
