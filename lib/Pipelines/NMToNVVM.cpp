@@ -80,6 +80,14 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
     layouts.exactPattern = !options.denseFallback;
     pm.addPass(createNMPropagateLayouts(layouts));
   }
+  // While selection is free to choose, and before products that are combined
+  // are one.
+  if (options.schedule.empty()) {
+    NMSplitColumnsOptions columns;
+    columns.denseFallback = mayBeDense;
+    columns.exactPattern = !options.denseFallback;
+    pm.addPass(createNMSplitColumns(columns));
+  }
   // While products that are combined may still become one.
   NMPairProductsOptions pairs;
   pairs.schedule = options.schedule;

@@ -118,6 +118,36 @@ def NMPropagateLayouts
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMSplitColumns : Pass<"nm-split-columns"> {
+  let summary = "makes two products of one whose last blocks would run alone";
+  let description = [{
+    Blocks of a persistent kernel, one on each multiprocessor, make tiles of C in
+    turn. In the last round a few of them may work alone: 512 x 28672 in tiles of
+    256 x 128 are 448 tiles, three rounds of 132 and one of 52. Then columns of
+    whole rounds, 25344, are a product of their own, and the other 3328 another,
+    which has smaller tiles, 104 of 128 x 128.
+
+    That is done where both together take at most 95 % of the time of one, by the
+    estimates that `nm-select-gpu-schedule` goes by, of products with constant
+    weights whose number of rows is known. Tables of measured schedules that have
+    the product keep it whole. Two products that an epilogue combines, which
+    `nm-pair-products` makes one, are split at the same column.
+
+    Both products write columns of one C.
+  }];
+  let options = [
+    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
+           "whether selection may fall back to dense weights and cuBLAS">,
+    Option<"exactPattern", "exact-pattern", "bool", /*default=*/"false",
+           "whether it refuses schedules that store zeros in place of pruned "
+           "weights">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMPairProducts : Pass<"nm-pair-products"> {
   let summary = "makes two products of one A, combined element by element, one";
   let description = [{

@@ -230,6 +230,22 @@ TypedAttr mlir::nm::joinColumns(ArrayRef<ConstantArray> arrays,
                      bytes);
 }
 
+TypedAttr mlir::nm::sliceColumns(const ConstantArray &array, int64_t first,
+                                 int64_t count) {
+  ShapedType type = array.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  size_t element = type.getElementTypeBitWidth() / 8,
+         width = size_t(shape.back()) * element, size = size_t(count) * element;
+  shape.back() = count;
+  std::vector<char> bytes(size_t(computeProduct(ArrayRef(shape).drop_back())) *
+                          size);
+  const char *from = array.getBytes().data() + size_t(first) * element;
+  for (size_t to = 0; to < bytes.size(); to += size, from += width)
+    std::memcpy(bytes.data() + to, from, size);
+  return getConstant(RankedTensorType::get(shape, type.getElementType()),
+                     bytes);
+}
+
 void mlir::nm::releaseConstants(MLIRContext *context,
                                 ArrayRef<Operation *> modules) {
   llvm::DenseSet<StringRef> kept;

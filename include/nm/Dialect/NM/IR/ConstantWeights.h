@@ -65,6 +65,10 @@ TypedAttr getResourceConstant(RankedTensorType type, ArrayRef<char> bytes);
 TypedAttr joinColumns(ArrayRef<ConstantArray> arrays,
                       std::optional<int64_t> group = std::nullopt);
 
+/// `count` neighbours along the last dimension of `array`, from `first` on.
+TypedAttr sliceColumns(const ConstantArray &array, int64_t first,
+                       int64_t count);
+
 /// Frees the bytes of all resources that no op in `modules` has. Dense
 /// attributes, and resources of their own accord, live as long as the context.
 void releaseConstants(MLIRContext *context, ArrayRef<Operation *> modules);
