@@ -156,21 +156,21 @@ def NMPairProducts : Pass<"nm-pair-products"> {
     many of the one as half a block has, then as many of the other; or, by
     wgmma_sp with producers, one of each, so that a thread has both of two
     neighbours. A block then has both sums that an element of the result is made
-    of. Gate and up of a
-    gated feed-forward block are such products:
-    `SiLU(x · gate) * (x · up)`.
+    of. Gate and up of a gated feed-forward block are such products: `SiLU(x ·
+    gate) * (x · up)`.
 
     What the epilogues did is a linalg.generic that reads both halves of each
     block's columns, which `nm-tile-to-gpu-blocks` puts into the blocks: the
     result of neither product goes to memory.
 
-    Both weights are constant and alike. The schedule is the one that tables
-    have of a product of twice the columns, or else the one that selection would
-    choose for each product, where it is of strategy gemv, mma_sp, mma_sync or
-    wgmma_sp without split_k and clusters, and without store buffers; where its
-    columns in turn divide n, or those of another width near it do. Other products stay as they are: those of wgmma, too, vectors of many rows,
-    where all columns of a block keep the same rows of A. A block of both products
-    would copy the kept rows of each.
+    Both weights are constant and alike. The schedule is the one that selection
+    would choose for each product, where it is of strategy gemv, mma_sp,
+    mma_sync or wgmma_sp without split_k and clusters; where its columns in turn
+    divide n, or those of another width near it do. That of wgmma_sp is the one
+    of its model for twice the columns, without store buffers. Other products
+    stay as they are: those of wgmma, too, vectors of many rows, where all
+    columns of a block keep the same rows of A. A block of both products would
+    copy the kept rows of each.
 
     Before:
     ```mlir
