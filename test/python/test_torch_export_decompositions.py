@@ -154,6 +154,18 @@ def test_long_sums_so_far(size):
     torch.testing.assert_close(compiled(x)[0], wide.float(), rtol=1e-5, atol=0)
 
 
+def test_long_sums_of_a_size_that_a_call_says():
+    """By blocks of as many elements as suit the example, of any other size, too."""
+    compiled = nm.torch.export(Function(lambda x: x.cumsum(1)), (torch.rand(2, 700),),
+                               dynamic_shapes={"args": ({1: torch.export.Dim("size")},)})
+    text, compiled = compiled.text, compiled.compile(opt_level=1)
+    for size in (700, 2, 31, 32, 33, 2049):
+        x = torch.rand(2, size)
+        torch.testing.assert_close(compiled(x), x.double().cumsum(1).float(), rtol=1e-5, atol=0)
+    # The sums of a block, of 32 elements.
+    assert "tensor<2x?x32xf32>" in text
+
+
 class Bags(nn.Module):
     def __init__(self, mode, padding=None, last=False):
         super().__init__()

@@ -183,6 +183,18 @@ def test_products_of_sizes():
             assert torch.equal(compiled(x)[name], JOINED[name](x))
 
 
+def test_quotients_of_sizes_below_zero():
+    """Of which Python's are rounded down, as in -(-size // 2)."""
+    def function(x):
+        return x * -(-x.shape[1] // 2), x + (1 - x.shape[1]) % 4
+
+    dim = torch.export.Dim
+    compiled = compiled_of(function, sizes_of(2, 4), dynamic_shapes={
+        "args": ({1: dim("tokens", min=3)},)})
+    for tokens in (4, 5, 6, 7):
+        same(compiled(sizes_of(2, tokens)), function(sizes_of(2, tokens)), 1e-6)
+
+
 def test_sums_of_sizes():
     dim = torch.export.Dim
     with pytest.raises(nm.Error, match=r"expected a result whose sizes are "

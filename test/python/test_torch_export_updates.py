@@ -135,3 +135,16 @@ def test_a_dynamic_batch():
         expected = [each.clone() for each in given]
         same(compiled(*given), function(*expected), 1e-5)
         same(given, expected, 1e-5)
+
+
+def test_places_of_a_dynamic_batch():
+    """A result of which only some places are written has the argument's sizes."""
+    def function(x, y):
+        copied = x.index_copy(1, torch.tensor([1, 3]), y[:, :2])
+        return x.index_fill(1, torch.tensor([0, 2]), -1.), copied, copied.flatten(1) + 1
+
+    x, y = draw(3, 4, 5), draw(3, 6, 5, seed=1)
+    compiled = nm.torch.export(Function(function), (x, y), dynamic_batch=True).compile(
+        opt_level=1)
+    for rows in (3, 1):
+        same(compiled(x[:rows], y[:rows]), function(x[:rows], y[:rows]), 1e-6)

@@ -1,7 +1,7 @@
 //===- ScatterBufferization.cpp - tensor.scatter to a loop of stores ------===//
 //
 // Upstream has tensor.scatter, which index_copy of a cache of keys and values
-// becomes, and no bufferization of it.
+// becomes, and neither a bufferization of it nor bounds of its sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -145,11 +146,23 @@ struct ScatterInterface
     return success();
   }
 };
+
+/// A scatter has its destination's sizes, by which callers allocate a result.
+struct ScatterSizes
+    : ValueBoundsOpInterface::ExternalModel<ScatterSizes, tensor::ScatterOp> {
+  void
+  populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
+                                  ValueBoundsConstraintSet &constraints) const {
+    Value dest = cast<tensor::ScatterOp>(op).getDest();
+    constraints.bound(value)[dim] == constraints.getExpr(dest, dim);
+  }
+};
 } // namespace
 
 void mlir::nm::registerScatterBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    tensor::ScatterOp::attachInterface<ScatterInterface>(*context);
+    tensor::ScatterOp::attachInterface<ScatterInterface, ScatterSizes>(
+        *context);
     // Dialects that the loop has ops of.
     context->loadDialect<NMDialect, arith::ArithDialect, memref::MemRefDialect,
                          scf::SCFDialect>();

@@ -244,8 +244,12 @@ class _Lowering:
             return result
         if type(expr).__name__ in ("FloorDiv", "Mod", "PythonMod"):
             a, b = (self._fn.size(self._dim_of(arg)) for arg in expr.args)
-            name = "divsi" if type(expr).__name__ == "FloorDiv" else "remsi"
-            return self._fn.begin(f"arith.{name} {a}, {b} : index")
+            # Of numbers below 0, too, as in -(-size // 2).
+            quotient = self._fn.begin(f"arith.floordivsi {a}, {b} : index")
+            if type(expr).__name__ == "FloorDiv":
+                return quotient
+            whole = self._fn.begin(f"arith.muli {quotient}, {b} : index")
+            return self._fn.begin(f"arith.subi {a}, {whole} : index")
         raise Error("expected sizes that are sums, products, quotients and extremes of "
                     f"those of the inputs, but got {expr}")
 

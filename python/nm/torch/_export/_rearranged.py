@@ -200,12 +200,14 @@ def cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
     """By blocks: the sums of blocks, and in each block sums of at most as many elements
     as there are blocks. The lowering makes each sum anew, of n elements n² / 2 additions."""
     size = x.shape[dim] if x.dim() else 1
-    if not isinstance(size, int) or size <= _MOST_ADDED_ANEW:
+    # The size of the example, of one that a call says.
+    usual = size if isinstance(size, int) else size.node.hint
+    if usual is None or usual <= _MOST_ADDED_ANEW:
         return NotImplemented
     dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
     wide = torch.promote_types(dtype, torch.float32) if dtype.is_floating_point else dtype
     row = x.to(wide).transpose(dim, -1)
-    block = 2 ** math.ceil(math.log2(size) / 2)
+    block = 2 ** math.ceil(math.log2(usual) / 2)
     count = -(-size // block)
     parts = F.pad(row, (0, count * block - size)).unflatten(-1, (count, block))
     inner = parts.cumsum(-1)
