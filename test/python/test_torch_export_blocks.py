@@ -1,11 +1,16 @@
 """Blocks of the models that people export, narrow but of their own shapes, compiled to
-shared objects for GPUs: attention makes products whose operands are views."""
+shared objects for GPUs: attention makes products whose operands are views. Models that write
+out what libraries have as one call are run, beside PyTorch in float64."""
+
+import copy
 
 import nm
 import pytest
 
 torch = pytest.importorskip("torch")
 import nm.torch  # noqa: E402
+import written_models  # noqa: E402
+from conftest import relative_error  # noqa: E402
 from export_models import DecoderBlock  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -109,3 +114,35 @@ def test_block_compiles(name, dtype, chip, pattern, dynamic, tmp_path):
     dynamic = dynamic and shape[0] > 1
     nm.torch.export(model, x, dynamic_batch=dynamic).compile(
         tmp_path / "block.so", target=f"cuda:{chip}")
+
+
+TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+RUNS = [(torch.float32, "cpu", None), (torch.float16, "cpu", "2:4"),
+        (torch.float16, "sim:sm_90a", "8:32, block = 1x32"), (torch.bfloat16, "sim:sm_80", "2:4")]
+
+
+@pytest.mark.parametrize("dtype,target,pattern", RUNS, ids=str)
+@pytest.mark.parametrize("name", written_models.MODELS)
+def test_written_models(name, dtype, target, pattern):
+    """With a batch that is known on the simulated sm_90a, and else one that is not. An error
+    is at most twice PyTorch's own where that is more than the tolerance."""
+    torch.manual_seed(0)
+    make, shape = written_models.MODELS[name]
+    model = make().to(dtype).eval()
+    if pattern:
+        nm.torch.sparsify(model, pattern, prune=True, force=True)
+    dense = copy.deepcopy(model)
+    if pattern:
+        nm.torch.densify(dense)
+    expected = copy.deepcopy(dense).double()
+    dynamic = target != "sim:sm_90a"
+    compiled = nm.torch.export(model, torch.randn(*shape).to(dtype), dynamic_batch=dynamic
+                               ).compile(target=target, opt_level=1)
+    for batch in (shape[0], 1, 4) if dynamic else shape[:1]:
+        x = torch.randn(batch, *shape[1:]).to(dtype)
+        with torch.no_grad():
+            got, by_pytorch, want = compiled(x), dense(x), expected(x.double())
+        assert got.dtype == by_pytorch.dtype and got.shape == want.shape
+        own = relative_error(by_pytorch.double().numpy(), want.numpy())
+        error = relative_error(got.double().numpy(), want.numpy())
+        assert error < max(TOLERANCES[dtype], 2 * own), (error, own)

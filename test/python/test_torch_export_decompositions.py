@@ -135,6 +135,12 @@ def test_adaptive_maxima(size):
     same(nm.torch.export(Function(functions), x).compile(opt_level=1)(x), functions(x), 1e-6)
 
 
+def test_maxima_of_volumes():
+    check(every({"halves": lambda x: F.max_pool3d(x, 2), "padded": lambda x: F.max_pool3d(
+        x, 3, 2, 1), "of planes": lambda x: F.max_pool3d(x, (1, 3, 2), (1, 2, 1)),
+        "dilated": lambda x: F.max_pool3d(x, 2, 1, 0, 2)}), draw(2, 3, 4, 6, 5) - 3)
+
+
 def test_bilinear():
     torch.manual_seed(0)
     layer = nn.Bilinear(5, 7, 3)

@@ -15,7 +15,7 @@ _ATEN = torch.ops.aten
 _OF_PYTORCH = (_ATEN.upsample_nearest1d, _ATEN.upsample_nearest2d,
                _ATEN.upsample_nearest3d, _ATEN.upsample_linear1d,
                _ATEN.upsample_bilinear2d, _ATEN.upsample_trilinear3d,
-               _ATEN.grid_sampler_2d)
+               _ATEN.grid_sampler_2d, _ATEN.max_pool3d_with_indices)
 
 
 def _max(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
