@@ -12,31 +12,31 @@ import nm.torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-ROWS, WIDTH = 512, 1024
+ROWS, WIDTH = 256, 1536
 
 
 class Gated(nn.Module):
-    """8960 columns in all, of which 8448 are whole rounds of blocks."""
+    """17408 columns in all, of which 16896 are whole rounds of blocks."""
 
     def __init__(self):
         super().__init__()
-        self.gate, self.up = (nn.Linear(WIDTH, 4480, bias=False) for _ in range(2))
+        self.gate, self.up = (nn.Linear(WIDTH, 8704, bias=False) for _ in range(2))
 
     def forward(self, x):
         return F.silu(self.gate(x)) * self.up(x)
 
 
 class Added(nn.Module):
-    """As many columns of one product, with what epilogues read of rows and of columns."""
+    """17152 columns of one product, with what epilogues read of rows and of columns."""
 
     def __init__(self):
         super().__init__()
-        self.linear = nn.Linear(WIDTH, 8704)
-        self.scale = nn.Parameter(torch.rand(8704))
+        self.linear = nn.Linear(WIDTH, 17152)
+        self.scale = nn.Parameter(torch.rand(17152))
 
     def forward(self, x):
         y = self.linear(x)
-        return self.scale * y + x.repeat(1, 1, 9)[..., :8704]
+        return self.scale * y + x.repeat(1, 1, 12)[..., :17152]
 
 
 @pytest.mark.parametrize("make,dtype,tolerance", [
@@ -52,7 +52,7 @@ def test_two_products(make, dtype, tolerance, monkeypatch, capfd):
     nm.torch.sparsify(model, "2:4", x, force=True)
     compiled = nm.torch.export(model, x).compile(target="sim:sm_90a")
     assert len(compiled.remarks) == 2
-    assert "n = 8448" in compiled.remarks[0]
+    assert "n = 16896" in compiled.remarks[0]
     monkeypatch.setenv("NM_SIM_PRINT", "1")
     capfd.readouterr()
     with torch.no_grad():

@@ -127,7 +127,7 @@ def NMSplitColumns : Pass<"nm-split-columns"> {
     whole rounds, 25344, are a product of their own, and the other 3328 another,
     which has smaller tiles, 104 of 128 x 128.
 
-    That is done where both together take at most 95 % of the time of one, by the
+    That is done where both together take at most 93 % of the time of one, by the
     estimates that `nm-select-gpu-schedule` goes by, of products with constant
     weights whose number of rows is known. Tables of measured schedules that have
     the product keep it whole. Two products that an epilogue combines, which
