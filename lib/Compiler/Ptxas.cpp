@@ -118,15 +118,19 @@ static std::vector<SpilledKernel> findSpills(StringRef log) {
 }
 
 /// PTX in which one block of each kernel of `kernels` is enough for a
-/// multiprocessor. ptxas else limits registers to what more blocks have, even
-/// where it then spills, and knows nothing of the shared memory that they take.
+/// multiprocessor, but of those that say how many are. ptxas else limits
+/// registers to what more blocks have, even where it then spills, and knows
+/// nothing of the shared memory that they take.
 static std::string liftRegisterLimit(StringRef ptx,
                                      ArrayRef<SpilledKernel> kernels) {
   std::string lifted = ptx.str();
   for (const SpilledKernel &kernel : kernels) {
     size_t entry = lifted.find(".entry " + kernel.name + "(");
     size_t body = lifted.find("\n{", entry);
-    if (entry != std::string::npos && body != std::string::npos)
+    if (entry == std::string::npos || body == std::string::npos)
+      continue;
+    StringRef head = StringRef(lifted).slice(entry, body);
+    if (!head.contains(".minnctapersm"))
       lifted.insert(body, "\n.minnctapersm 1");
   }
   return lifted;

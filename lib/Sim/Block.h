@@ -156,6 +156,8 @@ public:
   void startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                      const char *from, char *address, int32_t bytes,
                      uint32_t mask);
+  void storeAsync(NmSimThread &thread, int32_t site, char *to, int64_t word,
+                  char *address, int32_t bytes);
   void startBulkStore(NmSimThread &thread, int32_t site, char *to,
                       const char *from, int32_t bytes);
   void waitForBulkGroups(NmSimThread &thread, int32_t pending);

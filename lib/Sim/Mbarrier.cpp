@@ -298,6 +298,27 @@ void Block::send(NmSimThread &thread, int32_t site, const char *to,
   }
 }
 
+/// PTX ISA, "st.async".
+void Block::storeAsync(NmSimThread &thread, int32_t site, char *to,
+                       int64_t word, char *address, int32_t bytes) {
+  Block *owner = cluster.find(to);
+  size_t offset = owner ? size_t(to - owner->shared) : 0;
+  if (!owner || owner != cluster.find(address) || offset % size_t(bytes) != 0 ||
+      offset + size_t(bytes) > owner->sharedBytes)
+    return report(thread, FaultClass::SharedBounds, site,
+                  "expected " + std::to_string(bytes) +
+                      " bytes, at a multiple of them, of the shared memory of "
+                      "the block of the cluster that has the mbarrier");
+  auto *low = reinterpret_cast<const char *>(&word);
+  auto source = std::make_shared<std::vector<char>>(low, low + bytes);
+  owner->receive(thread, site, address,
+                 {{{to, source->data(), bytes, site, nullptr},
+                   Stamp(),
+                   bytes,
+                   SharedShadow::Write::Generic,
+                   source}});
+}
+
 void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                           const char *from, char *address, int32_t bytes,
                           uint32_t mask) {

@@ -115,6 +115,12 @@ void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to, void *from,
       static_cast<char *>(mbarrier), bytes, uint32_t(mask));
 }
 
+void nmSimStoreAsync(NmSimThread *thread, int32_t site, void *to, int64_t word,
+                     void *mbarrier, int32_t bytes) {
+  thread->block->storeAsync(*thread, site, static_cast<char *>(to), word,
+                            static_cast<char *>(mbarrier), bytes);
+}
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//

@@ -28,14 +28,33 @@ static bool expandsWeights(LLVM::LLVMFuncOp kernel) {
       .wasInterrupted();
 }
 
+/// Whether blocks send parts of sums to each other: one has memory busy while
+/// another of the multiprocessor waits for parts.
+static bool sendsParts(LLVM::LLVMFuncOp kernel) {
+  return kernel
+      ->walk([](LLVM::InlineAsmOp op) {
+        return op.getAsmString().starts_with("st.async.")
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The blocks that a multiprocessor is to have room for, if that is said.
+static std::optional<int32_t> findBlocks(LLVM::LLVMFuncOp kernel) {
+  if (changesRegisters(kernel) || expandsWeights(kernel))
+    return 1;
+  return sendsParts(kernel) ? std::optional(2) : std::nullopt;
+}
+
 namespace {
 struct NMPinRegisters : mlir::nm::impl::NMPinRegistersBase<NMPinRegisters> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (changesRegisters(kernel) || expandsWeights(kernel))
+      if (std::optional<int32_t> blocks = findBlocks(kernel))
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                        builder.getI32IntegerAttr(1));
+                        builder.getI32IntegerAttr(*blocks));
   }
 };
 } // namespace

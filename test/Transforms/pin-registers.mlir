@@ -19,6 +19,13 @@ gpu.module @kernels {
     %next = nvvm.dot.accumulate.4way %bits <unsigned>, %bits <unsigned>, %place : vector<4xi8>, vector<4xi8>
     llvm.return
   }
+  // One of its blocks works while another one waits.
+  // CHECK: llvm.func @sends
+  // CHECK-SAME: nvvm.minctasm = 2 : i32
+  llvm.func @sends(%there: !llvm.ptr<7>, %part: i32, %barrier: !llvm.ptr<7>) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 512, 1, 1>} {
+    llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "l,r,l" %there, %part, %barrier : (!llvm.ptr<7>, i32, !llvm.ptr<7>) -> ()
+    llvm.return
+  }
   // CHECK: llvm.func @alike
   // CHECK-NOT: nvvm.minctasm
   llvm.func @alike() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {

@@ -186,7 +186,8 @@ class RowProgram:
             f"  ^bb0({arguments}):\n    {lines}\n  }} -> {output[1]}")
         return name
 
-    def make(self, count):
+    def make(self, count, isNorm=False):
+        """Adds `count` ops; of a norm, the first reduces and the next takes the sum."""
         rng, x = self.rng, "%x"
         outer = [a + b + 8 - b % 8 for a, b in zip(self.shape, self.start)] \
             if self.isSliced else self.shape
@@ -211,8 +212,8 @@ class RowProgram:
             if self.isSliced else ...
         self.values = [(x, self.element, lambda values: values["x"][part]),
                        ("%r", self.element, lambda values: values["r"])]
-        for _ in range(count):
-            choice = rng.random()
+        for number in range(count):
+            choice = (0.5, 0)[number] if isNorm and number < 2 else rng.random()
             if choice < 0.4 and (self.numbers or rng.random() < 0.5):
                 self.add_elementwise(rng.choice(list(ELEMENTWISE)), self.values)
             elif choice < 0.8 or not self.numbers or not self.rows:

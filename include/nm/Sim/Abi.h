@@ -157,6 +157,11 @@ NM_SIM_API void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to,
                               void *from, void *mbarrier, int32_t bytes,
                               int32_t mask);
 
+/// st.async of the low `bytes` of `word` to the shared memory of a block of the
+/// cluster, with complete_tx on an mbarrier of that block.
+NM_SIM_API void nmSimStoreAsync(NmSimThread *thread, int32_t site, void *to,
+                                int64_t word, void *mbarrier, int32_t bytes);
+
 /// cp.async.bulk out of shared memory, commit_group and wait_group, whether of
 /// reads alone or of the whole copies.
 NM_SIM_API void nmSimStoreBulk(NmSimThread *thread, int32_t site, void *to,

@@ -212,7 +212,9 @@ def NMPinRegisters : Pass<"nm-pin-registers", "::mlir::gpu::GPUModuleOp"> {
     `.minnctapersm`) starts with as many as a block of its threads can have. So
     does one of strategy mma_bitmap, whose lanes load values far ahead, and which
     ptxas would else give as few registers as leave room for more blocks than
-    shared memory does.
+    shared memory does. A kernel whose blocks send parts of sums to each other
+    (PTX ISA, `st.async`) says that a multiprocessor has room for two of them:
+    one has memory busy while the other waits for parts.
 
     Before:
     ```mlir

@@ -281,6 +281,30 @@ static Operands getBarrierInAsm(const OperandBuilder &b) {
   return values;
 }
 
+/// The address, the word as an i64, the mbarrier, and the bytes.
+static Operands getAsyncStore(const OperandBuilder &b) {
+  std::optional<AsmInstruction> text =
+      parseInlineAsm(cast<LLVM::InlineAsmOp>(b.op));
+  StringRef name = text->name;
+  bool isKnown = name.consume_front("st.async.weak.shared::cluster.mbarrier::"
+                                    "complete_tx::bytes.b") &&
+                 (name == "32" || name == "64");
+  if (!isKnown || text->operands.size() != 3 ||
+      !llvm::all_of(text->operands, [](const AsmOperand &operand) {
+        return operand.value != nullptr;
+      }))
+    return b.op->emitOpError(
+        "expected st.async.weak.shared::cluster.mbarrier::"
+        "complete_tx::bytes.b32 or .b64 of three operands");
+  Value word = text->operands[1].value;
+  if (word.getType().isInteger(32))
+    word = LLVM::ZExtOp::create(b.builder, b.op->getLoc(),
+                                b.builder.getI64Type(), word);
+  return SmallVector<Value>{text->operands[0].value, word,
+                            text->operands[2].value,
+                            b.integer(name == "32" ? 4 : 8)};
+}
+
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
 
 //===----------------------------------------------------------------------===//
@@ -431,6 +455,7 @@ static ArrayRef<Instruction> getAsmInstructions() {
        "nmSimCommitProducts", getNone},
       {"wgmma.wait_group.sync.aligned", Execution::Thread,
        "nmSimWaitForProducts", getNumberInAsm},
+      {"st.async.", Execution::Thread, "nmSimStoreAsync", getAsyncStore},
       {"ex2.approx.ftz.f32", Execution::Thread, "nmSimExp2"},
       {"bfind.u32", Execution::Thread, "nmSimHighestBit"},
       {"lop3.b32", Execution::Thread, "nmSimLogic"},

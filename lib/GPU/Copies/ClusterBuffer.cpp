@@ -26,8 +26,8 @@ static LLVM::LLVMPointerType getPointer(OpBuilder &builder,
                                     static_cast<unsigned>(space));
 }
 
-/// The address of `buffer` in the block's own shared memory.
-static Value getOwnAddress(OpBuilder &builder, Location loc, Value buffer) {
+Value ClusterBuffer::getAddress(OpBuilder &builder, Location loc,
+                                Value buffer) {
   Value address = arith::IndexCastUIOp::create(
       builder, loc, builder.getI64Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer));
@@ -56,10 +56,26 @@ static Value loadAt(OpBuilder &builder, Location loc, Value address, Type type,
                               static_cast<unsigned>(alignment));
 }
 
+void ClusterBuffer::storeAsync(OpBuilder &builder, Location loc, Value word,
+                               Value address, Value barrier, Value block) {
+  bool isWide = word.getType().isInteger(64);
+  Value there = getAddressOf(builder, loc, address, block),
+        waiting = getAddressOf(builder, loc, barrier, block);
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), ValueRange{there, word, waiting},
+      isWide ? "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 "
+               "[$0], $1, [$2];"
+             : "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 "
+               "[$0], $1, [$2];",
+      isWide ? "l,l,l" : "l,r,l", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+}
+
 Value ClusterBuffer::loadFrom(OpBuilder &builder, Location loc, Value buffer,
                               Value block, Type type, Value byte) {
   Value address =
-      getAddressOf(builder, loc, getOwnAddress(builder, loc, buffer), block);
+      getAddressOf(builder, loc, getAddress(builder, loc, buffer), block);
   return loadAt(builder, loc, address, type, byte,
                 type.getIntOrFloatBitWidth() / 8);
 }
@@ -70,7 +86,7 @@ ClusterBuffer::ClusterBuffer(OpBuilder &builder, Location loc, Value buffer,
   if (blocks == 1)
     return;
   rank = gpu::ClusterBlockIdOp::create(builder, loc, gpu::Dimension::x);
-  Value own = getOwnAddress(builder, loc, buffer);
+  Value own = getAddress(builder, loc, buffer);
   for (int64_t i = 1; i < blocks; ++i) {
     Value other =
         arith::RemUIOp::create(builder, loc, add(rank, i), index(blocks));

@@ -29,6 +29,15 @@ public:
   /// at once.
   SmallVector<Value> loadOthers(VectorType type, Value byte, int64_t alignment);
 
+  /// The address of `buffer`, which is in workgroup memory.
+  static Value getAddress(OpBuilder &builder, Location loc, Value buffer);
+  /// Stores `word`, an i32 or i64, where block `block`, an i32, of the cluster
+  /// has `address`, and says so to the mbarrier that the block has at `barrier`
+  /// (PTX ISA, "st.async"): what else the thread has stored need not have
+  /// landed, as it must before cluster.arrive.
+  static void storeAsync(OpBuilder &builder, Location loc, Value word,
+                         Value address, Value barrier, Value block);
+
   /// Loads from the buffer of block `block`, an i32, of the cluster.
   static Value loadFrom(OpBuilder &builder, Location loc, Value buffer,
                         Value block, Type type, Value byte);

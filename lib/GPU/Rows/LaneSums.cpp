@@ -15,6 +15,8 @@
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -22,8 +24,10 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::kWarpSize;
 
-/// Bytes of a warp's part of a result.
+/// Bytes of a warp's part of a result, and of an mbarrier.
 static constexpr int64_t kPartBytes = 8;
+/// Nanoseconds after which a thread that waits asks again.
+static constexpr int64_t kWaitTicks = 10000000;
 
 Value mlir::nm::combine(OpBuilder &builder, Location loc, Operation *combiner,
                         Value a, Value b) {
@@ -53,7 +57,7 @@ Value mlir::nm::combineElements(OpBuilder &builder, Location loc,
 LaneSums::LaneSums(OpBuilder &builder, Location loc, int64_t lanes,
                    int64_t rows, int64_t cluster, Value thread, int64_t results)
     : e{builder, loc}, lanes(lanes), rows(rows), cluster(cluster),
-      thread(thread) {
+      results(results), thread(thread) {
   if (getBytes(lanes, results) == 0)
     return;
   memory = getLaunchMemory(builder, loc);
@@ -160,6 +164,101 @@ Value LaneSums::addBlocks(Combine combine, Value buffer, Value place,
   return total;
 }
 
+//===----------------------------------------------------------------------===//
+// Clusters that stay
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the parts of one result of a row, of all warps of a cluster.
+static int64_t getBoxBytes(int64_t lanes, int64_t cluster) {
+  return lanes / kWarpSize * cluster * kPartBytes;
+}
+
+int64_t LaneSums::getStayingBytes(int64_t lanes, int64_t cluster,
+                                  int64_t results) {
+  return 2 * results * (getBoxBytes(lanes, cluster) + kPartBytes);
+}
+
+/// `size` elements of shared memory from `byte` on, or of odd rows `step` bytes
+/// behind.
+Value LaneSums::viewStaying(int64_t byte, int64_t step, int64_t size,
+                            Type type) {
+  auto space = cast<MemRefType>(memory.getType()).getMemorySpace();
+  auto view = MemRefType::get({size}, type, MemRefLayoutAttrInterface(), space);
+  return memref::ViewOp::create(e.builder, e.loc, view, memory,
+                                e.add(e.mul(odd, step), byte),
+                                /*sizes=*/ValueRange());
+}
+
+void LaneSums::stay() {
+  odd = e.index(0);
+  Value isFirst = arith::CmpIOp::create(
+      e.builder, e.loc, arith::CmpIPredicate::eq, thread, e.index(0));
+  e.onlyIf(isFirst, [&] {
+    int64_t first = 2 * results * getBoxBytes(lanes, cluster);
+    for (int64_t i = 0; i < 2 * results; ++i) {
+      Value barrier = viewStaying(first + i * kPartBytes, /*step=*/0,
+                                  /*size=*/1, e.builder.getI64Type());
+      NVVM::MBarrierInitOp::create(
+          e.builder, e.loc,
+          ClusterBuffer::getAddress(e.builder, e.loc, barrier), e.i32(1),
+          /*predicate=*/Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(e.builder, e.loc);
+  });
+  ClusterBuffer::meet(e.builder, e.loc, cluster);
+}
+
+void LaneSums::beginRow(Value turn) {
+  odd = e.rem(turn, 2);
+  phase = e.toI32(e.rem(e.div(turn, 2), 2));
+}
+
+/// Combines the values of all warps of the cluster, each of which sends its own
+/// to all blocks.
+Value LaneSums::exchange(Combine combine, Value value) {
+  Type type = value.getType();
+  Value word = toWord(e, value);
+  int64_t warps = lanes / kWarpSize, parts = warps * cluster,
+          box = getBoxBytes(lanes, cluster), number = next++;
+  Value buffer = viewStaying(2 * number * box, box, parts, word.getType());
+  Value barrier = ClusterBuffer::getAddress(
+      e.builder, e.loc,
+      viewStaying(2 * (results * box + number * kPartBytes), kPartBytes,
+                  /*size=*/1, e.builder.getI64Type()));
+  int64_t bytes = word.getType().getIntOrFloatBitWidth() / 8;
+  e.onlyIf(arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::eq,
+                                 thread, e.index(0)),
+           [&] {
+             NVVM::MBarrierArriveExpectTxOp::create(
+                 e.builder, e.loc, /*res=*/Type(), barrier,
+                 e.i32(parts * bytes), /*scope=*/NVVM::MemScopeKind::CTA,
+                 /*relaxed=*/false, /*predicate=*/Value());
+           });
+  auto [warp, lane] = e.split(thread, kWarpSize);
+  Value receiver = lane, sender = warp;
+  e.onlyIf(e.less(receiver, e.index(cluster)), [&] {
+    Value rank =
+        gpu::ClusterBlockIdOp::create(e.builder, e.loc, gpu::Dimension::x);
+    Value place = e.toI32(e.mul(e.add(e.mul(rank, warps), sender), bytes));
+    Value first = ClusterBuffer::getAddress(e.builder, e.loc, buffer);
+    Value address = LLVM::GEPOp::create(e.builder, e.loc, first.getType(),
+                                        e.builder.getI8Type(), first,
+                                        ArrayRef<LLVM::GEPArg>{place});
+    ClusterBuffer::storeAsync(e.builder, e.loc, word, address, barrier,
+                              e.toI32(receiver));
+  });
+  NVVM::MBarrierTryWaitParityOp::create(e.builder, e.loc, barrier, phase,
+                                        e.i32(kWaitTicks));
+  Value total;
+  for (int64_t i = 0; i < parts; i += kWarpSize) {
+    Value place = e.add(parts < kWarpSize ? e.rem(lane, parts) : lane, i);
+    Value part = fromWord(
+        e, memref::LoadOp::create(e.builder, e.loc, buffer, place), type);
+    total = total ? combine(total, part) : part;
+  }
+  return combineLanes(e, combine, total, std::min(parts, kWarpSize));
+}
+
 void LaneSums::finish() {
   if (cluster > 1)
     ClusterBuffer::meet(e.builder, e.loc, cluster);
@@ -167,6 +266,8 @@ void LaneSums::finish() {
 
 Value LaneSums::add(Combine combine, Value value) {
   value = combineLanes(e, combine, value, std::min(lanes, kWarpSize));
+  if (odd)
+    return exchange(combine, value);
   return lanes > kWarpSize ? addWarps(combine, value) : value;
 }
 

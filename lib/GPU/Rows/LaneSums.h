@@ -42,13 +42,35 @@ public:
   /// Keeps shared memory, which other blocks may still read, until they have.
   void finish();
 
+  //===--------------------------------------------------------------------===//
+  // Clusters that stay for several rows
+  //===--------------------------------------------------------------------===//
+
+  /// Bytes of shared memory that results of a row take, and of the next one,
+  /// which other warps may have when a warp still reads these.
+  static int64_t getStayingBytes(int64_t lanes, int64_t cluster,
+                                 int64_t results);
+  /// Has each warp send its part to all blocks of the cluster, which wait for
+  /// parts alone, and not for what other threads have stored. To be called
+  /// once, by all threads.
+  void stay();
+  /// Begins the cluster's row number `turn`, an index.
+  void beginRow(Value turn);
+
 private:
   Value addWarps(Combine combine, Value value);
+  Value exchange(Combine combine, Value value);
+  Value viewStaying(int64_t byte, int64_t step, int64_t size, Type type);
   Value addBlocks(Combine combine, Value buffer, Value place, Type type);
 
   ThreadEmitter e;
   int64_t lanes, rows, cluster;
+  int64_t results;
   Value thread, memory;
+  /// Whether the row's number among the cluster's is odd, an index; and the
+  /// parity of the phase that its mbarriers are in, an i32. Null where clusters
+  /// do not stay.
+  Value odd, phase;
   int64_t next = 0;
 };
 

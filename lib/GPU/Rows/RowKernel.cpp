@@ -72,7 +72,8 @@ void RowKernel::placeElement(Value block, Value thread) {
   chunks.push_back({e.mul(lane, shape.width), Value(), {}});
 }
 
-void RowKernel::placeRow(Value block, Value thread) {
+/// Sets the lane; returns the number of the thread's row, or of its first one.
+Value RowKernel::placeRow(Value block, Value thread) {
   Value number = block;
   lane = thread;
   if (shape.cluster > 1) {
@@ -89,7 +90,7 @@ void RowKernel::placeRow(Value block, Value thread) {
     rowExists = e.less(number, rows);
     number = e.least(number, e.sub(rows, e.index(1)));
   }
-  splitRow(e.toI32(number));
+  return number;
 }
 
 /// The thread's access `number` of a row whose length is known.
@@ -111,12 +112,63 @@ void RowKernel::makeChunks() {
     chunks.push_back(makeChunk(i));
 }
 
+int64_t RowKernel::countResults() const {
+  int64_t count = 0;
+  for (const RowOp &op : group.ops)
+    count += op.combiners.size();
+  return count;
+}
+
+void RowKernel::makeSums() {
+  sums.emplace(builder, loc, shape.lanes, shape.rowsOfBlock, shape.cluster,
+               thread, countResults());
+}
+
+/// Copies access `chunk` of the operands of `ahead`, if there is row `number`.
+void RowKernel::copyRow(RowsAhead &ahead, Value number, int64_t chunk) {
+  SmallVector<Value> current = row;
+  splitRow(e.toI32(number));
+  auto places =
+      llvm::map_to_vector(ahead.getOperands(), [&](const RowOperand &operand) {
+        return getIndices(operand, chunks[chunk].column);
+      });
+  ahead.copy(chunk, places, e.both(chunks[chunk].exists, e.less(number, rows)));
+  row = current;
+}
+
+/// Runs all ops on row `first`, and on each row of the cluster behind it.
+void RowKernel::runRows(Value first) {
+  makeSums();
+  sums->stay();
+  StayingBytes bytes = countStayingBytes(group, shape);
+  RowsAhead ofRows(e, listCopied(group, shape.width, /*isOfRows=*/true),
+                   shape.width, shape.lanes, shape.chunks);
+  ofRows.begin(bytes.sums, thread);
+  kept.emplace(e, bytes.kept, shape.width, shape.lanes, shape.chunks);
+  kept->begin(bytes.sums + bytes.rows, thread);
+  for (int64_t i = 0; i < shape.chunks; ++i)
+    copyRow(*kept, first, i);
+  for (int64_t i = 0; i < shape.chunks; ++i)
+    copyRow(ofRows, first, i);
+  auto loop = scf::ForOp::create(builder, loc, first, rows, groups);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar(), next = e.add(number, groups);
+  for (auto [i, chunk] : llvm::enumerate(chunks)) {
+    ofRows.wait(shape.chunks - 1);
+    for (auto [operand, elements] :
+         llvm::zip_equal(ofRows.getOperands(), ofRows.load(i, chunk.exists)))
+      chunk.elements[getVersion(operand, std::nullopt)] = elements;
+    copyRow(ofRows, next, i);
+  }
+  splitRow(e.toI32(number));
+  sums->beginRow(e.div(number, groups));
+  runOps();
+}
+
 void RowKernel::launch() {
   OpBuilder::InsertionGuard guard(builder);
   countSizes();
-  int64_t reductions = 0;
-  for (const RowOp &op : group.ops)
-    reductions += op.combiners.size();
   Value blocks;
   int64_t sharedBytes = 0;
   if (shape.lanes == 0) {
@@ -124,11 +176,13 @@ void RowKernel::launch() {
     Value total = builder.createOrFold<arith::MulIOp>(loc, rows, accesses);
     blocks = e.ceilDiv(total, kElementThreads);
   } else {
-    Value groups = e.ceilDiv(rows, shape.rowMultiple);
+    groups = shape.staying != 0 ? e.least(rows, e.index(shape.staying))
+                                : e.ceilDiv(rows, shape.rowMultiple);
     blocks =
         e.mul(groups, shape.rowMultiple / shape.rowsOfBlock * shape.cluster);
-    sharedBytes =
-        addTiles(addLargest(LaneSums::getBytes(shape.lanes, reductions)));
+    sharedBytes = shape.staying != 0 ? countStayingBytes(group, shape).count()
+                                     : addTiles(addLargest(LaneSums::getBytes(
+                                           shape.lanes, countResults())));
   }
   gpu::LaunchOp launch = createLaunch(builder, loc, blocks, shape.threads(),
                                       sharedBytes, shape.cluster);
@@ -138,18 +192,23 @@ void RowKernel::launch() {
     tile.first.begin(tile.second);
   if (shape.lanes == 0) {
     placeElement(block, thread);
+    runOps();
   } else {
-    placeRow(block, thread);
+    Value number = placeRow(block, thread);
     makeChunks();
-    sums.emplace(builder, loc, shape.lanes, shape.rowsOfBlock, shape.cluster,
-                 thread, reductions);
+    if (shape.staying != 0) {
+      runRows(number);
+    } else {
+      splitRow(e.toI32(number));
+      makeSums();
+      runOps();
+    }
   }
-  runOps();
   if (!tiles.empty())
     gpu::BarrierOp::create(builder, loc);
   for (auto &[output, tile] : tiles)
     tile.first.write(thread, shape.threads(), firstRow, rows);
-  if (sums)
+  if (sums && shape.staying == 0)
     sums->finish();
 }
 
@@ -218,7 +277,20 @@ void RowKernel::orderStores(const RowOperand &output) {
     syncWarp(builder, loc);
 }
 
+/// What the thread keeps in shared memory of `operand`; null for nothing.
+Value RowKernel::loadKept(const RowOperand &operand, Chunk &chunk) {
+  if (!kept)
+    return Value();
+  size_t number = &chunk - chunks.begin();
+  for (auto [i, other] : llvm::enumerate(kept->getOperands()))
+    if (other.value == operand.value && other.map == operand.map)
+      return kept->load(number, chunk.exists)[i];
+  return Value();
+}
+
 Value RowKernel::load(const RowOperand &operand, Chunk &chunk) {
+  if (Value elements = loadKept(operand, chunk))
+    return elements;
   Type type = operand.getElementType();
   if (shape.width != 1)
     type = VectorType::get(shape.width, type);

@@ -8,6 +8,7 @@
 #include "GPU/Rows/LargestOfRow.h"
 #include "GPU/Rows/RowBody.h"
 #include "GPU/Rows/RowShape.h"
+#include "GPU/Rows/RowsAhead.h"
 #include "GPU/Rows/TransposedTile.h"
 
 #include <map>
@@ -41,8 +42,12 @@ private:
 
   void countSizes();
   void placeElement(Value block, Value thread);
-  void placeRow(Value block, Value thread);
+  Value placeRow(Value block, Value thread);
   void splitRow(Value row);
+  int64_t countResults() const;
+  void makeSums();
+  void copyRow(RowsAhead &ahead, Value number, int64_t chunk);
+  void runRows(Value first);
   Chunk makeChunk(int64_t number);
   void makeChunks();
   void loadAhead();
@@ -55,6 +60,7 @@ private:
                llvm::function_ref<Value()> make);
   void orderStores(const RowOperand &output);
   Value load(const RowOperand &operand, Chunk &chunk);
+  Value loadKept(const RowOperand &operand, Chunk &chunk);
   Value loadElements(const RowOperand &operand, Chunk &chunk);
   void store(const RowOperand &operand, Value elements, Value column);
   Value getScalar(size_t index, const RowOperand &operand);
@@ -89,9 +95,11 @@ private:
   ThreadEmitter e;
   const RowGroup &group;
   RowShape shape;
-  /// Of all loops; of the rows in all.
+  /// The sizes of all loops, and the number of all rows.
   SmallVector<Value> sizes;
   Value rows;
+  /// How many blocks or clusters have rows of their own.
+  Value groups;
   /// The thread's row: its indices, and whether it exists, or null.
   SmallVector<Value> row;
   Value rowExists, lane, thread;
@@ -106,6 +114,8 @@ private:
   SmallVector<size_t> pending;
   SmallVector<bool> isDone;
   std::optional<LaneSums> sums;
+  /// Where clusters stay, operands that are the same for all rows.
+  std::optional<RowsAhead> kept;
   /// Ops that find largest elements together, and the first byte of the shared
   /// memory that they have.
   SmallVector<std::pair<LargestOfRow, int64_t>> largest;

@@ -23,6 +23,9 @@ struct RowShape {
   int64_t cluster = 1;
   /// 0 where rows are read again for each pass, in loops.
   int64_t chunks = 1;
+  /// Clusters that stay for all rows, and copy a row while they compute the one
+  /// before; 0 where each row has a cluster, or threads, of its own.
+  int64_t staying = 0;
 
   int64_t threads() const;
   /// Columns from one of a thread's accesses to its next.
@@ -47,7 +50,29 @@ std::optional<int64_t> findTransposedRows(const RowGroup &group);
 /// How wide accesses of a group are.
 RowWidth findWidth(OpBuilder &builder, Location loc, const RowGroup &group);
 
-RowShape chooseShape(const RowGroup &group, int64_t width, bool hasClusters);
+/// Shared memory of a block of a cluster that stays for all rows, in bytes.
+struct StayingBytes {
+  int64_t sums = 0, rows = 0;
+  /// Operands that are the same for all rows that there is memory for.
+  SmallVector<RowOperand> kept;
+  int64_t ofKept = 0;
+
+  int64_t count() const { return sums + rows + ofKept; }
+};
+
+/// The memory of a block of `shape`, of which a multiprocessor has two.
+StayingBytes countStayingBytes(const RowGroup &group, const RowShape &shape);
+
+/// A chip that has clusters.
+struct ClusterChip {
+  int64_t multiprocessors = 0;
+  /// The shared memory of a multiprocessor, in bytes.
+  int64_t sharedBytes = 0;
+};
+
+/// The shape of a kernel for `chip`, or if that is null, without clusters.
+RowShape chooseShape(const RowGroup &group, int64_t width,
+                     const ClusterChip *chip);
 
 } // namespace mlir::nm
 

@@ -49,6 +49,10 @@ static void report(linalg::LinalgOp seed, const RowGroup &group,
          << (shape.width == 1 ? " element" : " elements") << ", rows "
          << (shape.chunks == 0 ? "read for each reduction"
                                : "kept in registers");
+  if (shape.staying != 0)
+    remark << ", copied ahead by " << shape.staying << " clusters, which keep "
+           << countStayingBytes(group, shape).kept.size()
+           << " operands of all rows";
   for (const LargestOfRow &found : listLargest(group))
     if (!found.isBounded)
       remark << ", " << found.count()
@@ -108,12 +112,12 @@ static bool hasOtherKernel(linalg::LinalgOp op) {
 /// Makes a kernel of `op` and its neighbours, if it starts a group. Returns the
 /// ops that it replaces.
 static SmallVector<Operation *> convert(OpBuilder &builder, linalg::LinalgOp op,
-                                        bool hasClusters) {
+                                        const ClusterChip *chip) {
   bool reduces = op.getNumReductionLoops() != 0;
   if (!reduces && hasOtherKernel(op))
     return {};
   std::optional<RowGroup> group = findRowGroup(op, [&](const RowSpace &space) {
-    return !reduces || fitRegisters(space, hasClusters);
+    return !reduces || fitRegisters(space, chip != nullptr);
   });
   if (!group)
     return {};
@@ -124,10 +128,10 @@ static SmallVector<Operation *> convert(OpBuilder &builder, linalg::LinalgOp op,
   if (!reduces && width.elements == 1)
     return {};
   if (reduces)
-    report(op, *group, chooseShape(*group, width.elements, hasClusters));
+    report(op, *group, chooseShape(*group, width.elements, chip));
   launchForWidth(builder, last->getLoc(), width, [&](int64_t elements) {
     launchRowKernel(builder, last->getLoc(), *group,
-                    chooseShape(*group, elements, hasClusters));
+                    chooseShape(*group, elements, chip));
   });
   SmallVector<Operation *> ops;
   for (const RowOp &row : group->ops)
@@ -152,8 +156,8 @@ static SmallVector<Block *> collectBlocks(func::FuncOp function) {
 }
 
 /// Reductions first, which take the ops around them.
-static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters,
-                         bool reductionsOnly) {
+static void convertBlock(OpBuilder &builder, Block &block,
+                         const ClusterChip *chip, bool reductionsOnly) {
   for (bool reduces : {true, false}) {
     if (reductionsOnly && !reduces)
       continue;
@@ -163,7 +167,7 @@ static void convertBlock(OpBuilder &builder, Block &block, bool hasClusters,
         left.insert(op);
     while (!left.empty()) {
       auto op = cast<linalg::LinalgOp>(left.front());
-      for (Operation *gone : convert(builder, op, hasClusters))
+      for (Operation *gone : convert(builder, op, chip))
         left.remove(gone);
       left.remove(op);
     }
@@ -175,9 +179,12 @@ void mlir::nm::convertRowsToGPU(func::FuncOp function, bool reductionsOnly) {
   // Where no chip is named, kernels are for any.
   auto module = function->getParentOfType<ModuleOp>();
   auto chip = module ? module->getAttrOfType<ChipAttr>(kChipAttr) : ChipAttr();
-  bool hasClusters = chip && chip.getChip().hasClusters();
+  std::optional<ClusterChip> known;
+  if (chip && chip.getChip().hasClusters())
+    known = {chip.getChip().multiprocessors,
+             chip.getChip().sharedPerMultiprocessor};
   for (Block *block : collectBlocks(function))
-    convertBlock(builder, *block, hasClusters, reductionsOnly);
+    convertBlock(builder, *block, known ? &*known : nullptr, reductionsOnly);
 }
 
 namespace {

@@ -193,6 +193,16 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  llvm.func @half_a_word(%to: !llvm.ptr<7>, %word: i32, %barrier: !llvm.ptr<7>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 or .b64 of three operands}}
+    llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [$0], {$1, $1}, [$2];", "l,r,l" %to, %word, %barrier : (!llvm.ptr<7>, i32, !llvm.ptr<7>) -> ()
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   llvm.func @barrier_of_nothing(%a: i32) attributes {nvvm.kernel} {
     // expected-error @+1 {{expected the number of a barrier and of threads}}
     llvm.inline_asm has_side_effects "bar.arrive;", "" : () -> ()

@@ -29,6 +29,15 @@ def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
       would share, but of which there are more than 16, and which the kernel
       passes over once, as an argmax does, have a block of 1024 threads each, which
       has four accesses of a thread under way and keeps nothing.
+    - **Rows ahead.** Of many rows that clusters share, 256 of 151936 elements,
+      clusters stay: as many as a chip has at a time, two blocks of 512 threads on
+      a multiprocessor. A thread copies its accesses of the next row to shared
+      memory when it has taken those of this one, so that memory is read while the
+      cluster meets and while rows are written. Operands that are the same for all
+      rows, as a norm's weights, are copied once, if there is room for them. Each
+      warp sends its part of a sum to all blocks, with an mbarrier that says when
+      all parts are there (PTX ISA, `st.async`): a barrier of the cluster would
+      also wait for what threads have stored of the row before.
     - **Largest elements.** Reductions each of which finds the largest key below
       the one before, as `torch.topk` is exported, are one pass. A key is an i64
       with an element in its upper half and the complement of its column in the
