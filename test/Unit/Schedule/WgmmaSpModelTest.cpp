@@ -287,6 +287,20 @@ TEST(WgmmaSpModel, CutsKWhereTilesAreFew) {
   EXPECT_EQ(select(getProduct(4096, 8192, 4096))->splitK, 1);
 }
 
+TEST(WgmmaSpModel, FillsRoundsOfKnownRowsAlone) {
+  // 128 tiles of 192 x 128 for 132 multiprocessors.
+  EXPECT_EQ(select(getProduct(3072, 1024, 1024))->blockM, 192);
+  // 120 tiles of 192 x 256, where there are 1024 rows.
+  EXPECT_EQ(select(getProduct(1024, 5120, 1280))->blockM, 192);
+  for (int64_t n : {1280, 3072, 5120, 6144})
+    for (int64_t k : {1024, 1280, 5120}) {
+      Result<GpuSchedule> tile = select(getProduct(GpuProduct::kUnknown, n, k));
+      ASSERT_TRUE(tile);
+      EXPECT_NE(tile->blockM, 192) << n << " x " << k;
+      EXPECT_NE(tile->blockN, 192) << n << " x " << k;
+    }
+}
+
 TEST(WgmmaSpModel, NarrowCopiesTakeLonger) {
   GpuProduct wide = getProduct(4096, 4096, 4096), narrow = wide;
   wide.isMMajor = narrow.isMMajor = true;
