@@ -65,6 +65,9 @@ static int64_t chooseColumns(SpMMOp op, bool isPair, const ::nm::GpuChip &chip,
       best->weights != Alternative::Weights::AsTheyAre ||
       !best->choice->schedule || (!isPair && !best->choice->measured.empty()))
     return 0;
+  // Patches of an image would be read, or written, twice.
+  if (best->product.hasImage || best->product.hasPixels)
+    return 0;
   int64_t count = isPair ? 2 : 1;
   ::nm::GpuProduct product = best->product;
   int64_t n = product.n;
