@@ -389,21 +389,26 @@ func.func @f(%x: tensor<MxKxf16>, %w: tensor<Kxf16>, %scale: tensor<f32>) -> ten
 """
 
 
+def check_quantized_norm(rng, rows, length, target):
+    """Compares an RMS norm to i8 with float64; returns the lines of its compilation."""
+    text = re.sub(r"\bK(?=x)|(?<=x)K(?=x)", str(length), QUANTIZED)
+    text = re.sub(r"\bM(?=x)", str(rows), text).replace("LENGTH", f"{length}.0")
+    module = nm.compile(text, target=target, cache=False)
+    x = rng.standard_normal((rows, length)).astype(np.float16)
+    w = rng.standard_normal(length).astype(np.float16)
+    scale = np.float32(0.02)
+    wide = x.astype(np.float64)
+    normed = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)
+    parts = normed * w.astype(np.float64) / scale
+    got = np.asarray(module(x, w, np.array(scale))).astype(np.int64)
+    # A value half-way between two bytes may round to either.
+    assert (np.abs(got - np.clip(parts, -127, 127)) < 0.501).all(), (rows, length)
+    return [str(line) for line in module.diagnostics]
+
+
 @pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80"])
 def test_norm_stores_bytes(rng, target):
     """An RMS norm and its quantization to i8 are one kernel, for odd sizes, too."""
     for rows, length in ((1, 40), (37, 1000), (5, 333), (3, 4097)):
-        text = re.sub(r"\bK(?=x)|(?<=x)K(?=x)", str(length), QUANTIZED)
-        text = re.sub(r"\bM(?=x)", str(rows), text).replace("LENGTH", f"{length}.0")
-        module = nm.compile(text, target=target, cache=False)
-        lines = [str(line) for line in module.diagnostics]
+        lines = check_quantized_norm(rng, rows, length, target)
         assert any("2 ops around it are one kernel" in line for line in lines), lines
-        x = rng.standard_normal((rows, length)).astype(np.float16)
-        w = rng.standard_normal(length).astype(np.float16)
-        scale = np.float32(0.02)
-        wide = x.astype(np.float64)
-        normed = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)
-        parts = normed * w.astype(np.float64) / scale
-        got = np.asarray(module(x, w, np.array(scale))).astype(np.int64)
-        # A value half-way between two bytes may round to either.
-        assert (np.abs(got - np.clip(parts, -127, 127)) < 0.501).all(), (rows, length)

@@ -64,22 +64,24 @@ def atan2(y: Tensor, x: Tensor) -> Tensor:
     return torch.where(signbit(y), -angle, angle)
 
 
-@_wide
-def asin(x: Tensor) -> Tensor:
+def _arcsine(x: Tensor) -> tuple[Tensor, Tensor]:
+    """An angle of each |x| <= 1, and whether |x| > 1/2: there the angle is half of acos|x|,
+    because the slope of asin is infinite at 1, and elsewhere it is asin|x|."""
     size = x.abs()
-    # Near 1, where the slope is infinite, by the half of the angle that is left.
     near = size > 0.5
     root = torch.sqrt(torch.where(near, (1 - size) / 2, size * size))
-    angle = _arctangent(root / torch.sqrt(1 - root * root))
+    return _arctangent(root / torch.sqrt(1 - root * root)), near
+
+
+@_wide
+def asin(x: Tensor) -> Tensor:
+    angle, near = _arcsine(x)
     return _with_sign(torch.where(near, math.pi / 2 - 2 * angle, angle), x)
 
 
 @_wide
 def acos(x: Tensor) -> Tensor:
-    size = x.abs()
-    near = size > 0.5
-    root = torch.sqrt(torch.where(near, (1 - size) / 2, size * size))
-    angle = _arctangent(root / torch.sqrt(1 - root * root))
+    angle, near = _arcsine(x)
     of_size = torch.where(near, 2 * angle, math.pi / 2 - angle)
     return torch.where(x < 0, math.pi - of_size, of_size)
 
