@@ -1,5 +1,12 @@
 // RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-split-columns)" --split-input-file --verify-diagnostics | FileCheck %s
 
+// Selection that refuses zeros in place of pruned weights has no such kernel of 1:4, and
+// neither one of two.
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-split-columns{exact-pattern=true})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ZEROS
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},nm-split-columns{dense-fallback=false})" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ZEROS
+// ZEROS-LABEL: func.func @zeros(
+// ZEROS-NOT: tensor.insert_slice
+
 // 512 x 28672 are 448 tiles of 256 x 128, three rounds of 132 multiprocessors and 52
 // tiles; 25344 columns are the three rounds.
 
@@ -95,4 +102,21 @@ func.func @whole(%a: tensor<512x4096xf16>, %b: tensor<?x4096xf16>, %c: tensor<51
       nm.yield %y : f16
     }
   return %p0, %p1, %p2 : tensor<512x14336xf16>, tensor<?x28672xf16>, tensor<512x28672xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @zeros(
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @zeros(%a: tensor<512x4096xf16>, %c: tensor<512x28672xf16>) -> tensor<512x28672xf16> {
+  %v = arith.constant dense<2.0> : tensor<1024x28672xf16>
+  %i = arith.constant dense<1> : tensor<1024x28672xi8>
+  // expected-remark @below {{are two products}}
+  %p = nm.spmm <1:4> ins(%a, %v, %i : tensor<512x4096xf16>, tensor<1024x28672xf16>, tensor<1024x28672xi8>) outs(%c : tensor<512x28672xf16>) -> tensor<512x28672xf16>
+    epilogue {
+    ^bb0(%s: f32):
+      %y = arith.truncf %s : f32 to f16
+      nm.yield %y : f16
+    }
+  return %p : tensor<512x28672xf16>
 }
