@@ -277,7 +277,8 @@ void RowKernel::orderStores(const RowOperand &output) {
     syncWarp(builder, loc);
 }
 
-/// What the thread keeps in shared memory of `operand`; null for nothing.
+/// The elements of `operand` at `chunk`, from shared memory where the block
+/// keeps the operand there; null where it does not.
 Value RowKernel::loadKept(const RowOperand &operand, Chunk &chunk) {
   if (!kept)
     return Value();

@@ -74,7 +74,7 @@ void RowsAhead::copy(int64_t chunk, ArrayRef<SmallVector<Value>> places,
       copyAsync(e.builder, e.loc, operand.value, place, buffer, getPlace(chunk),
                 width);
   });
-  // Of no copy, too: waits count groups.
+  // A group without a copy is committed, too, because a wait counts groups.
   NVVM::CpAsyncCommitGroupOp::create(e.builder, e.loc);
 }
 

@@ -9,14 +9,12 @@
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/ScheduleFields.h"
-#include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/GPU/Passes.h"
 #include "nm/Support/EarlyStart.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::nm {
@@ -207,7 +205,8 @@ private:
   int64_t inTurn, n;
   Type sumType;
   Location loc;
-  /// What the combination takes, and its maps from (m, turn, column).
+  /// The operands of the linalg.generic that combines both sums, and their maps
+  /// from (m, turn, column).
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
 };

@@ -20,7 +20,7 @@ bool mlir::nm::canChangeColumns(SpMMOp op) {
       product.getRowsOfPanels() != 0 || product.getPattern().isUnstructured() ||
       isDense(product) || ShapedType::isDynamic(product.getStaticN()))
     return false;
-  // What C is added to would be one more operand.
+  // A C that sums are added to would be one more operand of the product.
   if (!product.hasEpilogue()) {
     auto fill = op.getC().getDefiningOp<linalg::FillOp>();
     if (!fill || !(matchPattern(fill.value(), m_AnyZeroFloat()) ||

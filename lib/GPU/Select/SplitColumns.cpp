@@ -65,7 +65,8 @@ static int64_t chooseColumns(SpMMOp op, bool isPair, const ::nm::GpuChip &chip,
       best->weights != Alternative::Weights::AsTheyAre ||
       !best->choice->schedule || (!isPair && !best->choice->measured.empty()))
     return 0;
-  // Patches of an image would be read, or written, twice.
+  // Both products would read the patches of an image, or have a kernel write
+  // them.
   if (best->product.hasImage || best->product.hasPixels)
     return 0;
   int64_t count = isPair ? 2 : 1;
@@ -133,7 +134,8 @@ private:
 };
 } // namespace
 
-/// The columns of one of the constants of `of`, which may have one for some.
+/// `columns` of a constant of `of`, in which several columns of weights may
+/// share one of the constant. Null for null.
 Value SplitProduct::sliceConstant(Value constant, SpMMOp of,
                                   const Columns &columns) {
   if (!constant)
@@ -147,7 +149,8 @@ Value SplitProduct::sliceConstant(Value constant, SpMMOp of,
                                                 columns.count * width / n));
 }
 
-/// What a part of `of` adds to: zeros, or for an epilogue anything.
+/// The C of a part of `of`: filled with zeros where C of `of` is, and without
+/// contents where an epilogue writes all of it.
 Value SplitProduct::createC(SpMMOp of, const Columns &columns) {
   Location loc = of.getLoc();
   SmallVector<OpFoldResult> sizes =
@@ -237,18 +240,21 @@ struct NMSplitColumns : mlir::nm::impl::NMSplitColumnsBase<NMSplitColumns> {
     if (failed(chip))
       return signalPassFailure();
     SelectionOptions options{{}, denseFallback, exactPattern};
+    llvm::DenseMap<Operation *, SpMMOp> pairs;
     llvm::SmallPtrSet<Operation *, 8> others;
     SmallVector<SpMMOp> products = collectOps<SpMMOp>(getOperation());
     for (SpMMOp op : products)
-      if (SpMMOp other = findOtherOfPair(op))
+      if (SpMMOp other = findOtherOfPair(op)) {
+        pairs[op] = other;
         others.insert(other);
+      }
     IRRewriter rewriter(&getContext());
     for (SpMMOp op : products) {
       bool hasRows = !ShapedType::isDynamic(
           cast<SparseProductOpInterface>(*op).getStaticM());
       if (others.contains(op) || !hasRows || !canChangeColumns(op))
         continue;
-      SpMMOp other = findOtherOfPair(op);
+      SpMMOp other = pairs.lookup(op);
       int64_t columns =
           chooseColumns(other ? other : op, bool(other), *chip, options);
       if (columns == 0)

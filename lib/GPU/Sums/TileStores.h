@@ -41,10 +41,6 @@ public:
   /// Whether each line is made of one of the first half of columns and of its
   /// `second`.
   bool combinesHalves() const { return epilogue && epilogue->combinesHalves(); }
-  /// Whether each line is made of one of even columns and of its `second`.
-  bool combinesNeighbours() const {
-    return epilogue && epilogue->combinesNeighbours();
-  }
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
   void store(ArrayRef<TileLine> lines, const GpuTile &tile);

@@ -84,7 +84,8 @@ static constexpr double kLongTileClocks = 55, kTileClocks = 85,
 /// columns they fill waves that others do not: of 132 multiprocessors 3072 x
 /// 1024 has 96 tiles of 256 x 128, 192 of 128 x 128 and 128 of 192 x 128. In
 /// f16 with k of 1024 these take 9.2, 10.1 and 7.8 us (one H200, 2026-12-01).
-/// Of equal estimates, as of memory, the first stays.
+/// Where two tiles have the same estimate, as where memory limits both, the one
+/// that stands first here is chosen.
 static constexpr MmaTileShape kShapes[] = {
     {256, 128, 256, 64}, {128, 256, 128, 128}, {128, 128, 128, 64},
     {128, 64, 128, 64},  {64, 256, 64, 128},   {64, 128, 64, 64},
