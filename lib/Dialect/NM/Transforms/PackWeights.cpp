@@ -103,13 +103,16 @@ static Value takePart(OpBuilder &builder, Location loc, Value packed,
 }
 
 /// Scales that all of k shares are those of whatever tiles it is then cut into,
-/// which may be longer than k.
-static void shareScales(SparseProductOpInterface op) {
+/// which may be longer than k: the longest group of whole windows of `pattern`.
+static void shareScales(SparseProductOpInterface op,
+                        const ::nm::Pattern &pattern) {
   QuantizationAttr quantization = op.getQuantizationAttr();
-  if (quantization && quantization.getGroup() >= op.getStaticK())
-    op.setQuantizationAttr(QuantizationAttr::get(op->getContext(),
-                                                 quantization.getBits(),
-                                                 /*group=*/::nm::kMaxSize));
+  if (!quantization || quantization.getGroup() < op.getStaticK())
+    return;
+  int64_t window = pattern.windowRows();
+  op.setQuantizationAttr(
+      QuantizationAttr::get(op->getContext(), quantization.getBits(),
+                            ::nm::kMaxSize / window * window));
 }
 
 /// Makes `op` a product of packed weights.
@@ -133,7 +136,7 @@ static void takePacked(SparseProductOpInterface op,
     op.getScalesMutable().clear();
     op.setQuantizationAttr({});
   }
-  shareScales(op);
+  shareScales(op, pattern);
   op.setPackingAttr(packed.form);
   op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
 }

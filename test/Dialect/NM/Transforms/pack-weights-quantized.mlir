@@ -84,3 +84,19 @@ func.func @tiles(%a: tensor<256x64xf16>, %v: tensor<64x128xi8> {nm.values_of = 1
     outs(%c : tensor<64x100xf16>) -> tensor<64x100xf16>
   return %r : tensor<64x100xf16>
 }
+
+// -----
+
+// Scales of all of k have the longest group of whole windows, here of 40 rows.
+// CHECK-LABEL: func.func @whole_column(
+// CHECK: nm.spmm <2:5, block = 8x16> transpose_a packing
+// CHECK-SAME: quantization <bits = 8, group = 1099511627760>
+func.func @whole_column(%a: tensor<236x26xbf16>, %v: tensor<96x48xi8> {nm.values_of = 1 : i64}, %i: tensor<12x3xi8> {nm.indices_of = 1 : i64},
+                        %s: tensor<1x48xbf16>, %c: tensor<26x48xbf16>) -> tensor<26x48xbf16> {
+  %r = nm.spmm <2:5, block = 8x16> transpose_a
+    schedule #nm.mma_sync<block = [16, 64, 240], warp = [16, 16], stages = 5, split_k = 1, cluster_k = 1, slice_k = 1, bits = 8, pack = false,
+                          packing = <panel = 16, index_bits = 8, chunk_rows = 16>> quantization <bits = 8, group = 240>
+    ins(%a, %v, %i : tensor<236x26xbf16>, tensor<96x48xi8>, tensor<12x3xi8>) scales(%s : tensor<1x48xbf16>)
+    outs(%c : tensor<26x48xbf16>) -> tensor<26x48xbf16>
+  return %r : tensor<26x48xbf16>
+}
