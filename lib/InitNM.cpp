@@ -64,7 +64,7 @@ void mlir::nm::registerPasses() {
   registerConvertNMToVector();
   registerConvertNMToGPU();
   registerConvertTransposeToGPU();
-  registerConvertRowsToGPU();
+  registerRowsToGPUPasses();
   registerConvertWindowsToGPU();
   registerConvertAttentionToGPU();
   registerConvertLinalgToGPU();

@@ -64,6 +64,7 @@ READS_CHIP_OR_MODEL = {
     # Kernels of no product, which have no schedule: what the chip has.
     "lib/GPU/Attention/AttentionKernel.cpp",
     "lib/GPU/Library/CallAttention.cpp",
+    "lib/GPU/Rows/FormRows.cpp",
     "lib/GPU/Rows/RowsToGPU.cpp",
     "lib/Transforms/LoadEarly.cpp",
     "lib/Transforms/OverlapKernels.cpp",

@@ -103,6 +103,45 @@ def test_drawn_windows(target, element):
     assert set(taken) == needed, f"NM_TEST_SEED={SEED}: of all ways only {taken}"
 
 
+PLACES = """
+func.func @places(%x: tensor<BxKxNxf32>, %last: tensor<BxNxi32>) -> tensor<BxNxi32> {
+  %end = arith.constant 0x7FFFFFFF : i32
+  %r = linalg.generic {indexing_maps = [affine_map<(b, k, n) -> (b, k, n)>, affine_map<(b, k, n) -> (b, n)>],
+                       iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<BxKxNxf32>) outs(%last : tensor<BxNxi32>) {
+  ^bb0(%a: f32, %before: i32):
+    %zero = arith.constant 0.0 : f32
+    %b = linalg.index 0 : index
+    %k = linalg.index 1 : index
+    %n = linalg.index 2 : index
+    %bk = arith.addi %b, %k : index
+    %all = arith.muli %bk, %n : index
+    %here = arith.index_cast %all : index to i32
+    %is = arith.cmpf ogt, %a, %zero : f32
+    %one = arith.select %is, %here, %end : i32
+    %least = arith.minsi %one, %before : i32
+    linalg.yield %least : i32
+  } -> tensor<BxNxi32>
+  return %r : tensor<BxNxi32>
+}
+"""
+
+
+@pytest.mark.parametrize("batch,k,n", [(1, 8, 12), (3, 41, 7), (2, 100, 64)])
+def test_windows_that_read_indices(batch, k, n):
+    """The least (b + k) n where an element is above zero, along k."""
+    text = PLACES.replace("Bx", f"{batch}x").replace("Kx", f"{k}x").replace("Nx", f"{n}x")
+    draw = np.random.default_rng(SEED)
+    x = draw.standard_normal((batch, k, n)).astype(np.float32)
+    last = draw.integers(0, 3 * k * n, (batch, n)).astype(np.int32)
+    module = nm.compile(text, target="sim:sm_90a", cache=False)
+    assert ways_of(module) == {"places"}
+    b, rows, columns = np.indices(x.shape)
+    places = np.where(x > 0, (b + rows) * columns, 2 ** 31 - 1).min(1)
+    np.testing.assert_array_equal(np.asarray(module(x, last)), np.minimum(places, last),
+                                  f"NM_TEST_SEED={SEED}")
+
+
 GLOBAL = {
     "all of an image": (nn.AdaptiveAvgPool2d(1), (2, 24, 7, 7)),
     "all of many pixels": (nn.AdaptiveAvgPool2d(1), (1, 5, 33, 20)),

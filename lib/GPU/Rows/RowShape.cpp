@@ -87,10 +87,18 @@ bool mlir::nm::hasFewElements(const RowSpace &space) {
          count < std::numeric_limits<int32_t>::max();
 }
 
+/// Elements that as many blocks as may share a row keep in registers.
+static int64_t countKept(bool hasClusters) {
+  return kMaxKept * kMaxThreads * (hasClusters ? kMaxCluster : 1);
+}
+
 bool mlir::nm::fitRegisters(const RowSpace &space, bool hasClusters) {
-  int64_t blocks = hasClusters ? kMaxCluster : 1;
   return !ShapedType::isDynamic(space.columns) &&
-         space.columns <= kMaxKept * kMaxThreads * blocks;
+         space.columns <= countKept(hasClusters);
+}
+
+int64_t mlir::nm::countRowBlocks(int64_t columns, bool hasClusters) {
+  return hasClusters && columns <= countKept(hasClusters) ? kMaxCluster : 1;
 }
 
 //===----------------------------------------------------------------------===//

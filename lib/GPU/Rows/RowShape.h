@@ -39,6 +39,10 @@ inline constexpr int64_t kElementThreads = 256;
 /// has clusters, of a cluster.
 bool fitRegisters(const RowSpace &space, bool hasClusters);
 
+/// The most blocks that share a row of `columns` elements: a row that does not
+/// fit into the registers of a cluster has one.
+int64_t countRowBlocks(int64_t columns, bool hasClusters);
+
 /// Whether i32, which is divided in a fourth of i64's time, counts all
 /// accesses.
 bool hasFewElements(const RowSpace &space);

@@ -90,6 +90,7 @@ private:
   Value combineShare(ArrayRef<Value> at, Value share);
   Value addTap(ArrayRef<Value> at, Value tap, Value exists, Value part);
   Value getElement(size_t index);
+  Value getIndex(ArrayRef<Value> places, unsigned loop);
   void finishElement(Value number, Value exists,
                      llvm::function_ref<Value(Value)> add);
   void meetAlongPlaces(Value part, Value block, Value thread);
@@ -148,6 +149,20 @@ Value SharedWindows::getElement(size_t index) {
                      isVector ? shape.thread.width : 1);
 }
 
+/// The index of `loop` at `places`; of the loop along neighbours a vector.
+Value SharedWindows::getIndex(ArrayRef<Value> places, unsigned loop) {
+  // Places are not numbered along a loop of one turn.
+  Value first = places[loop] ? e.toIndex(places[loop]) : e.index(0);
+  int64_t width = shape.thread.width;
+  if (loop != shape.thread.loop || width == 1)
+    return first;
+  SmallVector<Value> indices;
+  for (int64_t i = 0; i < width; ++i)
+    indices.push_back(e.add(first, i));
+  return vector::FromElementsOp::create(
+      builder, loc, VectorType::get(width, first.getType()), indices);
+}
+
 /// `part`, combined with tap number `tap` where that exists.
 Value SharedWindows::addTap(ArrayRef<Value> at, Value tap, Value exists,
                             Value part) {
@@ -170,7 +185,9 @@ Value SharedWindows::addTap(ArrayRef<Value> at, Value tap, Value exists,
     arguments.push_back(element);
   }
   arguments.push_back(part);
-  Value more = inlineElementwise(builder, loc, window.getBody(), arguments);
+  Value more =
+      inlineElementwise(builder, loc, window.getBody(), arguments,
+                        [&](unsigned loop) { return getIndex(places, loop); });
   if (!exists)
     return more;
   return arith::SelectOp::create(builder, loc, exists, more, part);

@@ -27,8 +27,12 @@ int64_t WindowOp::countTaps() const {
 }
 
 /// Whether the body can be computed for several elements at once.
-static bool hasMappableBody(linalg::LinalgOp op) {
-  return llvm::all_of(op.getBlock()->without_terminator(), isMappable);
+static bool hasMappableBody(linalg::LinalgOp op, bool mayReadIndices) {
+  return llvm::all_of(op.getBlock()->without_terminator(),
+                      [&](Operation &inner) {
+                        return isMappable(inner) ||
+                               (mayReadIndices && isa<linalg::IndexOp>(inner));
+                      });
 }
 
 /// The strides of `type`, if all are known and elements are whole bytes.
@@ -135,7 +139,7 @@ static bool addLoops(WindowOp &window) {
 std::optional<WindowOp> WindowOp::get(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || op.getNumParallelLoops() == 0 ||
-      !hasMappableBody(op))
+      !hasMappableBody(op, /*mayReadIndices=*/true))
     return std::nullopt;
   WindowOp window;
   window.op = op;
@@ -208,7 +212,7 @@ static bool isEpilogue(linalg::LinalgOp reader) {
   if (!reader || !reader.hasPureBufferSemantics() ||
       reader.getNumDpsInits() != 1 ||
       reader.getNumParallelLoops() != reader.getNumLoops() ||
-      !hasMappableBody(reader))
+      !hasMappableBody(reader, /*mayReadIndices=*/false))
     return false;
   OpOperand *init = reader.getDpsInitOperand(0);
   return !reader.payloadUsesValueFromOperand(init) &&

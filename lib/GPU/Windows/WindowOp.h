@@ -90,6 +90,8 @@ struct WindowOp {
     return last;
   }
   Block &getBody() const { return *linalg::LinalgOp(op).getBlock(); }
+  /// Whether the body reads indices of loops.
+  bool readsIndices() const { return linalg::LinalgOp(op).hasIndexSemantics(); }
   /// How many elements a window has.
   int64_t countTaps() const;
 };

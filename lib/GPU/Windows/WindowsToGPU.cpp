@@ -75,7 +75,8 @@ static void convert(OpBuilder &builder, WindowOp window) {
       memory.insert(root);
   window.readImages();
   window.takeEpilogue();
-  bool isWhole = window.hasWindows() && window.countTaps() <= kMaxTaps;
+  bool isWhole = window.hasWindows() && window.countTaps() <= kMaxTaps &&
+                 !window.readsIndices();
   std::optional<SharedShape> shared;
   if (!isWhole)
     shared = chooseSharedShape(window);

@@ -174,3 +174,33 @@ func.func @not_with_the_op_behind(%image: memref<72xi32>, %other: memref<8xi32>,
   memref.copy %more, %copy : memref<8xi32> to memref<8xi32>
   return
 }
+
+// -----
+
+// The first place of a column's least element: threads know the row of each
+// tap, and the columns of neighbours.
+// REMARK: remark: linalg.generic is a kernel of windows of 40 elements, of which 16 threads behind each other share those of 4 neighbours
+// CHECK-LABEL: func @places
+// CHECK: gpu.launch
+// CHECK: %[[NS:.*]] = vector.from_elements {{.*}} : vector<4xindex>
+// CHECK: %[[K:.*]] = vector.broadcast %{{.*}} : index to vector<4xindex>
+// CHECK: arith.addi %[[K]], %[[NS]] : vector<4xindex>
+// CHECK: arith.minsi {{.*}} : vector<4xi32>
+// CHECK-NOT: linalg
+func.func @places(%x: memref<40x64xf32>, %least: memref<64xf32>, %place: memref<64xi32>) {
+  %last = arith.constant 0x7FFFFFFF : i32
+  linalg.fill ins(%last : i32) outs(%place : memref<64xi32>)
+  linalg.generic {indexing_maps = [affine_map<(k, n) -> (k, n)>, affine_map<(k, n) -> (n)>, affine_map<(k, n) -> (n)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %least : memref<40x64xf32>, memref<64xf32>) outs(%place : memref<64xi32>) {
+  ^bb0(%a: f32, %b: f32, %before: i32):
+    %k = linalg.index 0 : index
+    %n = linalg.index 1 : index
+    %both = arith.addi %k, %n : index
+    %here = arith.index_cast %both : index to i32
+    %is = arith.cmpf oeq, %a, %b : f32
+    %one = arith.select %is, %here, %last : i32
+    %r = arith.minsi %one, %before : i32
+    linalg.yield %r : i32
+  }
+  return
+}

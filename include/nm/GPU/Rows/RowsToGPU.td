@@ -5,6 +5,50 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMFormRows : Pass<"nm-form-rows", "::mlir::func::FuncOp"> {
+  let summary = "makes reductions of several dimensions those of rows";
+  let description = [{
+    `convert-rows-to-gpu` reduces the last dimension of contiguous memory, by as
+    many threads as a row has use for. This pass makes such reductions of others,
+    on tensors, when elementwise ops are fused:
+
+    - **Last dimensions that are reduced together become one.** The sum of 8 x 197
+      x 768 elements is that of one row of 1210176. So do the loops of elementwise
+      ops that read the same, and one element for each row: an instance norm is one
+      kernel. Up to 1024 elements with no such reader, as those of a pool's window,
+      stay several dimensions, which `convert-windows-to-gpu` has a kernel for.
+    - **The first of several dimensions that stay are reduced by an op of their
+      own.** The sum of 8 x 197 x 768 elements, times 8 x 197 others, is that of 768
+      elements for each of 1576 rows, and the sum of those.
+    - **Rows that few multiprocessors would read are cut into parts**, whose
+      results an op of its own reduces: a row of 8388608 elements is 1024 of 8192. A
+      multiprocessor reads at most 64 bytes in a clock; a row has eight of them, or
+      one where it does not fit into the registers of a cluster, or there are no
+      clusters. Where all multiprocessors would save more than the start of another
+      kernel takes, some 5000 clocks, rows are cut into equal parts of whole
+      accesses, at least 8192 elements each; none where the module names no chip.
+
+    Elements are combined in another order than before, as `convert-rows-to-gpu`
+    does. Rows of slices of larger tensors stay as they are.
+
+    Before:
+    ```mlir
+    %s = linalg.generic {indexing_maps = [#ijk, #none], iterator_types = ["reduction", "reduction", "reduction"]}
+      ins(%x : tensor<8x197x768xf16>) outs(%zero : tensor<f32>) { <sum + in> } -> tensor<f32>
+    ```
+    After:
+    ```mlir
+    %row = tensor.collapse_shape %x [[0, 1, 2]] : tensor<8x197x768xf16> into tensor<1210176xf16>
+    %s = linalg.generic {indexing_maps = [#i, #none], iterator_types = ["reduction"]}
+      ins(%row : tensor<1210176xf16>) outs(%zero : tensor<f32>) { <sum + in> } -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ConvertRowsToGPU : Pass<"convert-rows-to-gpu", "::mlir::func::FuncOp"> {
   let summary = "linalg ops that reduce rows, and those around them, to gpu.launch";
   let description = [{

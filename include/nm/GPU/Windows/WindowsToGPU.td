@@ -26,9 +26,10 @@ def ConvertWindowsToGPU : Pass<"convert-windows-to-gpu", "::mlir::func::FuncOp">
       block's other threads have the channels beside, and parts meet in shared
       memory. Where pixels are neighbours, up to 32 lanes of a warp, which have four
       each at least, share them, and meet by shuffles. The order is another one than
-      the op's, and always the same. A row is left to `convert-rows-to-gpu`; windows
-      of less than 8 elements, and those whose parts cannot be combined in any
-      order, are left to `convert-linalg-to-gpu`.
+      the op's, and always the same. The body may read indices of loops, as that of
+      an argmax does. A row is left to `convert-rows-to-gpu`; windows of less than 8
+      elements, and those whose parts cannot be combined in any order, are left to
+      `convert-linalg-to-gpu`.
     - **Padding.** Where an input is a temporary that is filled with one value,
       and then overwritten by a copy of an image, and nothing else writes it, nor
       the image before the op, the kernel reads the image. A tap outside of it is

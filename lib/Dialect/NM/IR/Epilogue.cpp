@@ -158,8 +158,9 @@ static Value splat(OpBuilder &builder, Location loc, VectorType type,
       builder, loc, DenseElementsAttr::get(type, Attribute(constant)));
 }
 
-Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
-                                  ValueRange arguments) {
+Value mlir::nm::inlineElementwise(
+    OpBuilder &builder, Location loc, Block &body, ValueRange arguments,
+    llvm::function_ref<Value(unsigned)> getIndex) {
   auto shape = dyn_cast<VectorType>(arguments.front().getType());
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
@@ -175,6 +176,10 @@ Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
   for (Operation &op : body.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>()) {
       builder.clone(op, mapping);
+      continue;
+    }
+    if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+      mapping.map(index.getResult(), getIndex(index.getDim()));
       continue;
     }
     OperationState state(loc, op.getName());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -138,11 +139,16 @@ def _group_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, batch: in
 
 def _batch_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, _training: bool,
                 _momentum: float, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
-    """By the mean and the variance of `x` itself, as instance norms are."""
-    dims = [dim for dim in range(x.dim()) if dim != 1]
-    y, mean, scale = _normalize(x, dims, epsilon)
-    return (_scale_channels(y, weight, bias).to(x.dtype), mean.flatten(),
-            scale.flatten())
+    """By the mean and the variance of `x` itself, as instance norms are: instances are
+    the channels of one image, each of which is a row."""
+    batch = x.shape[0]
+    if isinstance(batch, int) and batch == 1:
+        rows = x.reshape(1, x.shape[1], math.prod(x.shape[2:]))
+        y, mean, scale = _normalize(rows, [2], epsilon)
+    else:
+        y, mean, scale = _normalize(x, [0, *range(2, x.dim())], epsilon)
+    y = _scale_channels(y, weight, bias).to(x.dtype).reshape(x.shape)
+    return y, mean.flatten(), scale.flatten()
 
 
 def decompositions() -> dict[torch._ops.OperatorBase, Callable]:

@@ -37,16 +37,6 @@ def least(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
                        lambda body, x, before: body.minimum(x, before))
 
 
-def count(c: Context, x: Tensor, dims: Sequence[int]) -> int:
-    """The elements that one of a reduction's is made of."""
-    dims = [x.shape[dim] for dim in dims]
-    size = product(dims)
-    if not isinstance(size, int):
-        raise c.refuse("a mean along dimensions of a known size, but got "
-                       f"{' x '.join(map(str, dims))}")
-    return size
-
-
 def keep(c: Context, x: Tensor, like: Tensor, dims: Sequence[int]) -> Tensor:
     """A reduction's result with ones where it lost a dimension."""
     return c.fn.reshape(x, [1 if dim in dims else size
@@ -292,7 +282,7 @@ def _layer_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
     element = compute_type(x.element)
     along = list(range(len(x.shape) - len(sizes), len(x.shape)))
     mean, squares = squares_around_mean(c, x, along, element)
-    scale = _root_of_mean(c, squares, count(c, x, along), eps)
+    scale = _root_of_mean(c, squares, _divided_by(c, x, along), eps)
 
     def code(body: Body, x: Scalar, m: Scalar, s: Scalar, *affine: Scalar) -> Scalar:
         centered = body.sub(body.cast(x, element), m)
@@ -322,7 +312,7 @@ def _rms_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
         return body.sum(before, body.mul(wide, wide))
 
     squares = c.fn.reduce([x], along, 0, element, square)
-    scale = _root_of_mean(c, squares, count(c, x, along), eps)
+    scale = _root_of_mean(c, squares, _divided_by(c, x, along), eps)
 
     def code(body: Body, x: Scalar, s: Scalar, *affine: Scalar) -> Scalar:
         return _affine(body, body.mul(body.cast(x, element), s), affine, False,
@@ -334,11 +324,12 @@ def _rms_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
     return (out, keep(c, scale, x, along)) if "_fused" in str(c.node.target) else out
 
 
-def _root_of_mean(c: Context, squares: Tensor, size: int, eps: float) -> Tensor:
-    """1 / sqrt(mean + eps)."""
+def _root_of_mean(c: Context, squares: Tensor, divided: Callable[[Body, Scalar], Scalar],
+                  eps: float) -> Tensor:
+    """1 / sqrt(mean + eps), with the mean that `divided` makes of a sum."""
     def code(body: Body, s: Scalar) -> Scalar:
-        mean = body.div(s, body.constant(size, s.element))
-        return body.op("math.rsqrt", body.add(mean, body.constant(eps, s.element)))
+        epsilon = body.constant(eps, s.element)
+        return body.op("math.rsqrt", body.add(divided(body, s), epsilon))
     return c.fn.elementwise([squares], squares.shape, squares.element, code)
 
 

@@ -32,9 +32,11 @@ bool readsOneInPlace(linalg::GenericOp op);
 bool mapsElements(linalg::GenericOp op);
 
 /// Emits the ops of `body`, which isEpilogueOp has, for `arguments`: scalars,
-/// or vectors of one shape. Returns what its terminator gives.
+/// or vectors of one shape. Returns what its terminator gives. A body that has
+/// linalg.index gets indices of loops, scalars or vectors, from `getIndex`.
 Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
-                        ValueRange arguments);
+                        ValueRange arguments,
+                        llvm::function_ref<Value(unsigned)> getIndex = {});
 
 /// `op` without its epilogue, which adds to `c`.
 SparseProductOpInterface

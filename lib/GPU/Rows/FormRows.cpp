@@ -1,0 +1,458 @@
+//===- FormRows.cpp - Reductions of several dimensions as rows ------------===//
+//
+//   sum of 8 x 197 x 768 elements:      one row of 1210176
+//   of 8 x 197 x 768 times 8 x 197:     8 rows of 197 of 768, then one of 1576
+//   of 8388608:                         1024 rows of 8192, then one of 1024
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Rows/RowOp.h"
+#include "GPU/Rows/RowShape.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/GPU/Rows/RowsToGPU.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Iterators.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMFORMROWS
+#include "nm/GPU/Rows/RowsToGPU.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Several loops as one
+//===----------------------------------------------------------------------===//
+
+/// Elements of a window up to which lanes of one warp share it, as
+/// convert-windows-to-gpu has it, unless there are ops to fuse with it.
+static constexpr int64_t kWindow = 1024;
+
+/// Whether one loop may stand for those of `op` from `first` on: each operand
+/// has all of them side by side, or none.
+static bool canCollapse(linalg::GenericOp op, unsigned first) {
+  unsigned loops = op.getNumLoops();
+  if (first + 1 >= loops || !op.hasPureTensorSemantics() ||
+      op.hasIndexSemantics())
+    return false;
+  auto collapsed =
+      llvm::to_vector<2>(llvm::seq<int64_t>(int64_t(first), int64_t(loops)));
+  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+    return map.isProjectedPermutation() &&
+           linalg::isDimSequencePreserved(map, collapsed);
+  });
+}
+
+/// Whether `value` is contiguous in memory, as far as is known here.
+static bool isContiguous(Value value) {
+  return !value.getDefiningOp<tensor::ExtractSliceOp>();
+}
+
+/// The first of two or more last loops of `op` that all reduce, and that one
+/// loop may stand for.
+static std::optional<unsigned> findFirst(linalg::GenericOp op) {
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  auto first = unsigned(types.size());
+  while (first > 0 && linalg::isReductionIterator(types[first - 1]))
+    --first;
+  while (first + 1 < types.size() && !canCollapse(op, first))
+    ++first;
+  bool isOfRows =
+      first + 1 < types.size() && llvm::all_of(op.getInputs(), isContiguous);
+  return isOfRows ? std::optional(first) : std::nullopt;
+}
+
+/// Whether `value` is what `op` makes, or what ops on each of its elements make
+/// of that.
+static bool isMadeOf(Value value, linalg::GenericOp op) {
+  llvm::SmallSetVector<Operation *, 8> makers;
+  makers.insert(value.getDefiningOp());
+  for (size_t i = 0; i < makers.size(); ++i) {
+    Operation *maker = makers[i];
+    if (maker == op)
+      return true;
+    auto elementwise = dyn_cast_or_null<linalg::GenericOp>(maker);
+    bool isOfElements = elementwise && elementwise.getNumReductionLoops() == 0;
+    if (!isOfElements &&
+        !isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(maker))
+      continue;
+    if (maker->getBlock() == op->getBlock() && op->isBeforeInBlock(maker))
+      for (Value operand : maker->getOperands())
+        makers.insert(operand.getDefiningOp());
+  }
+  return false;
+}
+
+/// Whether `op`, without reductions, can have one loop from `first` on.
+static bool canCollapseElements(linalg::GenericOp op, unsigned loops,
+                                unsigned first) {
+  return op && op.getNumReductionLoops() == 0 && op.getNumLoops() == loops &&
+         canCollapse(op, first) && llvm::all_of(op.getInputs(), isContiguous);
+}
+
+/// The ops without reductions that read what `op` does, and for each row what
+/// is made of its result, as a norm does: one kernel may have them all.
+static SmallVector<linalg::GenericOp> listReaders(linalg::GenericOp op,
+                                                  unsigned first) {
+  llvm::SmallSetVector<linalg::GenericOp, 4> readers;
+  auto isOfRow = [&](linalg::GenericOp reader, OpOperand *input) {
+    return !reader.getMatchingIndexingMap(input).isFunctionOfDim(first) &&
+           isMadeOf(input->get(), op);
+  };
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!op.getMatchingIndexingMap(input).isIdentity())
+      continue;
+    for (OpOperand &use : input->get().getUses()) {
+      auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (canCollapseElements(reader, op.getNumLoops(), first) &&
+          reader.getMatchingIndexingMap(&use).isIdentity() &&
+          llvm::any_of(reader.getDpsInputOperands(), [&](OpOperand *other) {
+            return isOfRow(reader, other);
+          }))
+        readers.insert(reader);
+    }
+  }
+  return readers.takeVector();
+}
+
+/// Makes the loops of `op` from `first` on one; the new op.
+static linalg::GenericOp collapse(IRRewriter &rewriter, linalg::GenericOp op,
+                                  unsigned first) {
+  SmallVector<ReassociationIndices> loops;
+  for (int64_t loop : llvm::seq<int64_t>(first))
+    loops.push_back({loop});
+  loops.push_back(llvm::to_vector<2>(
+      llvm::seq<int64_t>(int64_t(first), int64_t(op.getNumLoops()))));
+  rewriter.setInsertionPoint(op);
+  FailureOr<linalg::CollapseResult> collapsed = linalg::collapseOpIterationDims(
+      cast<linalg::LinalgOp>(op.getOperation()), loops, rewriter);
+  if (failed(collapsed))
+    return op;
+  rewriter.replaceOp(op, collapsed->results);
+  return cast<linalg::GenericOp>(collapsed->collapsedOp.getOperation());
+}
+
+/// How many elements the loops of `op` from `first` on have; kDynamic if that
+/// is not known.
+static int64_t countElements(linalg::GenericOp op, unsigned first) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t count = 1;
+  for (int64_t size : ArrayRef(sizes).drop_front(first)) {
+    if (ShapedType::isDynamic(size))
+      return size;
+    count *= size;
+  }
+  return count;
+}
+
+/// The op without reductions that makes what `op` reads, if only `op`, other
+/// reductions of such rows and `readers` read that; null if there is none.
+static linalg::GenericOp findProducer(linalg::GenericOp op,
+                                      ArrayRef<linalg::GenericOp> readers,
+                                      unsigned first) {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+    if (!canCollapseElements(producer, op.getNumLoops(), first) ||
+        producer.getNumDpsInits() != 1 ||
+        !op.getMatchingIndexingMap(input).isIdentity() ||
+        !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0))
+             .isIdentity())
+      continue;
+    if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
+          auto other = dyn_cast<linalg::GenericOp>(user);
+          return other && (llvm::is_contained(readers, other) ||
+                           findFirst(other) == first);
+        }))
+      return producer;
+  }
+  return {};
+}
+
+/// Makes a row of what `op` reduces from loop `first` on, and of the same of
+/// ops that read it, or make it for these; the new op, or `op`.
+static linalg::GenericOp
+collapseWithOthers(IRRewriter &rewriter, linalg::GenericOp op, unsigned first) {
+  SmallVector<linalg::GenericOp> readers = listReaders(op, first);
+  int64_t count = countElements(op, first);
+  bool isWindow = !ShapedType::isDynamic(count) && count <= kWindow;
+  if (first != 0 && readers.empty() && isWindow)
+    return op;
+  if (linalg::GenericOp producer = findProducer(op, readers, first))
+    collapse(rewriter, producer, first);
+  for (linalg::GenericOp reader : readers)
+    collapse(rewriter, reader, first);
+  return collapse(rewriter, op, first);
+}
+
+//===----------------------------------------------------------------------===//
+// One reduction as two
+//===----------------------------------------------------------------------===//
+
+/// What combines what `op` has with the one result that it makes; null if there
+/// is no such op, or the other operand of a sum is not known.
+static Operation *findOnlyCombiner(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || !op.hasPureTensorSemantics())
+    return nullptr;
+  return findCombiner(*op.getBlock(), op.getRegionOutputArgs().front(),
+                      op.getBlock()->getTerminator()->getOperand(0));
+}
+
+/// A tensor of `sizes` filled with what `combiner` changes nothing by.
+static Value createNeutral(IRRewriter &rewriter, Location loc,
+                           ArrayRef<OpFoldResult> sizes, Operation *combiner) {
+  TypedAttr neutral = *arith::getNeutralElement(combiner);
+  Value value = arith::ConstantOp::create(rewriter, loc, neutral);
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, sizes, neutral.getType());
+  return linalg::FillOp::create(rewriter, loc, value, empty).getResult(0);
+}
+
+/// Makes `op`, which reduces all of several loops, one that reduces the last of
+/// them, and another that reduces what the first makes.
+static void splitOuterLoops(IRRewriter &rewriter, linalg::GenericOp op) {
+  Operation *combiner = findOnlyCombiner(op);
+  unsigned loops = op.getNumLoops();
+  if (!combiner || loops < 2 || op.getNumReductionLoops() != loops)
+    return;
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  SmallVector<OpFoldResult> sizes;
+  auto linalgOp = cast<linalg::LinalgOp>(op.getOperation());
+  for (const Range &range : linalgOp.createLoopRanges(rewriter, loc))
+    sizes.push_back(range.size);
+  sizes.pop_back();
+  Value parts = createNeutral(rewriter, loc, sizes, combiner);
+  MLIRContext *context = rewriter.getContext();
+  // The first op.
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() =
+      AffineMap::getMultiDimIdentityMap(loops, context).dropResult(loops - 1);
+  SmallVector<utils::IteratorType> types(loops, utils::IteratorType::parallel);
+  types.back() = utils::IteratorType::reduction;
+  auto inner = linalg::GenericOp::create(rewriter, loc, parts.getType(),
+                                         op.getInputs(), parts, maps, types);
+  rewriter.cloneRegionBefore(op.getRegion(), inner.getRegion(),
+                             inner.getRegion().begin());
+  // The second op.
+  types.assign(loops - 1, utils::IteratorType::reduction);
+  maps = {AffineMap::getMultiDimIdentityMap(loops - 1, context),
+          AffineMap::get(loops - 1, 0, context)};
+  Value init = op.getOutputs().front();
+  auto outer = linalg::GenericOp::create(
+      rewriter, loc, init.getType(), inner.getResult(0), init, maps, types,
+      [&](OpBuilder &body, Location bodyLoc, ValueRange arguments) {
+        IRMapping mapping;
+        bool isFirst =
+            combiner->getOperand(0) == op.getRegionOutputArgs().front();
+        mapping.map(combiner->getOperand(isFirst ? 0 : 1), arguments[1]);
+        mapping.map(combiner->getOperand(isFirst ? 1 : 0), arguments[0]);
+        linalg::YieldOp::create(body, bodyLoc,
+                                body.clone(*combiner, mapping)->getResult(0));
+      });
+  rewriter.replaceOp(op, outer.getResults());
+  if (std::optional<unsigned> first = findFirst(outer))
+    collapse(rewriter, outer, *first);
+}
+
+namespace {
+/// What a chip has for rows; none of a chip that is not known.
+struct Multiprocessors {
+  int64_t count = 0;
+  bool hasClusters = false;
+};
+} // namespace
+
+/// Bytes that a multiprocessor reads in a clock, 64 at most, and what the start
+/// of another kernel takes, in clocks: some 3 us.
+static constexpr int64_t kBytesPerClock = 64, kClocksOfLaunch = 5000;
+/// Elements of a part of a row: as many as a block has in registers, or more.
+static constexpr int64_t kLeastPart = 8192;
+/// Parts of rows are whole accesses of 16 bytes.
+static constexpr int64_t kAccess = 16;
+
+/// Of how many parts each row of `op`, whose columns are the loops from `first`
+/// on, is to be made, 1 for the whole: of rows that few multiprocessors read,
+/// those that make all of them read.
+static int64_t chooseParts(linalg::GenericOp op, unsigned first,
+                           const Multiprocessors &chip) {
+  int64_t columns = countElements(op, first), all = countElements(op, 0);
+  if (chip.count == 0 || ShapedType::isDynamic(all) || all == 0)
+    return 1;
+  int64_t rows = all / columns, bytes = 0;
+  for (Value input : op.getInputs())
+    if (auto type = dyn_cast<RankedTensorType>(input.getType()))
+      bytes += llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t blocks =
+      std::min(rows * countRowBlocks(columns, chip.hasClusters), chip.count);
+  int64_t clocks = all * bytes / kBytesPerClock;
+  if (clocks / blocks - clocks / chip.count < kClocksOfLaunch)
+    return 1;
+  int64_t most = std::min<int64_t>(columns / kLeastPart,
+                                   llvm::divideCeil(8 * chip.count, rows));
+  for (int64_t parts = most; parts > 1; --parts)
+    if (columns % (parts * kAccess) == 0)
+      return parts;
+  return 1;
+}
+
+/// Elementwise ops that others have taken copies of.
+using Producers = llvm::SmallPtrSet<Operation *, 4>;
+
+/// Makes one op of what makes `input` and of the op that reads it; null if
+/// there is none.
+static linalg::GenericOp fuse(IRRewriter &rewriter, OpOperand *input) {
+  auto op = cast<linalg::GenericOp>(input->getOwner());
+  Operation *producer = input->get().getDefiningOp();
+  rewriter.setInsertionPoint(op);
+  FailureOr<linalg::ElementwiseOpFusionResult> fused =
+      linalg::fuseElementwiseOps(rewriter, input);
+  if (failed(fused))
+    return {};
+  rewriter.replaceOp(op,
+                     llvm::map_to_vector(op.getResults(), [&](Value result) {
+                       return fused->replacements.lookup(result);
+                     }));
+  rewriter.eraseOp(producer);
+  return cast<linalg::GenericOp>(fused->fusedOp);
+}
+
+/// Makes `op` compute by itself what elementwise ops make for it: a part of a
+/// row is not in one kernel with them. Returns the new op.
+static linalg::GenericOp takeProducers(IRRewriter &rewriter,
+                                       linalg::GenericOp op,
+                                       Producers &producers) {
+  for (unsigned i = 0; i < op.getNumDpsInputs(); ++i) {
+    OpOperand *input = op.getDpsInputOperand(i);
+    auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+    if (!producer || !linalg::areElementwiseOpsFusable(input))
+      continue;
+    // Of one that others read, too, fusion would keep what it makes.
+    rewriter.setInsertionPoint(op);
+    auto number = cast<OpResult>(input->get()).getResultNumber();
+    Operation *copy = rewriter.clone(*producer);
+    rewriter.modifyOpInPlace(op, [&] { input->set(copy->getResult(number)); });
+    producers.insert(producer);
+    linalg::GenericOp fused = fuse(rewriter, input);
+    if (!fused)
+      continue;
+    op = fused;
+    i = -1;
+  }
+  return op;
+}
+
+/// Fuses `producers` with elementwise ops that alone read them now.
+static void fuseRest(IRRewriter &rewriter, func::FuncOp function,
+                     const Producers &producers) {
+  SmallVector<Operation *> ops;
+  // Those behind others first, which are theirs then.
+  function->walk<WalkOrder::PostOrder, mlir::ReverseIterator>(
+      [&](Operation *op) {
+        if (producers.contains(op))
+          ops.push_back(op);
+      });
+  for (Operation *op : ops) {
+    if (op->use_empty()) {
+      rewriter.eraseOp(op);
+      continue;
+    }
+    OpOperand &use = *op->use_begin();
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (op->hasOneUse() && reader && reader.getNumReductionLoops() == 0 &&
+        linalg::areElementwiseOpsFusable(&use))
+      fuse(rewriter, &use);
+  }
+}
+
+/// Makes `op` one that reduces parts of its rows, and another that reduces what
+/// the first makes.
+static void splitRows(IRRewriter &rewriter, linalg::GenericOp op,
+                      int64_t parts) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  unsigned last = op.getNumLoops() - 1;
+  int64_t columns = op.getStaticLoopRanges()[last];
+  bool isSplit = succeeded(linalg::splitReduction(
+      rewriter, cast<linalg::LinalgOp>(op.getOperation()),
+      [&](linalg::LinalgOp) {
+        return linalg::SplitReductionOptions{parts, last,
+                                             /*innerParallel=*/false};
+      }));
+  if (isSplit)
+    emitRemark(loc) << "linalg.generic reduces rows of " << columns
+                    << " elements in parts of " << columns / parts;
+}
+
+/// Whether `op` reduces its last loop alone, as parts of which it could.
+static bool canSplit(linalg::GenericOp op) {
+  unsigned last = op.getNumLoops() - 1;
+  AffineMap ofRows =
+      AffineMap::getMultiDimIdentityMap(last + 1, op.getContext())
+          .dropResult(last);
+  return op.getNumReductionLoops() == 1 && findOnlyCombiner(op) &&
+         !op.hasIndexSemantics() &&
+         op.getMatchingIndexingMap(op.getDpsInitOperand(0)) == ofRows &&
+         llvm::all_of(op.getInputs(), isContiguous);
+}
+
+/// Makes what `op` reduces rows, and of long ones parts.
+static void formRows(IRRewriter &rewriter, linalg::GenericOp op,
+                     const Multiprocessors &chip, Producers &producers) {
+  std::optional<unsigned> first = findFirst(op);
+  bool endsRows =
+      linalg::isReductionIterator(op.getIteratorTypesArray().back());
+  int64_t parts = 1;
+  if (endsRows && findOnlyCombiner(op))
+    parts = chooseParts(op, first.value_or(op.getNumLoops() - 1), chip);
+  if (parts == 1) {
+    splitOuterLoops(rewriter,
+                    first ? collapseWithOthers(rewriter, op, *first) : op);
+    return;
+  }
+  op = takeProducers(rewriter, op, producers);
+  if ((first = findFirst(op)))
+    op = collapse(rewriter, op, *first);
+  if (canSplit(op))
+    splitRows(rewriter, op, parts);
+  else
+    splitOuterLoops(rewriter, op);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static SmallVector<linalg::GenericOp> collectReductions(func::FuncOp function) {
+  SmallVector<linalg::GenericOp> ops;
+  function->walk([&](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() != 0 && op.hasPureTensorSemantics())
+      ops.push_back(op);
+  });
+  return ops;
+}
+
+namespace {
+struct NMFormRows : mlir::nm::impl::NMFormRowsBase<NMFormRows> {
+  void runOnOperation() override {
+    if (getOperation()->hasAttr(mlir::nm::kHostFunction))
+      return;
+    Multiprocessors chip;
+    if (ChipAttr attr = mlir::nm::findChipAttr(getOperation()))
+      chip = {attr.getChip().multiprocessors, attr.getChip().hasClusters()};
+    IRRewriter rewriter(&getContext());
+    Producers producers;
+    for (linalg::GenericOp op : collectReductions(getOperation()))
+      formRows(rewriter, op, chip, producers);
+    fuseRest(rewriter, getOperation(), producers);
+  }
+};
+} // namespace

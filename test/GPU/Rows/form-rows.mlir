@@ -1,0 +1,189 @@
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90a},func.func(nm-form-rows),canonicalize,cse)" --split-input-file 2>%t.log | FileCheck %s
+// RUN: FileCheck %s --check-prefix=SAYS < %t.log
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_80},func.func(nm-form-rows),canonicalize,cse)" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=SM80
+// RUN: nm-opt %s --nm-form-rows --split-input-file 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN-NOT: remark
+
+// Three dimensions that are reduced together are one.
+// CHECK-LABEL: func.func @whole
+// CHECK: %[[ROW:.*]] = tensor.collapse_shape %{{.*}} {{\[}}[0, 1, 2]] : tensor<8x19x68xf32> into tensor<10336xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[ROW]]
+// CHECK-NOT: linalg.generic
+func.func @whole(%x: tensor<8x19x68xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %start = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> ()>], iterator_types = ["reduction", "reduction", "reduction"]}
+      ins(%x : tensor<8x19x68xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// A window of a pool, which nothing is fused with, keeps its dimensions, a
+// longer one does not.
+// CHECK-LABEL: func.func @windows
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]}
+// CHECK-LABEL: func.func @long_windows
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]}
+func.func @windows(%x: tensor<64x32x32xf32>, %start: tensor<64xf32>) -> tensor<64xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<64x32x32xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.maximumf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+func.func @long_windows(%x: tensor<64x32x33xf32>, %start: tensor<64xf32>) -> tensor<64xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<64x32x33xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.maximumf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+
+// -----
+
+// The op that reads the same and what was reduced has such rows, too, and so
+// has the one that makes what both read.
+// CHECK-LABEL: func.func @norm
+// CHECK: %[[MADE:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} {{.*}} outs(%{{.*}} : tensor<5x96xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[MADE]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(%[[MADE]]
+// CHECK: tensor.expand_shape {{.*}} into tensor<5x8x12xf32>
+func.func @norm(%x: tensor<5x8x12xf32>, %y: tensor<5x8x12xf32>, %start: tensor<5xf32>) -> tensor<5x8x12xf32> {
+  %e = tensor.empty() : tensor<5x8x12xf32>
+  %made = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %y : tensor<5x8x12xf32>, tensor<5x8x12xf32>) outs(%e : tensor<5x8x12xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<5x8x12xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%made : tensor<5x8x12xf32>) outs(%start : tensor<5xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.mulf %in, %in : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%made, %s : tensor<5x8x12xf32>, tensor<5xf32>) outs(%e : tensor<5x8x12xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %0 = math.rsqrt %sum : f32
+    %1 = arith.mulf %in, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<5x8x12xf32>
+  return %r : tensor<5x8x12xf32>
+}
+
+// -----
+
+// No kernel can have both the mean of an image and the product by what a
+// product makes of that.
+// CHECK-LABEL: func.func @gate
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]}
+func.func @gate(%x: tensor<5x8x12xf32>, %w: tensor<5x5xf32>, %start: tensor<5xf32>) -> tensor<5x8x12xf32> {
+  %e = tensor.empty() : tensor<5x8x12xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<5x8x12xf32>) outs(%start : tensor<5xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<5xf32>
+  %g = linalg.vecmat ins(%s, %w : tensor<5xf32>, tensor<5x5xf32>) outs(%start : tensor<5xf32>) -> tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %g : tensor<5x8x12xf32>, tensor<5xf32>) outs(%e : tensor<5x8x12xf32>) {
+  ^bb0(%in: f32, %gate: f32, %out: f32):
+    %0 = arith.mulf %in, %gate : f32
+    linalg.yield %0 : f32
+  } -> tensor<5x8x12xf32>
+  return %r : tensor<5x8x12xf32>
+}
+
+// -----
+
+// What has no row for all: rows of the last dimension first, then those of
+// the rest.
+// CHECK-LABEL: func.func @scaled
+// CHECK: %[[PARTS:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} {{.*}} outs(%{{.*}} : tensor<8x19xf32>)
+// CHECK: %[[ROW:.*]] = tensor.collapse_shape %[[PARTS]] {{\[}}[0, 1]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[ROW]]
+// CHECK-NEXT: ^bb0(%[[IN:.*]]: f32, %[[SUM:.*]]: f32):
+// CHECK-NEXT: arith.maximumf %[[SUM]], %[[IN]]
+func.func @scaled(%x: tensor<8x19x64xf32>, %y: tensor<8x64xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> ()>], iterator_types = ["reduction", "reduction", "reduction"]}
+      ins(%x, %y : tensor<8x19x64xf32>, tensor<8x64xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %most: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.maximumf %most, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// A row that one block would read is cut into parts, each of which computes
+// what it reduces. With clusters, eight blocks read one of 262144.
+// CHECK-LABEL: func.func @long
+// CHECK-NOT: tensor<8388608xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<1024x8192xf16>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.extf
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]}
+// SAYS: remark: linalg.generic reduces rows of 8388608 elements in parts of 8192
+// SAYS-NOT: remark
+// CHECK-LABEL: func.func @of_cluster
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]}
+// CHECK-NOT: linalg.generic
+// SM80-LABEL: func.func @of_cluster
+// SM80: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<32x8192xf32>)
+func.func @long(%x: tensor<8388608xf16>, %start: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<8388608xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<8388608xf16>) outs(%e : tensor<8388608xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %0 = arith.extf %in : f16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<8388608xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%wide : tensor<8388608xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %s : tensor<f32>
+}
+func.func @of_cluster(%x: tensor<262144xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<262144xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// Rows of a slice are not side by side: a reshape would copy them.
+// CHECK-LABEL: func.func @slice
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]}
+func.func @slice(%x: tensor<4x64x128xf32>, %start: tensor<4xf32>) -> tensor<4xf32> {
+  %part = tensor.extract_slice %x[0, 0, 0] [4, 64, 100] [1, 1, 1] : tensor<4x64x128xf32> to tensor<4x64x100xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%part : tensor<4x64x100xf32>) outs(%start : tensor<4xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}
