@@ -36,6 +36,12 @@ static LogicalResult decompose(RewriterBase &rewriter,
   return success();
 }
 
+/// Whether `op` is one that fusion, and what makes kernels of reductions, know
+/// as linalg.generic only.
+static bool isPrimitive(Operation *op) {
+  return isa<linalg::ReduceOp, linalg::MapOp, linalg::BroadcastOp>(op);
+}
+
 /// A pack to a pad, a reshape and a transposition, and an unpack to the
 /// reverse.
 template <typename OpTy, typename LowerFn>
@@ -65,6 +71,11 @@ private:
     for (auto op : collectOps<linalg::AggregatedOpInterface>(getOperation()))
       if (failed(decompose(rewriter, op)))
         return failure();
+    for (auto op : collectOps<linalg::LinalgOp>(getOperation())) {
+      rewriter.setInsertionPoint(op);
+      if (isPrimitive(op) && failed(linalg::generalizeNamedOp(rewriter, op)))
+        return op->emitOpError() << "could not be made a linalg.generic";
+    }
     for (auto op : collectOps<linalg::PackOp>(getOperation()))
       if (failed(lowerRelayout(rewriter, op, [](RewriterBase &b, auto pack) {
             return linalg::lowerPack(b, pack);

@@ -32,3 +32,19 @@ func.func @unpack(%a: tensor<4x5x8x7xf32>, %e: tensor<30x33xf32>) -> tensor<30x3
       into %e : tensor<4x5x8x7xf32> -> tensor<30x33xf32>
   return %r : tensor<30x33xf32>
 }
+
+// CHECK-LABEL: func.func @primitives
+// CHECK-NOT: linalg.{{reduce|map|broadcast}}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]}
+// CHECK: arith.addf
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]}
+// CHECK: math.exp
+// CHECK: linalg.transpose
+func.func @primitives(%x: tensor<2x4xf32>, %s: tensor<2xf32>, %y: tensor<2x4xf32>, %t: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %sum = linalg.reduce {arith.addf} ins(%x : tensor<2x4xf32>) outs(%s : tensor<2xf32>) dimensions = [1]
+  %all = linalg.broadcast ins(%sum : tensor<2xf32>) outs(%y : tensor<2x4xf32>) dimensions = [1]
+  %exp = linalg.map {math.exp} ins(%all : tensor<2x4xf32>) outs(%y : tensor<2x4xf32>)
+  %r = linalg.transpose ins(%exp : tensor<2x4xf32>) outs(%t : tensor<4x2xf32>) permutation = [1, 0]
+  return %r : tensor<4x2xf32>
+}
