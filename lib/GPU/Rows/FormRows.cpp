@@ -304,8 +304,14 @@ static int64_t chooseParts(linalg::GenericOp op, unsigned first,
   return 1;
 }
 
-/// Elementwise ops that others have taken copies of.
-using Producers = llvm::SmallPtrSet<Operation *, 4>;
+namespace {
+/// Elementwise ops that others have taken copies of, as long as they are there.
+struct Producers : RewriterBase::Listener {
+  void notifyOperationErased(Operation *op) override { ops.erase(op); }
+
+  llvm::SmallPtrSet<Operation *, 4> ops;
+};
+} // namespace
 
 /// Makes one op of what makes `input` and of the op that reads it; null if
 /// there is none.
@@ -340,7 +346,7 @@ static linalg::GenericOp takeProducers(IRRewriter &rewriter,
     auto number = cast<OpResult>(input->get()).getResultNumber();
     Operation *copy = rewriter.clone(*producer);
     rewriter.modifyOpInPlace(op, [&] { input->set(copy->getResult(number)); });
-    producers.insert(producer);
+    producers.ops.insert(producer);
     linalg::GenericOp fused = fuse(rewriter, input);
     if (!fused)
       continue;
@@ -357,7 +363,7 @@ static void fuseRest(IRRewriter &rewriter, func::FuncOp function,
   // Those behind others first, which are theirs then.
   function->walk<WalkOrder::PostOrder, mlir::ReverseIterator>(
       [&](Operation *op) {
-        if (producers.contains(op))
+        if (producers.ops.contains(op))
           ops.push_back(op);
       });
   for (Operation *op : ops) {
@@ -448,8 +454,8 @@ struct NMFormRows : mlir::nm::impl::NMFormRowsBase<NMFormRows> {
     Multiprocessors chip;
     if (ChipAttr attr = mlir::nm::findChipAttr(getOperation()))
       chip = {attr.getChip().multiprocessors, attr.getChip().hasClusters()};
-    IRRewriter rewriter(&getContext());
     Producers producers;
+    IRRewriter rewriter(&getContext(), &producers);
     for (linalg::GenericOp op : collectReductions(getOperation()))
       formRows(rewriter, op, chip, producers);
     fuseRest(rewriter, getOperation(), producers);
