@@ -37,9 +37,10 @@ static LogicalResult decompose(RewriterBase &rewriter,
 }
 
 /// Whether `op` is one that fusion, and what makes kernels of reductions, know
-/// as linalg.generic only.
+/// as linalg.generic only. A broadcast is one, but nm-fuse-epilogue looks for
+/// it.
 static bool isPrimitive(Operation *op) {
-  return isa<linalg::ReduceOp, linalg::MapOp, linalg::BroadcastOp>(op);
+  return isa<linalg::ReduceOp, linalg::MapOp>(op);
 }
 
 /// A pack to a pad, a reshape and a transposition, and an unpack to the

@@ -56,7 +56,7 @@ FUNCTIONS = {
     "sum of last two": lambda x: x.sum((-2, -1)), "sum of first two": lambda x: x.sum((0, 1)),
     "sum around": lambda x: x.sum((0, -1)), "var of last two": lambda x: x.var((-2, -1)),
     "layer norm of two": lambda x: F.layer_norm(x, x.shape[-2:]),
-    "product with less": lambda x: (x * x[..., 0, :1].unsqueeze(-2)).abs().sum(),
+    "product with less": lambda x: (x * x[..., 0, :1].unsqueeze(-2)).abs().mean(),
     "max along 1": lambda x: torch.max(x, 1), "min along 0": lambda x: torch.min(x, 0),
     "argmax along -2": lambda x: x.argmax(-2), "argmin along 0": lambda x: x.argmin(0),
     "argmax of all": lambda x: x.argmax(),

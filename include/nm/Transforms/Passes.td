@@ -55,9 +55,9 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
     After: a maximum, an exponential of the difference, a sum and a quotient, as
     `linalg.generic` ops.
 
-    `linalg.reduce`, `linalg.map` and `linalg.broadcast` become the `linalg.generic`
-    that they stand for, which can be fused. `linalg.pack` becomes a pad, a reshape, a
-    transposition, `unpack` the reverse.
+    `linalg.reduce` and `linalg.map` become the `linalg.generic` that they stand for,
+    which can be fused; `linalg.broadcast` stays, for `nm-fuse-epilogue`. `linalg.pack`
+    becomes a pad, a reshape, a transposition, `unpack` the reverse.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
