@@ -127,7 +127,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createNMPackWeights());
   // Of few ops, for each becomes a kernel.
   buildElementwiseFusionOfScheduled(pm);
-  // Of fused ops, as long as reshapes are no views of memory.
+  // Behind fusion, whose patterns would move the reshapes of this pass, and
+  // before bufferization, which makes views of these.
   pm.addNestedPass<func::FuncOp>(createNMFormRows());
   // On tensors, where a fill of the output can still be moved into its tiles.
   pm.addNestedPass<func::FuncOp>(createNMTileToGpuBlocks());

@@ -33,8 +33,8 @@ using namespace mlir::nm;
 // Several loops as one
 //===----------------------------------------------------------------------===//
 
-/// Elements of a window up to which lanes of one warp share it, as
-/// convert-windows-to-gpu has it, unless there are ops to fuse with it.
+/// Elements of a window up to which convert-windows-to-gpu has its kernel,
+/// where no op can be fused: 32 lanes of a warp have 32 elements each.
 static constexpr int64_t kWindow = 1024;
 
 /// Whether one loop may stand for those of `op` from `first` on: each operand
@@ -177,8 +177,9 @@ static linalg::GenericOp findProducer(linalg::GenericOp op,
   return {};
 }
 
-/// Makes a row of what `op` reduces from loop `first` on, and of the same of
-/// ops that read it, or make it for these; the new op, or `op`.
+/// Makes the loops of `op` from `first` on one, and those of its readers and of
+/// their common producer, so that one kernel can have all of these ops. Returns
+/// the new op, or `op`.
 static linalg::GenericOp
 collapseWithOthers(IRRewriter &rewriter, linalg::GenericOp op, unsigned first) {
   SmallVector<linalg::GenericOp> readers = listReaders(op, first);
@@ -197,8 +198,8 @@ collapseWithOthers(IRRewriter &rewriter, linalg::GenericOp op, unsigned first) {
 // One reduction as two
 //===----------------------------------------------------------------------===//
 
-/// What combines what `op` has with the one result that it makes; null if there
-/// is no such op, or the other operand of a sum is not known.
+/// The op in the body of `op` that combines the running result with the next
+/// element; null if `op` has several results, or a body without such an op.
 static Operation *findOnlyCombiner(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1 || !op.hasPureTensorSemantics())
     return nullptr;
@@ -264,7 +265,7 @@ static void splitOuterLoops(IRRewriter &rewriter, linalg::GenericOp op) {
 }
 
 namespace {
-/// What a chip has for rows; none of a chip that is not known.
+/// The multiprocessors of a chip: 0 where the module names no chip.
 struct Multiprocessors {
   int64_t count = 0;
   bool hasClusters = false;
@@ -274,14 +275,15 @@ struct Multiprocessors {
 /// Bytes that a multiprocessor reads in a clock, 64 at most, and what the start
 /// of another kernel takes, in clocks: some 3 us.
 static constexpr int64_t kBytesPerClock = 64, kClocksOfLaunch = 5000;
-/// Elements of a part of a row: as many as a block has in registers, or more.
+/// The fewest elements of a part of a row: 256 threads have 32 elements each.
 static constexpr int64_t kLeastPart = 8192;
 /// Parts of rows are whole accesses of 16 bytes.
 static constexpr int64_t kAccess = 16;
 
-/// Of how many parts each row of `op`, whose columns are the loops from `first`
-/// on, is to be made, 1 for the whole: of rows that few multiprocessors read,
-/// those that make all of them read.
+/// The number of parts that each row of `op` is cut into, 1 for a row that
+/// stays whole. The loops of `op` from `first` on are the columns of a row.
+/// Rows that few multiprocessors would read are cut, so that all
+/// multiprocessors read.
 static int64_t chooseParts(linalg::GenericOp op, unsigned first,
                            const Multiprocessors &chip) {
   int64_t columns = countElements(op, first), all = countElements(op, 0);
@@ -305,7 +307,8 @@ static int64_t chooseParts(linalg::GenericOp op, unsigned first,
 }
 
 namespace {
-/// Elementwise ops that others have taken copies of, as long as they are there.
+/// Elementwise ops of which reductions have taken copies. The listener drops an
+/// op from the set when the op is erased.
 struct Producers : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override { ops.erase(op); }
 
@@ -313,8 +316,8 @@ struct Producers : RewriterBase::Listener {
 };
 } // namespace
 
-/// Makes one op of what makes `input` and of the op that reads it; null if
-/// there is none.
+/// Fuses the producer of `input` into the op that has `input` as an operand;
+/// the fused op, or null where upstream cannot fuse them.
 static linalg::GenericOp fuse(IRRewriter &rewriter, OpOperand *input) {
   auto op = cast<linalg::GenericOp>(input->getOwner());
   Operation *producer = input->get().getDefiningOp();
@@ -331,8 +334,8 @@ static linalg::GenericOp fuse(IRRewriter &rewriter, OpOperand *input) {
   return cast<linalg::GenericOp>(fused->fusedOp);
 }
 
-/// Makes `op` compute by itself what elementwise ops make for it: a part of a
-/// row is not in one kernel with them. Returns the new op.
+/// Fuses copies of the elementwise producers of `op` into it, for a kernel of
+/// parts of rows has no producers in it. Returns the fused op.
 static linalg::GenericOp takeProducers(IRRewriter &rewriter,
                                        linalg::GenericOp op,
                                        Producers &producers) {
@@ -341,7 +344,8 @@ static linalg::GenericOp takeProducers(IRRewriter &rewriter,
     auto producer = input->get().getDefiningOp<linalg::GenericOp>();
     if (!producer || !linalg::areElementwiseOpsFusable(input))
       continue;
-    // Of one that others read, too, fusion would keep what it makes.
+    // A copy is fused: where other ops read the producer, too, the fused op
+    // would have the producer's result as a second one.
     rewriter.setInsertionPoint(op);
     auto number = cast<OpResult>(input->get()).getResultNumber();
     Operation *copy = rewriter.clone(*producer);
@@ -356,11 +360,13 @@ static linalg::GenericOp takeProducers(IRRewriter &rewriter,
   return op;
 }
 
-/// Fuses `producers` with elementwise ops that alone read them now.
+/// Fuses each of `producers` with its reader, where one elementwise op is left
+/// that reads it.
 static void fuseRest(IRRewriter &rewriter, func::FuncOp function,
                      const Producers &producers) {
   SmallVector<Operation *> ops;
-  // Those behind others first, which are theirs then.
+  // Later ops come first: an op is fused with its reader before its own
+  // producer is fused with it.
   function->walk<WalkOrder::PostOrder, mlir::ReverseIterator>(
       [&](Operation *op) {
         if (producers.ops.contains(op))
