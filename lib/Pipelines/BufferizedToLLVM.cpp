@@ -34,6 +34,7 @@ static void buildLoops(OpPassManager &pm) {
 /// Arithmetic that the processor or libm has.
 static void buildArithmetic(OpPassManager &pm) {
   // On scalars and vectors alike, so after linalg ops have become scalar.
+  pm.addPass(createNMExpandIntegerMath());
   pm.addPass(createNMApproximateMath());
   // What was not approximated is not in libm for f16 and bf16 either.
   pm.addPass(math::createMathExtendToSupportedTypes());

@@ -112,6 +112,25 @@ struct DivideByOne : OpRewritePattern<arith::DivFOp> {
   }
 };
 
+/// math.trunc of f16 and bf16 in f32, which upstream's patterns do for other
+/// functions.
+struct TruncateInF32 : OpRewritePattern<math::TruncOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TruncOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF16() && !op.getType().isBF16())
+      return rewriter.notifyMatchFailure(op,
+                                         "is not on scalars of f16 or bf16");
+    Type f32 = rewriter.getF32Type();
+    Value wide =
+        arith::ExtFOp::create(rewriter, op.getLoc(), f32, op.getOperand());
+    wide = math::TruncOp::create(rewriter, op.getLoc(), wide);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+    return success();
+  }
+};
+
 /// An instruction of PTX, which convert-gpu-to-nvvm would make a call of CUDA's
 /// libdevice.
 struct UseFmaIntrinsic : OpRewritePattern<math::FmaOp> {
@@ -210,7 +229,7 @@ struct NMApproximateMath
     if (!hasExp2)
       return;
     RewritePatternSet instructions(&getContext());
-    instructions.add<UseFmaIntrinsic>(&getContext());
+    instructions.add<TruncateInF32, UseFmaIntrinsic>(&getContext());
     instructions.add<UseIntrinsic<math::AbsFOp>>(&getContext(), "llvm.fabs");
     instructions.add<UseIntrinsic<math::FloorOp>>(&getContext(), "llvm.floor");
     instructions.add<UseIntrinsic<math::CeilOp>>(&getContext(), "llvm.ceil");
