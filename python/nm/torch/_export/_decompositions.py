@@ -131,10 +131,18 @@ def _scale_channels(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
 def _group_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, batch: int,
                 channels: int, pixels: int, groups: int, epsilon: float
                 ) -> tuple[Tensor, Tensor, Tensor]:
-    grouped = x.reshape(batch, groups, channels // groups * pixels)
-    y, mean, scale = _normalize(grouped, [2], epsilon)
-    y = _scale_channels(y.reshape(x.shape), weight, bias)
-    return y.to(x.dtype), mean.squeeze(2), scale.squeeze(2)
+    """A group is a row for its mean and variance. What is made of its elements is one op
+    on [batch, groups, channels of a group, pixels], of which rows and channels are parts
+    that are read again, and no normalized rows are stored in f32."""
+    in_group = channels // groups
+    _, mean, scale = _normalize(x.reshape(batch, groups, in_group * pixels), [2], epsilon)
+    y = x.reshape(batch, groups, in_group, pixels).to(mean.dtype)
+    y = (y - mean.unsqueeze(3)) * scale.unsqueeze(3)
+    if weight is not None:
+        y = y * weight.to(y.dtype).reshape(1, groups, in_group, 1)
+    if bias is not None:
+        y = y + bias.to(y.dtype).reshape(1, groups, in_group, 1)
+    return y.reshape(x.shape).to(x.dtype), mean.squeeze(2), scale.squeeze(2)
 
 
 def _batch_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, _training: bool,
