@@ -81,7 +81,29 @@ static bool isFusedBeforeEpilogues(OpOperand *operand) {
          !isMadeOfProduct(operand->get());
 }
 
+static bool isUnused(linalg::GenericOp op) {
+  return op->getNumResults() != 0 && op->use_empty();
+}
+
 namespace {
+/// Erases what has been fused with its reader, or reshaped for it, but would
+/// stay for the indices that it checks: the new op checks the same indices.
+/// `unused` are the ops that nothing has read before.
+struct EraseFusedChecks : OpRewritePattern<linalg::GenericOp> {
+  EraseFusedChecks(MLIRContext *context, const DenseSet<Operation *> &unused)
+      : OpRewritePattern(context, /*benefit=*/2), unused(unused) {}
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isUnused(op) || unused.contains(op))
+      return rewriter.notifyMatchFailure(op, "has not been fused");
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  const DenseSet<Operation *> &unused;
+};
+
 /// Has the patterns of upstream's pass of that purpose, whose rule has no
 /// option.
 struct NMFuseElementwise
@@ -92,7 +114,13 @@ struct NMFuseElementwise
     linalg::ControlFusionFn isFused =
         beforeEpilogues ? isFusedBeforeEpilogues : ::isFused;
     MLIRContext *context = &getContext();
+    DenseSet<Operation *> unused;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (isUnused(op))
+        unused.insert(op);
+    });
     RewritePatternSet patterns(context);
+    patterns.add<EraseFusedChecks>(context, unused);
     linalg::populateElementwiseOpsFusionPatterns(patterns, isFused);
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isFused);
     tensor::populateBubbleUpExpandShapePatterns(patterns);
