@@ -129,6 +129,42 @@ def test_long_rows_are_parts(name):
     assert says(compiled, " in parts of ")
 
 
+COLUMNS = {
+    "sum along 0": (lambda x: x.sum(0), (4096, 64), " in parts of "),
+    "mean along 1": (lambda x: x.mean(1), (2, 2048, 40), " in parts of "),
+    "amax of squares": (lambda x: (x * x).amax(0), (3072, 5, 24), " in parts of "),
+    "variance": (lambda x: x.var(0), (4096, 72), " in parts of "),
+    "softmax": (lambda x: x.softmax(1), (3, 200, 48), None),
+    "sum of rows and of images": (lambda x: x.sum((0, 2)), (16, 3, 1024), "one kernel"),
+    "batch norm": (lambda x: F.batch_norm(x, None, None, training=True), (8, 3, 32, 40),
+                   "one kernel")}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns(name):
+    """Columns that few blocks would read are cut into parts, and what they are of is
+    computed where they are read. Reductions before and behind the channels are two."""
+    function, shape, remark = COLUMNS[name]
+    torch.manual_seed(SEED)
+    x = torch.randn(shape).add(0.5).half()
+    compiled = compile_for(function, (x,), "sim:sm_90a")
+    check(compiled(x), function(x.double()), torch.float16)
+    assert remark is None or says(compiled, remark)
+    assert not says(compiled, "walks the reductions")
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+@pytest.mark.parametrize("shape", [(2, 6, 5, 7), (2, 6), (1, 12, 3, 16)])
+def test_group_norm(target, shape):
+    torch.manual_seed(SEED)
+    model = nn.GroupNorm(3, shape[1]).eval()
+    nn.init.normal_(model.weight)
+    nn.init.normal_(model.bias)
+    x = torch.randn(shape)
+    compiled = nm.torch.export(model, (x,)).compile(target=target, opt_level=1)
+    check(compiled(x), model.double()(x.double()), torch.float32)
+
+
 @pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
 def test_instance_norm_is_one_kernel(target):
     torch.manual_seed(SEED)

@@ -3,6 +3,7 @@
 //   sum of 8 x 197 x 768 elements:      one row of 1210176
 //   of 8 x 197 x 768 times 8 x 197:     8 rows of 197 of 768, then one of 1576
 //   of 8388608:                         1024 rows of 8192, then one of 1024
+//   of the columns of 65536 x 1024:     those of 64 x 1024 x 1024, then of 64
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,14 @@ namespace mlir::nm {
 
 using namespace mlir;
 using namespace mlir::nm;
+
+namespace {
+/// The multiprocessors of a chip: 0 where the module names no chip.
+struct Multiprocessors {
+  int64_t count = 0;
+  bool hasClusters = false;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Several loops as one
@@ -217,13 +226,35 @@ static Value createNeutral(IRRewriter &rewriter, Location loc,
   return linalg::FillOp::create(rewriter, loc, value, empty).getResult(0);
 }
 
-/// Makes `op`, which reduces all of several loops, one that reduces the last of
-/// them, and another that reduces what the first makes.
+/// The least size of a last loop that is reduced alone, by a warp.
+static constexpr int64_t kLeastRow = 32;
+/// The most windows for each multiprocessor whose elements rows share: a window
+/// has a warp, and 64 warps are on a multiprocessor.
+static constexpr int64_t kWindowsOfMultiprocessor = 32;
+
+/// Whether `op` reduces its last loop and others, and better one after the
+/// other: all loops are reduced, or few windows are.
+static bool canSplitOuterLoops(linalg::GenericOp op,
+                               const Multiprocessors &chip) {
+  unsigned loops = op.getNumLoops(), reductions = op.getNumReductionLoops();
+  if (reductions < 2 || !findOnlyCombiner(op) ||
+      !linalg::isReductionIterator(op.getIteratorTypesArray().back()))
+    return false;
+  if (reductions == loops)
+    return true;
+  auto ofResult = dyn_cast<RankedTensorType>(op.getResultTypes().front());
+  int64_t all = countElements(op, 0);
+  return ofResult.hasStaticShape() && !ShapedType::isDynamic(all) &&
+         op.getStaticLoopRanges().back() >= kLeastRow &&
+         all > kWindow * ofResult.getNumElements() &&
+         ofResult.getNumElements() < kWindowsOfMultiprocessor * chip.count;
+}
+
+/// Makes `op`, which reduces its last loop and others, one that reduces the
+/// last loop, and another that reduces what the first makes.
 static void splitOuterLoops(IRRewriter &rewriter, linalg::GenericOp op) {
   Operation *combiner = findOnlyCombiner(op);
   unsigned loops = op.getNumLoops();
-  if (!combiner || loops < 2 || op.getNumReductionLoops() != loops)
-    return;
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   SmallVector<OpFoldResult> sizes;
@@ -244,9 +275,11 @@ static void splitOuterLoops(IRRewriter &rewriter, linalg::GenericOp op) {
   rewriter.cloneRegionBefore(op.getRegion(), inner.getRegion(),
                              inner.getRegion().begin());
   // The second op.
-  types.assign(loops - 1, utils::IteratorType::reduction);
+  types = op.getIteratorTypesArray();
+  types.pop_back();
+  AffineMap ofResult = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   maps = {AffineMap::getMultiDimIdentityMap(loops - 1, context),
-          AffineMap::get(loops - 1, 0, context)};
+          AffineMap::get(loops - 1, 0, ofResult.getResults(), context)};
   Value init = op.getOutputs().front();
   auto outer = linalg::GenericOp::create(
       rewriter, loc, init.getType(), inner.getResult(0), init, maps, types,
@@ -263,14 +296,6 @@ static void splitOuterLoops(IRRewriter &rewriter, linalg::GenericOp op) {
   if (std::optional<unsigned> first = findFirst(outer))
     collapse(rewriter, outer, *first);
 }
-
-namespace {
-/// The multiprocessors of a chip: 0 where the module names no chip.
-struct Multiprocessors {
-  int64_t count = 0;
-  bool hasClusters = false;
-};
-} // namespace
 
 /// Bytes that a multiprocessor reads in a clock, 64 at most, and what the start
 /// of another kernel takes, in clocks: some 3 us.
@@ -334,15 +359,17 @@ static linalg::GenericOp fuse(IRRewriter &rewriter, OpOperand *input) {
   return cast<linalg::GenericOp>(fused->fusedOp);
 }
 
-/// Fuses copies of the elementwise producers of `op` into it, for a kernel of
-/// parts of rows has no producers in it. Returns the fused op.
-static linalg::GenericOp takeProducers(IRRewriter &rewriter,
-                                       linalg::GenericOp op,
-                                       Producers &producers) {
+/// Fuses copies of the elementwise producers of `op` that `isTaken` says into
+/// it, for a kernel of parts of rows, or of columns, has no producers in it.
+/// Returns the fused op.
+static linalg::GenericOp
+takeProducers(IRRewriter &rewriter, linalg::GenericOp op, Producers &producers,
+              llvm::function_ref<bool(linalg::GenericOp)> isTaken) {
   for (unsigned i = 0; i < op.getNumDpsInputs(); ++i) {
     OpOperand *input = op.getDpsInputOperand(i);
     auto producer = input->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer || !linalg::areElementwiseOpsFusable(input))
+    if (!producer || !linalg::areElementwiseOpsFusable(input) ||
+        !isTaken(producer))
       continue;
     // A copy is fused: where other ops read the producer, too, the fused op
     // would have the producer's result as a second one.
@@ -385,34 +412,33 @@ static void fuseRest(IRRewriter &rewriter, func::FuncOp function,
   }
 }
 
-/// Makes `op` one that reduces parts of its rows, and another that reduces what
-/// the first makes.
-static void splitRows(IRRewriter &rewriter, linalg::GenericOp op,
-                      int64_t parts) {
+/// Makes `op`, which reduces `loop` alone, one that reduces parts of it, and
+/// another that reduces what the first makes. `name` is that of what is cut.
+static void splitLoop(IRRewriter &rewriter, linalg::GenericOp op, unsigned loop,
+                      int64_t parts, StringRef name) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
-  unsigned last = op.getNumLoops() - 1;
-  int64_t columns = op.getStaticLoopRanges()[last];
+  int64_t size = op.getStaticLoopRanges()[loop];
   bool isSplit = succeeded(linalg::splitReduction(
       rewriter, cast<linalg::LinalgOp>(op.getOperation()),
       [&](linalg::LinalgOp) {
-        return linalg::SplitReductionOptions{parts, last,
+        return linalg::SplitReductionOptions{parts, loop,
                                              /*innerParallel=*/false};
       }));
   if (isSplit)
-    emitRemark(loc) << "linalg.generic reduces rows of " << columns
-                    << " elements in parts of " << columns / parts;
+    emitRemark(loc) << "linalg.generic reduces " << name << " of " << size
+                    << " elements in parts of " << size / parts;
 }
 
-/// Whether `op` reduces its last loop alone, as parts of which it could.
-static bool canSplit(linalg::GenericOp op) {
-  unsigned last = op.getNumLoops() - 1;
-  AffineMap ofRows =
-      AffineMap::getMultiDimIdentityMap(last + 1, op.getContext())
-          .dropResult(last);
-  return op.getNumReductionLoops() == 1 && findOnlyCombiner(op) &&
-         !op.hasIndexSemantics() &&
-         op.getMatchingIndexingMap(op.getDpsInitOperand(0)) == ofRows &&
+/// Whether `op` reduces `loop` alone, as parts of which it could.
+static bool canSplit(linalg::GenericOp op, unsigned loop) {
+  AffineMap ofResult =
+      AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext())
+          .dropResult(loop);
+  return op.getNumReductionLoops() == 1 &&
+         linalg::isReductionIterator(op.getIteratorTypesArray()[loop]) &&
+         findOnlyCombiner(op) && !op.hasIndexSemantics() &&
+         op.getMatchingIndexingMap(op.getDpsInitOperand(0)) == ofResult &&
          llvm::all_of(op.getInputs(), isContiguous);
 }
 
@@ -426,17 +452,100 @@ static void formRows(IRRewriter &rewriter, linalg::GenericOp op,
   if (endsRows && findOnlyCombiner(op))
     parts = chooseParts(op, first.value_or(op.getNumLoops() - 1), chip);
   if (parts == 1) {
-    splitOuterLoops(rewriter,
-                    first ? collapseWithOthers(rewriter, op, *first) : op);
+    if (first)
+      op = collapseWithOthers(rewriter, op, *first);
+    if (canSplitOuterLoops(op, chip))
+      splitOuterLoops(rewriter, op);
     return;
   }
-  op = takeProducers(rewriter, op, producers);
+  op = takeProducers(rewriter, op, producers,
+                     [](linalg::GenericOp) { return true; });
   if ((first = findFirst(op)))
     op = collapse(rewriter, op, *first);
-  if (canSplit(op))
-    splitRows(rewriter, op, parts);
-  else
+  unsigned last = op.getNumLoops() - 1;
+  if (canSplit(op, last))
+    splitLoop(rewriter, op, last, parts, "rows");
+  else if (canSplitOuterLoops(op, chip))
     splitOuterLoops(rewriter, op);
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+/// Bytes that a block reads in a clock by convert-windows-to-gpu, whose 256
+/// threads share columns by 16, and a multiprocessor at memory's rate: columns
+/// of 65536 x 1024 elements of f16, by 8 blocks, took 719 us on an H200, and
+/// those of 16 x 4096 x 1024, by 128, 53.
+static constexpr int64_t kBytesOfBlock = 13, kBytesOfMemory = 20;
+static constexpr int64_t kColumnsOfBlock = 256 / 16;
+/// The fewest elements of a part of a column: sixteen threads have eight each.
+static constexpr int64_t kLeastColumn = 128;
+/// The fewest parts, for which convert-windows-to-gpu has its kernel.
+static constexpr int64_t kLeastParts = 8;
+
+/// The loop that `op` reduces, before others along which elements of an input
+/// are contiguous.
+static std::optional<unsigned> findColumns(linalg::GenericOp op) {
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  auto loop = unsigned(llvm::find_if(types, linalg::isReductionIterator) -
+                       types.begin());
+  bool areRead = llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return op.getMatchingIndexingMap(input).isIdentity();
+  });
+  return areRead && loop + 1 < types.size() && canSplit(op, loop)
+             ? std::optional(loop)
+             : std::nullopt;
+}
+
+/// The number of parts that the columns of `op`, of `loop`, are cut into, 1 for
+/// columns that stay whole.
+static int64_t chooseColumnParts(linalg::GenericOp op, unsigned loop,
+                                 const Multiprocessors &chip) {
+  int64_t all = countElements(op, 0);
+  if (chip.count == 0 || ShapedType::isDynamic(all) || all == 0)
+    return 1;
+  int64_t size = op.getStaticLoopRanges()[loop], bytes = 0;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (op.getMatchingIndexingMap(input).isIdentity())
+      bytes += llvm::divideCeil(
+          getElementTypeOrSelf(input->get().getType()).getIntOrFloatBitWidth(),
+          8);
+  // Each thread has an access of 16 bytes of each element of its part.
+  int64_t blocks = llvm::divideCeil(all / size * bytes, 16 * kColumnsOfBlock);
+  int64_t clocks = all * bytes / (kBytesOfBlock * blocks);
+  int64_t least = all * bytes / (kBytesOfMemory * chip.count);
+  if (clocks - least < kClocksOfLaunch)
+    return 1;
+  int64_t wanted =
+      std::max(kLeastParts, int64_t(llvm::divideCeil(4 * chip.count, blocks)));
+  for (int64_t parts = std::min(size / kLeastColumn, wanted);
+       parts >= kLeastParts; --parts)
+    if (size % parts == 0)
+      return parts;
+  return 1;
+}
+
+/// Whether convert-windows-to-gpu has a kernel of columns with what `producer`
+/// does, too.
+static bool canJoinColumns(linalg::GenericOp producer) {
+  return !producer.hasIndexSemantics() &&
+         llvm::all_of(producer.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
+}
+
+/// Has `op` compute what its columns are of, which no kernel would store then,
+/// and cuts columns that few blocks would read into parts.
+static void formColumns(IRRewriter &rewriter, linalg::GenericOp op,
+                        const Multiprocessors &chip, Producers &producers) {
+  op = takeProducers(rewriter, op, producers, canJoinColumns);
+  std::optional<unsigned> loop = findColumns(op);
+  if (!loop)
+    return;
+  int64_t parts = chooseColumnParts(op, *loop, chip);
+  if (parts > 1)
+    splitLoop(rewriter, op, *loop, parts, "columns");
 }
 
 //===----------------------------------------------------------------------===//
@@ -462,8 +571,12 @@ struct NMFormRows : mlir::nm::impl::NMFormRowsBase<NMFormRows> {
       chip = {attr.getChip().multiprocessors, attr.getChip().hasClusters()};
     Producers producers;
     IRRewriter rewriter(&getContext(), &producers);
-    for (linalg::GenericOp op : collectReductions(getOperation()))
-      formRows(rewriter, op, chip, producers);
+    for (linalg::GenericOp op : collectReductions(getOperation())) {
+      if (findColumns(op))
+        formColumns(rewriter, op, chip, producers);
+      else
+        formRows(rewriter, op, chip, producers);
+    }
     fuseRest(rewriter, getOperation(), producers);
   }
 };

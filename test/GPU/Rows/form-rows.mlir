@@ -140,7 +140,6 @@ func.func @scaled(%x: tensor<8x19x64xf32>, %y: tensor<8x64xf32>, %start: tensor<
 // CHECK-NEXT: arith.extf
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]}
 // SAYS: remark: linalg.generic reduces rows of 8388608 elements in parts of 8192
-// SAYS-NOT: remark
 // CHECK-LABEL: func.func @of_cluster
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]}
 // CHECK-NOT: linalg.generic
@@ -174,9 +173,12 @@ func.func @of_cluster(%x: tensor<262144xf32>, %start: tensor<f32>) -> tensor<f32
 
 // -----
 
-// Rows of a slice are not side by side: a reshape would copy them.
+// Rows of a slice are not side by side: a reshape would copy them. Each is
+// reduced, and then the results of 64.
 // CHECK-LABEL: func.func @slice
-// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]}
+// CHECK-NOT:   tensor.collapse_shape
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<4x64x100xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<4x64xf32>)
 func.func @slice(%x: tensor<4x64x128xf32>, %start: tensor<4xf32>) -> tensor<4xf32> {
   %part = tensor.extract_slice %x[0, 0, 0] [4, 64, 100] [1, 1, 1] : tensor<4x64x128xf32> to tensor<4x64x100xf32>
   %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]}
@@ -186,4 +188,70 @@ func.func @slice(%x: tensor<4x64x128xf32>, %start: tensor<4xf32>) -> tensor<4xf3
     linalg.yield %0 : f32
   } -> tensor<4xf32>
   return %s : tensor<4xf32>
+}
+
+// -----
+
+// Of columns of 65536, eight blocks would read 1024. What they are of is computed
+// there, and by the other reader.
+// CHECK-LABEL: func.func @columns
+// CHECK:       %[[PARTS:.*]] = tensor.expand_shape %arg0 {{\[\[}}0, 1], [2]] output_shape [64, 1024, 1024]
+// CHECK:       %[[SUMS:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[PARTS]] : tensor<64x1024x1024xf16>)
+// CHECK:         arith.mulf
+// CHECK:         arith.addf
+// CHECK:       linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[SUMS]] : tensor<64x1024xf32>)
+// SAYS: reduces columns of 65536 elements in parts of 1024
+// SAYS-NOT: remark
+// UNKNOWN-LABEL: func.func @columns
+// UNKNOWN: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%arg0 : tensor<65536x1024xf16>)
+// CHECK-LABEL: func.func @short_columns
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%arg0 : tensor<512x1024xf16>)
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+func.func @columns(%x: tensor<65536x1024xf16>, %start: tensor<1024xf32>) -> tensor<1024xf32> {
+  %e = tensor.empty() : tensor<65536x1024xf32>
+  %squares = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<65536x1024xf16>) outs(%e : tensor<65536x1024xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %0 = arith.extf %in : f16 to f32
+    %1 = arith.mulf %0, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<65536x1024xf32>
+  %s = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%squares : tensor<65536x1024xf32>) outs(%start : tensor<1024xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
+}
+
+func.func @short_columns(%x: tensor<512x1024xf16>, %start: tensor<1024xf32>) -> tensor<1024xf32> {
+  %s = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<512x1024xf16>) outs(%start : tensor<1024xf32>) {
+  ^bb0(%in: f16, %sum: f32):
+    %0 = arith.extf %in : f16 to f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
+}
+
+// -----
+
+// Three channels have three warps: each of 16 x 3 rows has a block.
+// CHECK-LABEL: func.func @channels
+// CHECK: %[[SUMS:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0 : tensor<16x3x1024xf16>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[SUMS]] : tensor<16x3xf32>)
+// UNKNOWN-LABEL: func.func @channels
+// UNKNOWN: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "reduction"]}
+func.func @channels(%x: tensor<16x3x1024xf16>, %start: tensor<3xf32>) -> tensor<3xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (j)>], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%x : tensor<16x3x1024xf16>) outs(%start : tensor<3xf32>) {
+  ^bb0(%in: f16, %sum: f32):
+    %0 = arith.extf %in : f16 to f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3xf32>
+  return %s : tensor<3xf32>
 }

@@ -19,7 +19,10 @@ def NMFormRows : Pass<"nm-form-rows", "::mlir::func::FuncOp"> {
       stay several dimensions, which `convert-windows-to-gpu` has a kernel for.
     - **The first of several dimensions that stay are reduced by an op of their
       own.** The sum of 8 x 197 x 768 elements, times 8 x 197 others, is that of 768
-      elements for each of 1576 rows, and the sum of those.
+      elements for each of 1576 rows, and the sum of those. So is a mean of 32 x 256 x
+      56 x 56 elements for each of 256 channels, of which `convert-windows-to-gpu`
+      would have 256 warps: that of 8192 rows, and that of 32. Windows have warps
+      where these are more than 32 for each multiprocessor.
     - **Rows that few multiprocessors would read are cut into parts**, whose
       results an op of its own reduces: a row of 8388608 elements is 1024 of 8192. A
       multiprocessor reads at most 64 bytes in a clock; a row has eight of them, or
@@ -28,8 +31,15 @@ def NMFormRows : Pass<"nm-form-rows", "::mlir::func::FuncOp"> {
       kernel takes, some 5000 clocks, rows are cut into equal parts of whole
       accesses, at least 8192 elements each; none where the module names no chip.
 
+    - **Columns that few blocks would read are cut into parts, too**: the sums of
+      the columns of 65536 x 1024 elements are those of 64 x 1024 x 1024, and of 64 x
+      1024. Blocks of `convert-windows-to-gpu` read 13 bytes in a clock each, and a
+      multiprocessor 20 where all read. There are eight parts at least, of 128
+      elements at least. Elementwise ops that make what columns are of are computed
+      where these are read, and for each reader.
+
     Elements are combined in another order than before, as `convert-rows-to-gpu`
-    does. Rows of slices of larger tensors stay as they are.
+    does. Rows of slices of larger tensors do not become one.
 
     Before:
     ```mlir
