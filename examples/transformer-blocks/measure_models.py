@@ -1,7 +1,7 @@
 """Measures models of transformers in their true widths as one shared object each, on one GPU.
 
 usage: measure_models.py [--csv FILE] [--model NAME] [--type f16] [--pattern 2:4] [--jobs N]
-                         [--compiled] [--target cuda:sm_80] [--dynamic]
+                         [--compiled] [--target cuda:sm_80] [--dynamic] [--others]
 
 Weights are random. A process for each model and type exports and compiles side by side
 with the others. When all have, one process after the other times its models, while no
@@ -10,12 +10,15 @@ model with dense weights, pruned as the shared object's are. The errors are thos
 last hidden state beside the same model in float64. An error over TOLERANCES ends the
 program with status 1, after the other models.
 
-With --target cuda:sm_80 a newer GPU runs the shared object, too: the driver compiles its
+With --compiled PyTorch's own modules, dense and with nm's layers, are timed by torch.compile,
+too. With --others the models are those of other_models.py. With --target cuda:sm_80 a newer GPU runs the shared object, too: the driver compiles its
 PTX. With --dynamic a model is exported for any batch, and called with two.
 """
 
 import argparse
 import concurrent.futures
+import contextlib
+import copy
 import fcntl
 import multiprocessing
 import sys
@@ -27,18 +30,18 @@ import nm.torch
 import torch
 import transformers
 from measure_blocks import (
-    compiled,
     held,
     pruned,
-    time_of,
     time_or_reason,
     write_csv,
 )
 from measure_compilation import TYPES, HiddenStates
+from other_models import OTHERS
 from transformers.pytorch_utils import Conv1D
 
 COLUMNS = ["model", "shape", "batch", "type", "pattern", "target", "layers", "dense",
-           "dense, compiled", ".so", "error of PyTorch", "error of .so", "compile, s"]
+           "dense, compiled", "layers, compiled", ".so", "error of PyTorch", "error of .so",
+           "compile, s"]
 TOLERANCES = {"f32": 1e-5, "f16": 5e-3, "bf16": 3e-2}
 
 
@@ -84,6 +87,9 @@ MODELS = {
 }
 
 
+ALL = {**MODELS, **OTHERS}
+
+
 def relative(got, wanted):
     return ((got.double() - wanted).norm() / wanted.norm()).item()
 
@@ -99,7 +105,7 @@ def all_pruned(model, pattern):
 
 def arguments(name, dtype, dynamic):
     """An example for export, and what the shared object is called with."""
-    _, draw, batch = MODELS[name]
+    _, draw, batch = ALL[name]
     drawn = [draw(size).cuda() for size in
              ([max(batch, 2), batch, batch + 1] if dynamic else [batch])]
     if drawn[0].is_floating_point():
@@ -113,27 +119,38 @@ def measure(name, dtype, pattern, options, locks):
     preparing = locks / "preparing"
     with tempfile.TemporaryDirectory() as folder:
         with held(preparing, fcntl.LOCK_SH):
-            dense, exported, inputs, replaced, seconds = prepared(
+            calls, inputs, replaced, seconds = prepared(
                 name, dtype, pattern, options, locks, Path(folder))
+        dense, exported = calls["dense"], calls[".so"]
         with held(preparing, fcntl.LOCK_EX):  # when no process prepares or times
-            found = [(time_of(lambda: dense(x)),
-                      time_or_reason(lambda: compiled(dense), x) if options.compiled else "-",
-                      time_or_reason(lambda: exported, x), dense(x), exported(x))
+            found = [({key: time_or_reason(lambda call=call: call, x)
+                       for key, call in calls.items()}, dense(x), exported(x))
                      for x in inputs]
-            dense.double()
-            wanted = [dense(x.double() if x.is_floating_point() else x) for x in inputs]
-    return [dict(zip(COLUMNS, [
-        name, " x ".join(map(str, x.shape)), "any" if options.dynamic else "known", dtype,
-        pattern, options.target, replaced, f"{theirs:.1f}", inductor, ours,
-        f"{relative(eager, want):.1e}", f"{relative(got, want):.1e}", f"{seconds:.1f}"]))
-        for x, want, (theirs, inductor, ours, eager, got) in zip(inputs, wanted, found)]
+            wanted = [in_float64(dense, x) for x in inputs]
+    return [{**dict.fromkeys(COLUMNS, "-"), "model": name,
+             "shape": " x ".join(map(str, x.shape)),
+             "batch": "any" if options.dynamic else "known", "type": dtype,
+             "pattern": pattern, "target": options.target, "layers": replaced, **times,
+             "error of PyTorch": f"{relative(eager, want):.1e}",
+             "error of .so": f"{relative(got, want):.1e}", "compile, s": f"{seconds:.1f}"}
+            for x, want, (times, eager, got) in zip(inputs, wanted, found)]
+
+
+def in_float64(model, x):
+    """What the model gives in float64, or in its own type where PyTorch has no float64 of
+    an operator, as of grouped products."""
+    wide = copy.deepcopy(model).double()
+    try:
+        return wide(x.double() if x.is_floating_point() else x)
+    except (RuntimeError, NotImplementedError):
+        return model(x).double()
 
 
 def prepared(name, dtype, pattern, options, locks, folder):
-    """The dense model, the shared object, what both are called with, how many layers are
-    sparse, and the seconds of export and compilation."""
+    """What is timed, by its column, the inputs, how many layers are sparse, and the seconds
+    of export and compilation."""
     torch.manual_seed(0)
-    model = HiddenStates(MODELS[name][0]()).cuda().to(TYPES[dtype]).eval()
+    model = HiddenStates(ALL[name][0]()).cuda().to(TYPES[dtype]).eval()
     example, inputs = arguments(name, dtype, options.dynamic)
     layers = all_pruned(model, pattern)
     with held(locks / "choosing", fcntl.LOCK_EX):  # layers are timed beside dense ones
@@ -143,7 +160,14 @@ def prepared(name, dtype, pattern, options, locks, folder):
     exported = nm.torch.export(layers, example, dynamic_batch=options.dynamic).compile(
         folder / "model.so", target=options.target)
     seconds = time.perf_counter() - begin
-    return all_pruned(model, pattern), exported, inputs, replaced, seconds
+    calls = {"dense": all_pruned(model, pattern)}
+    if options.compiled:
+        calls["dense, compiled"] = torch.compile(calls["dense"])
+        calls["layers, compiled"] = torch.compile(layers)
+        for call in list(calls.values())[1:]:  # side by side with other models
+            with contextlib.suppress(RuntimeError):
+                call(inputs[0])
+    return {**calls, ".so": exported}, inputs, replaced, seconds
 
 
 def is_right(line):
@@ -154,18 +178,19 @@ def is_right(line):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--csv", help="write the table to this file, line by line")
-    parser.add_argument("--model", action="append", choices=MODELS)
+    parser.add_argument("--model", action="append", choices=ALL)
     parser.add_argument("--type", action="append", choices=TYPES)
     parser.add_argument("--pattern", action="append")
     parser.add_argument("--jobs", type=int, default=8, help="processes at once")
     parser.add_argument("--compiled", action="store_true", help="beside torch.compile, too")
     parser.add_argument("--target", default="cuda", help="as nm.compile has it")
     parser.add_argument("--dynamic", action="store_true", help="export for any batch")
+    parser.add_argument("--others", action="store_true", help="models of other_models.py")
     args = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers "
           f"{transformers.__version__}", file=sys.stderr)
     cases = [(name, dtype, pattern) for dtype in args.type or ["f16"]
-             for pattern in args.pattern or ["2:4"] for name in args.model or MODELS]
+             for pattern in args.pattern or ["2:4"] for name in args.model or (OTHERS if args.others else MODELS)]
     lines = {}
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as locks, concurrent.futures.ProcessPoolExecutor(

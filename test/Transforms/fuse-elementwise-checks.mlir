@@ -5,7 +5,8 @@
 // What gathers is a part of its reader, which checks the indices: nothing else
 // of it is left.
 // CHECK-LABEL: func.func @gathered(
-// CHECK:         linalg.generic
+// CHECK-NOT:     nm.check_index
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x2x6xi64>, tensor<2x2x6xf32>)
 // CHECK:           nm.check_index
 // CHECK:           tensor.extract
 // CHECK:           arith.addf
