@@ -442,9 +442,30 @@ static bool canSplit(linalg::GenericOp op, unsigned loop) {
          llvm::all_of(op.getInputs(), isContiguous);
 }
 
+/// Whether kernels of columns, or of rows of channels, may compute what
+/// `producer` does, too.
+static bool canJoinReduction(linalg::GenericOp producer) {
+  return !producer.hasIndexSemantics() &&
+         llvm::all_of(producer.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
+}
+
+/// Whether `op` reduces loops before and behind one that stays, as a mean of
+/// each channel of several images does: no kernel of rows has what is made of
+/// that.
+static bool reducesChannels(linalg::GenericOp op) {
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  auto outer = llvm::find_if(types, linalg::isReductionIterator);
+  return linalg::isReductionIterator(types.back()) && findOnlyCombiner(op) &&
+         std::any_of(outer, types.end(), linalg::isParallelIterator);
+}
+
 /// Makes what `op` reduces rows, and of long ones parts.
 static void formRows(IRRewriter &rewriter, linalg::GenericOp op,
                      const Multiprocessors &chip, Producers &producers) {
+  if (reducesChannels(op))
+    op = takeProducers(rewriter, op, producers, canJoinReduction);
   std::optional<unsigned> first = findFirst(op);
   bool endsRows =
       linalg::isReductionIterator(op.getIteratorTypesArray().back());
@@ -526,20 +547,11 @@ static int64_t chooseColumnParts(linalg::GenericOp op, unsigned loop,
   return 1;
 }
 
-/// Whether convert-windows-to-gpu has a kernel of columns with what `producer`
-/// does, too.
-static bool canJoinColumns(linalg::GenericOp producer) {
-  return !producer.hasIndexSemantics() &&
-         llvm::all_of(producer.getIndexingMapsArray(), [](AffineMap map) {
-           return map.isProjectedPermutation();
-         });
-}
-
 /// Has `op` compute what its columns are of, which no kernel would store then,
 /// and cuts columns that few blocks would read into parts.
 static void formColumns(IRRewriter &rewriter, linalg::GenericOp op,
                         const Multiprocessors &chip, Producers &producers) {
-  op = takeProducers(rewriter, op, producers, canJoinColumns);
+  op = takeProducers(rewriter, op, producers, canJoinReduction);
   std::optional<unsigned> loop = findColumns(op);
   if (!loop)
     return;

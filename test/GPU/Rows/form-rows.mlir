@@ -255,3 +255,41 @@ func.func @channels(%x: tensor<16x3x1024xf16>, %start: tensor<3xf32>) -> tensor<
   } -> tensor<3xf32>
   return %s : tensor<3xf32>
 }
+
+// -----
+
+// What channels are of is computed for them, and for the other reader: no kernel
+// stores it.
+// CHECK-LABEL: func.func @channel_squares
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0 : tensor<16x3x1024xf16>)
+// CHECK:   arith.mulf
+// CHECK:   arith.addf
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]} ins(%arg0, %{{.*}} : tensor<16x3x1024xf16>, tensor<3xf32>)
+// CHECK:   arith.mulf
+// CHECK:   arith.divf
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+#channel = affine_map<(i, j, k) -> (j)>
+func.func @channel_squares(%x: tensor<16x3x1024xf16>, %start: tensor<3xf32>) -> tensor<16x3x1024xf32> {
+  %e = tensor.empty() : tensor<16x3x1024xf32>
+  %squares = linalg.generic {indexing_maps = [#ijk, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<16x3x1024xf16>) outs(%e : tensor<16x3x1024xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %0 = arith.extf %in : f16 to f32
+    %1 = arith.mulf %0, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x3x1024xf32>
+  %s = linalg.generic {indexing_maps = [#ijk, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%squares : tensor<16x3x1024xf32>) outs(%start : tensor<3xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<3xf32>
+  %r = linalg.generic {indexing_maps = [#ijk, #channel, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%squares, %s : tensor<16x3x1024xf32>, tensor<3xf32>) outs(%e : tensor<16x3x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<16x3x1024xf32>
+  return %r : tensor<16x3x1024xf32>
+}

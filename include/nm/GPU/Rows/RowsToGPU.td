@@ -35,8 +35,8 @@ def NMFormRows : Pass<"nm-form-rows", "::mlir::func::FuncOp"> {
       the columns of 65536 x 1024 elements are those of 64 x 1024 x 1024, and of 64 x
       1024. Blocks of `convert-windows-to-gpu` read 13 bytes in a clock each, and a
       multiprocessor 20 where all read. There are eight parts at least, of 128
-      elements at least. Elementwise ops that make what columns are of are computed
-      where these are read, and for each reader.
+      elements at least. Elementwise ops that make what columns, or rows of channels,
+      are of are computed where these are read, and for each reader.
 
     Elements are combined in another order than before, as `convert-rows-to-gpu`
     does. Rows of slices of larger tensors do not become one.
