@@ -136,6 +136,7 @@ COLUMNS = {
     "variance": (lambda x: x.var(0), (4096, 72), " in parts of "),
     "softmax": (lambda x: x.softmax(1), (3, 200, 48), None),
     "sum of rows and of images": (lambda x: x.sum((0, 2)), (16, 3, 1024), "one kernel"),
+    "variance of one channel": (lambda x: x.var((0, 2, 3)), (128, 1, 12, 12), "one kernel"),
     "batch norm": (lambda x: F.batch_norm(x, None, None, training=True), (8, 3, 32, 40),
                    "one kernel")}
 

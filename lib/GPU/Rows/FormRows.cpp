@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPU/Rows/ReductionProducers.h"
 #include "GPU/Rows/RowOp.h"
 #include "GPU/Rows/RowShape.h"
 
@@ -20,7 +21,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Iterators.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMFORMROWS
@@ -331,87 +331,6 @@ static int64_t chooseParts(linalg::GenericOp op, unsigned first,
   return 1;
 }
 
-namespace {
-/// Elementwise ops of which reductions have taken copies. The listener drops an
-/// op from the set when the op is erased.
-struct Producers : RewriterBase::Listener {
-  void notifyOperationErased(Operation *op) override { ops.erase(op); }
-
-  llvm::SmallPtrSet<Operation *, 4> ops;
-};
-} // namespace
-
-/// Fuses the producer of `input` into the op that has `input` as an operand;
-/// the fused op, or null where upstream cannot fuse them.
-static linalg::GenericOp fuse(IRRewriter &rewriter, OpOperand *input) {
-  auto op = cast<linalg::GenericOp>(input->getOwner());
-  Operation *producer = input->get().getDefiningOp();
-  rewriter.setInsertionPoint(op);
-  FailureOr<linalg::ElementwiseOpFusionResult> fused =
-      linalg::fuseElementwiseOps(rewriter, input);
-  if (failed(fused))
-    return {};
-  rewriter.replaceOp(op,
-                     llvm::map_to_vector(op.getResults(), [&](Value result) {
-                       return fused->replacements.lookup(result);
-                     }));
-  rewriter.eraseOp(producer);
-  return cast<linalg::GenericOp>(fused->fusedOp);
-}
-
-/// Fuses copies of the elementwise producers of `op` that `isTaken` says into
-/// it, for a kernel of parts of rows, or of columns, has no producers in it.
-/// Returns the fused op.
-static linalg::GenericOp
-takeProducers(IRRewriter &rewriter, linalg::GenericOp op, Producers &producers,
-              llvm::function_ref<bool(linalg::GenericOp)> isTaken) {
-  for (unsigned i = 0; i < op.getNumDpsInputs(); ++i) {
-    OpOperand *input = op.getDpsInputOperand(i);
-    auto producer = input->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer || !linalg::areElementwiseOpsFusable(input) ||
-        !isTaken(producer))
-      continue;
-    // A copy is fused: where other ops read the producer, too, the fused op
-    // would have the producer's result as a second one.
-    rewriter.setInsertionPoint(op);
-    auto number = cast<OpResult>(input->get()).getResultNumber();
-    Operation *copy = rewriter.clone(*producer);
-    rewriter.modifyOpInPlace(op, [&] { input->set(copy->getResult(number)); });
-    producers.ops.insert(producer);
-    linalg::GenericOp fused = fuse(rewriter, input);
-    if (!fused)
-      continue;
-    op = fused;
-    i = -1;
-  }
-  return op;
-}
-
-/// Fuses each of `producers` with its reader, where one elementwise op is left
-/// that reads it.
-static void fuseRest(IRRewriter &rewriter, func::FuncOp function,
-                     const Producers &producers) {
-  SmallVector<Operation *> ops;
-  // Later ops come first: an op is fused with its reader before its own
-  // producer is fused with it.
-  function->walk<WalkOrder::PostOrder, mlir::ReverseIterator>(
-      [&](Operation *op) {
-        if (producers.ops.contains(op))
-          ops.push_back(op);
-      });
-  for (Operation *op : ops) {
-    if (op->use_empty()) {
-      rewriter.eraseOp(op);
-      continue;
-    }
-    OpOperand &use = *op->use_begin();
-    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (op->hasOneUse() && reader && reader.getNumReductionLoops() == 0 &&
-        linalg::areElementwiseOpsFusable(&use))
-      fuse(rewriter, &use);
-  }
-}
-
 /// Makes `op`, which reduces `loop` alone, one that reduces parts of it, and
 /// another that reduces what the first makes. `name` is that of what is cut.
 static void splitLoop(IRRewriter &rewriter, linalg::GenericOp op, unsigned loop,
@@ -461,11 +380,28 @@ static bool reducesChannels(linalg::GenericOp op) {
          std::any_of(outer, types.end(), linalg::isParallelIterator);
 }
 
+/// Drops the loops of `op` that have one iteration: the mean of 8 x 1 x 64 x 64
+/// elements for one channel is that of all. Returns the new op, or `op`.
+static linalg::GenericOp dropUnitLoops(IRRewriter &rewriter,
+                                       linalg::GenericOp op) {
+  if (!llvm::is_contained(op.getStaticLoopRanges(), 1))
+    return op;
+  rewriter.setInsertionPoint(op);
+  FailureOr<linalg::DropUnitDimsResult> dropped =
+      linalg::dropUnitDims(rewriter, op, linalg::ControlDropUnitDims());
+  if (failed(dropped))
+    return op;
+  auto result = cast<linalg::GenericOp>(dropped->resultOp.getOperation());
+  rewriter.replaceOp(op, dropped->replacements);
+  return result;
+}
+
 /// Makes what `op` reduces rows, and of long ones parts.
 static void formRows(IRRewriter &rewriter, linalg::GenericOp op,
                      const Multiprocessors &chip, Producers &producers) {
   if (reducesChannels(op))
-    op = takeProducers(rewriter, op, producers, canJoinReduction);
+    op = dropUnitLoops(
+        rewriter, takeProducers(rewriter, op, producers, canJoinReduction));
   std::optional<unsigned> first = findFirst(op);
   bool endsRows =
       linalg::isReductionIterator(op.getIteratorTypesArray().back());
@@ -527,11 +463,13 @@ static int64_t chooseColumnParts(linalg::GenericOp op, unsigned loop,
   if (chip.count == 0 || ShapedType::isDynamic(all) || all == 0)
     return 1;
   int64_t size = op.getStaticLoopRanges()[loop], bytes = 0;
-  for (OpOperand *input : op.getDpsInputOperands())
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Type element = getElementTypeOrSelf(input->get().getType());
+    if (!element.isIntOrFloat())
+      return 1;
     if (op.getMatchingIndexingMap(input).isIdentity())
-      bytes += llvm::divideCeil(
-          getElementTypeOrSelf(input->get().getType()).getIntOrFloatBitWidth(),
-          8);
+      bytes += llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  }
   // Each thread has an access of 16 bytes of each element of its part.
   int64_t blocks = llvm::divideCeil(all / size * bytes, 16 * kColumnsOfBlock);
   int64_t clocks = all * bytes / (kBytesOfBlock * blocks);

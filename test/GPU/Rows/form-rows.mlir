@@ -293,3 +293,19 @@ func.func @channel_squares(%x: tensor<16x3x1024xf16>, %start: tensor<3xf32>) -> 
   } -> tensor<16x3x1024xf32>
   return %r : tensor<16x3x1024xf32>
 }
+
+// -----
+
+// One channel is no loop.
+// CHECK-LABEL: func.func @one_channel
+// CHECK: %[[ROW:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1, 2, 3]] : tensor<64x1x5x5xf32> into tensor<1600xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[ROW]] : tensor<1600xf32>)
+func.func @one_channel(%x: tensor<64x1x5x5xf32>, %start: tensor<1xf32>) -> tensor<1xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j, k, l)>, affine_map<(i, j, k, l) -> (j)>], iterator_types = ["reduction", "parallel", "reduction", "reduction"]}
+      ins(%x : tensor<64x1x5x5xf32>) outs(%start : tensor<1xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<1xf32>
+  return %s : tensor<1xf32>
+}

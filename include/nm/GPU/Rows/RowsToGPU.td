@@ -22,7 +22,8 @@ def NMFormRows : Pass<"nm-form-rows", "::mlir::func::FuncOp"> {
       elements for each of 1576 rows, and the sum of those. So is a mean of 32 x 256 x
       56 x 56 elements for each of 256 channels, of which `convert-windows-to-gpu`
       would have 256 warps: that of 8192 rows, and that of 32. Windows have warps
-      where these are more than 32 for each multiprocessor.
+      where these are more than 32 for each multiprocessor. The mean of one channel
+      is that of all elements.
     - **Rows that few multiprocessors would read are cut into parts**, whose
       results an op of its own reduces: a row of 8388608 elements is 1024 of 8192. A
       multiprocessor reads at most 64 bytes in a clock; a row has eight of them, or
