@@ -233,6 +233,7 @@ class Cached(nn.Module):
     (Longer(), torch.randn(1, 3), {"dynamic_batch": True}, "at least 2"),
     (nn.Tanh(), torch.zeros(3, dtype=torch.int16), {}, "but got int16"),
     (nn.Tanh(), torch.randn(2), {"dynamic_batch": True, "dynamic_shapes": {}}, "both"),
+    (nn.Bilinear(2, 2, 2), torch.randn(2), {"kwargs": torch.randn(2)}, "arguments are a tuple"),
 ], ids=str)
 def test_refusals(model, example, options, text):
     with pytest.raises(nm.Error, match=text):

@@ -54,9 +54,13 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
 
     Raises:
         Error: the model has an operator, a type or a size that is not exported; all
-            operators are named, with the places where the model has them.
+            operators are named, with the places where the model has them. Or kwargs is
+            no mapping.
     """
     args = example if isinstance(example, tuple) else (example,)
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise Error("expected further arguments by name in kwargs, but got "
+                    f"{type(kwargs).__name__}; several arguments are a tuple")
     if dynamic_batch:
         if dynamic_shapes is not None:
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
