@@ -10,9 +10,10 @@ model with dense weights, pruned as the shared object's are. The errors are thos
 last hidden state beside the same model in float64. An error over TOLERANCES ends the
 program with status 1, after the other models.
 
-With --compiled PyTorch's own modules, dense and with nm's layers, are timed by torch.compile,
-too. With --others the models are those of other_models.py. With --target cuda:sm_80 a newer GPU runs the shared object, too: the driver compiles its
-PTX. With --dynamic a model is exported for any batch, and called with two.
+With --compiled torch.compile of the dense model and of the model with nm's layers is timed,
+too. With --others the models are those of other_models.py. With --target cuda:sm_80 a newer
+GPU runs the shared object, too: the driver compiles its PTX. With --dynamic a model is
+exported for any batch, and called with two.
 """
 
 import argparse
@@ -190,7 +191,8 @@ def main():
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers "
           f"{transformers.__version__}", file=sys.stderr)
     cases = [(name, dtype, pattern) for dtype in args.type or ["f16"]
-             for pattern in args.pattern or ["2:4"] for name in args.model or (OTHERS if args.others else MODELS)]
+             for pattern in args.pattern or ["2:4"]
+             for name in args.model or (OTHERS if args.others else MODELS)]
     lines = {}
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as locks, concurrent.futures.ProcessPoolExecutor(

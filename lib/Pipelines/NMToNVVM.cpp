@@ -186,6 +186,7 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
 
 /// Arithmetic of kernels that NVPTX has no instructions for.
 static void buildKernelArithmetic(OpPassManager &kernels) {
+  // convert-gpu-to-nvvm has no functions of integers.
   kernels.addPass(createNMExpandIntegerMath());
   // Instead of libdevice, which only an installed toolkit has.
   NMApproximateMathOptions math;

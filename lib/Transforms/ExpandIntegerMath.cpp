@@ -82,7 +82,8 @@ bool hasWholeBytes(Type type) {
          element.getIntOrFloatBitWidth() >= 8;
 }
 
-/// Of the least integer it is that integer, as of LLVM's intrinsic.
+/// The absolute value of the least integer is that integer, as LLVM's intrinsic
+/// has it.
 struct ExpandAbs : OpRewritePattern<math::AbsIOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -98,52 +99,36 @@ struct ExpandAbs : OpRewritePattern<math::AbsIOp> {
   }
 };
 
-struct ExpandOnes : OpRewritePattern<math::CtPopOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// An op that counts bits of integers, by `count`.
+template <typename OpTy, Value (*count)(IntegerEmitter &, Value)>
+struct ExpandCount : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(math::CtPopOp op,
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     if (!hasWholeBytes(op.getType()))
       return rewriter.notifyMatchFailure(op, "has no whole bytes");
     IntegerEmitter e(rewriter, op.getLoc(), op.getType());
-    rewriter.replaceOp(op, e.countOnes(op.getOperand()));
+    rewriter.replaceOp(op, count(e, op.getOperand()));
     return success();
   }
 };
 
-/// The zeros behind the last one are the ones of ~x & (x - 1).
-struct ExpandTrailingZeros : OpRewritePattern<math::CountTrailingZerosOp> {
-  using OpRewritePattern::OpRewritePattern;
+Value countOnes(IntegerEmitter &e, Value x) { return e.countOnes(x); }
 
-  LogicalResult matchAndRewrite(math::CountTrailingZerosOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!hasWholeBytes(op.getType()))
-      return rewriter.notifyMatchFailure(op, "has no whole bytes");
-    IntegerEmitter e(rewriter, op.getLoc(), op.getType());
-    Value x = op.getOperand();
-    Value behind = e.make<arith::AndIOp>(
-        e.inverted(x), e.make<arith::SubIOp>(x, e.constant(1)));
-    rewriter.replaceOp(op, e.countOnes(behind));
-    return success();
-  }
-};
+/// The zeros behind the last one of x are the ones of ~x & (x - 1).
+Value countTrailingZeros(IntegerEmitter &e, Value x) {
+  return e.countOnes(e.make<arith::AndIOp>(
+      e.inverted(x), e.make<arith::SubIOp>(x, e.constant(1))));
+}
 
-/// Each one is spread to all bits behind it, and the zeros are counted.
-struct ExpandLeadingZeros : OpRewritePattern<math::CountLeadingZerosOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::CountLeadingZerosOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!hasWholeBytes(op.getType()))
-      return rewriter.notifyMatchFailure(op, "has no whole bytes");
-    IntegerEmitter e(rewriter, op.getLoc(), op.getType());
-    Value x = op.getOperand();
-    for (unsigned bits = 1; bits < e.getWidth(); bits *= 2)
-      x = e.make<arith::OrIOp>(x, e.shiftedRight(x, bits));
-    rewriter.replaceOp(op, e.countOnes(e.inverted(x)));
-    return success();
-  }
-};
+/// Each one of x is spread to all bits behind that one; what is still zero is
+/// counted.
+Value countLeadingZeros(IntegerEmitter &e, Value x) {
+  for (unsigned bits = 1; bits < e.getWidth(); bits *= 2)
+    x = e.make<arith::OrIOp>(x, e.shiftedRight(x, bits));
+  return e.countOnes(e.inverted(x));
+}
 
 /// x^n by squares: x^13 is x times x^4 times x^8. x^-n is 1 / x^n in integers,
 /// which is not 0 where x is 1 or -1.
@@ -236,7 +221,9 @@ struct NMExpandIntegerMath
     : mlir::nm::impl::NMExpandIntegerMathBase<NMExpandIntegerMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandAbs, ExpandOnes, ExpandTrailingZeros, ExpandLeadingZeros,
+    patterns.add<ExpandAbs, ExpandCount<math::CtPopOp, countOnes>,
+                 ExpandCount<math::CountTrailingZerosOp, countTrailingZeros>,
+                 ExpandCount<math::CountLeadingZerosOp, countLeadingZeros>,
                  ExpandIntegerPower, ExpandFloatPower>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
